@@ -52,6 +52,8 @@ class Reader : PartReader {
       actuator.target = target;
       if (m_.jnt_type[target] == mjJNT_FREE)
         actuator.acts_on = is_in_parent ? Actuator::free_in_world : Actuator::free_in_body;
+      if (m_.jnt_type[target] == mjJNT_BALL)
+        actuator.acts_on = is_in_parent ? Actuator::ball_in_parent : Actuator::ball_in_body;
     } else {
       refuse(where, type == mjTRN_BODY ? "adhesion" : "a slider-crank");
     }

@@ -82,6 +82,8 @@ std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon) {
   std::set<int> dofs;
   for (const Tendon::Term& term : tendon.terms)
     if (term.factor != 0) dofs.insert(model.joints[static_cast<size_t>(term.joint)].dof);
+  if (tendon.ball >= 0)
+    for (int k = 0; k < 3; ++k) dofs.insert(model.joints[static_cast<size_t>(tendon.ball)].dof + k);
   for (const Tendon::Part& part : tendon.path) {
     const int from = model.sites[static_cast<size_t>(part.from)].body;
     const int to = model.sites[static_cast<size_t>(part.to)].body;

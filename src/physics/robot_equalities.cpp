@@ -15,9 +15,8 @@ class Reader : PartReader {
   void read() {
     for (int e = 0; e < m_.neq && !is_constraint_off(mjDSBL_EQUALITY); ++e)
       if (m_.eq_active0[e]) read_equality(e);
-    const bool has_all_dofs = r_.dofs.size() == static_cast<size_t>(m_.nv);  // a ball joint, which is refused, has one
     const bool couples = !r_.equalities.empty() || std::ranges::any_of(r_.tendons, &Tendon::has_rows);
-    if (couples && has_all_dofs) couple();
+    if (couples) couple();
   }
 
  private:

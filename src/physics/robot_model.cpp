@@ -125,14 +125,15 @@ class Reader : PartReader {
       const std::string where = quoted("joint", mjOBJ_JOINT, j);
       const int body = r_.frames[static_cast<size_t>(m_.jnt_bodyid[j])].body;
       joint.kind = m_.jnt_type[j] == mjJNT_FREE    ? Joint::free
+                   : m_.jnt_type[j] == mjJNT_BALL  ? Joint::ball
                    : m_.jnt_type[j] == mjJNT_SLIDE ? Joint::slide
                                                    : Joint::hinge;
-      if (m_.jnt_type[j] == mjJNT_BALL) refuse(where, "a ball joint");
       joint.axis = numbers(m_.jnt_axis + 3 * j), joint.pos = numbers(m_.jnt_pos + 3 * j);
       joint.reference = m_.qpos0[joint.qpos];
       joint.stiffness = is_off(mjDSBL_SPRING) ? 0 : m_.jnt_stiffness[j], joint.rest = m_.qpos_spring[joint.qpos];
-      if (joint.kind == Joint::free && joint.stiffness != 0) refuse(where, "stiffness of a free joint");
-      if (m_.jnt_limited[j] && !is_constraint_off(mjDSBL_LIMIT)) {
+      if (joint.kind == Joint::free) std::copy_n(m_.qpos_spring + joint.qpos, 3, joint.rest_pos.begin());
+      if (joint.turns_freely()) std::copy_n(m_.qpos_spring + joint.quat(), 4, joint.rest_quat.begin());
+      if (m_.jnt_limited[j] && !is_constraint_off(mjDSBL_LIMIT) && !joint.turns_freely()) {
         joint.limit = {m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1], m_.jnt_margin[j],
                        softness(m_.jnt_solref + 2 * j, m_.jnt_solimp + 5 * j, {"joint", mjOBJ_JOINT, j})};
         if (joint.limit->high - joint.limit->low <= 2 * joint.limit->margin)
@@ -143,7 +144,7 @@ class Reader : PartReader {
         joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);
       r_.bodies[static_cast<size_t>(body)].joints.push_back(j);
-      const int count = joint.kind == Joint::free ? 6 : 1;
+      const int count = joint.motions();
       for (int k = 0; k < count; ++k) read_dof(joint, j, body, k, count);
       r_.joints.push_back(joint);
     }
@@ -157,7 +158,9 @@ class Reader : PartReader {
   }
   void read_dof(const Joint& joint, int j, int body, int k, int count) {
     const int d = joint.dof + k;
-    Dof dof{.name = count == 1 ? joint.name : joint.name + "_" + "xyzabc"[k], .body = body, .joint = j};
+    Dof dof{.name = count == 1 ? joint.name : joint.name + "_" + "xyzabc"[count == 3 ? 3 + k : k],
+            .body = body,
+            .joint = j};
     for (int parent = m_.dof_parentid[d]; parent >= 0; parent = m_.dof_parentid[parent])
       dof.ancestors.push_back(parent);
     dof.armature = m_.dof_armature[d], dof.inverse_weight = m_.dof_invweight0[d];

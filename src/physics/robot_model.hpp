@@ -33,14 +33,20 @@ struct Limit {
 };
 
 struct Joint {
-  enum Kind { free, slide, hinge } kind = hinge;
+  enum Kind { free, ball, slide, hinge } kind = hinge;
   std::string name;
-  int qpos = 0, dof = 0;           // indices of its first values in qpos and qvel
-  Numbers3 axis{}, pos{};          // of a hinge or slide, in its body's frame
-  double reference = 0;            // the value of qpos in the model's reference pose
-  double stiffness = 0, rest = 0;  // of its spring: stiffness, and qpos at rest
-  std::optional<Limit> limit{};
+  int qpos = 0, dof = 0;                               // indices of its first values in qpos and qvel
+  Numbers3 axis{}, pos{};                              // of a hinge or slide, in its body's frame
+  double reference = 0;                                // the value of qpos in the model's reference pose
+  double stiffness = 0, rest = 0;                      // of its spring: stiffness, and qpos at rest
+  Numbers3 rest_pos{};                                 // the same of a free joint
+  Quaternion rest_quat{};                              // of a free joint or a ball
+  std::optional<Limit> limit{};                        // of a hinge or slide
   std::optional<std::array<double, 2>> force_range{};  // of the total force of its actuators
+  int positions() const { return kind == free ? 7 : kind == ball ? 4 : 1; }  // number of its values in qpos
+  int motions() const { return kind == free ? 6 : kind == ball ? 3 : 1; }    // number of its degrees of freedom
+  bool turns_freely() const { return kind == free || kind == ball; }
+  int quat() const { return qpos + (kind == free ? 3 : 0); }  // index of its quaternion in qpos
 };
 
 // A constraint that drives a velocity to 0: its reference acceleration is -damping v, its weight is 1 / R, where
@@ -72,7 +78,7 @@ struct Equality {
 };
 
 // A tendon. The length of a fixed tendon is a sum of joints' positions, each times a factor. That of a spatial tendon
-// is the sum of its parts.
+// is the sum of its parts. The limit of a ball joint is that of a tendon whose length is the joint's angle.
 struct Tendon {
   std::string name;
   struct Term {
@@ -89,6 +95,7 @@ struct Tendon {
     double radius = 0;              // of the geom
   };
   std::vector<Part> path = {};
+  int ball = -1;  // index of a joint, or -1
   double stiffness = 0, damping = 0, armature = 0;
   std::array<double, 2> rest{};  // the lengths between which its spring is slack
   double reference = 0;          // its length in the model's reference pose
@@ -159,7 +166,8 @@ struct Actuator {
   std::string name;
   // joint: a hinge or a slide. site: a force and a torque in the site's axes, or, with a reference site, in that site's
   // axes. free_in_body, free_in_world: a free joint's force, and its torque in the axes of its body or of the world.
-  enum Transmission { joint, tendon, site, free_in_body, free_in_world } acts_on = joint;
+  // ball_in_body, ball_in_parent: a ball joint's torque.
+  enum Transmission { joint, tendon, site, free_in_body, free_in_world, ball_in_body, ball_in_parent } acts_on = joint;
   int target = 0;   // index of the joint, tendon or site
   double gear = 0;  // of a joint or tendon
   std::array<double, 6> gears{};
@@ -306,9 +314,9 @@ struct Keyframe {
 
 // A kind of feature that cannot be compiled, and the model's elements that have it.
 struct Unsupported {
-  std::string what;                // "a ball joint"
+  std::string what;                // "a plugin"
   std::set<std::string> elements;  // "joint 'hip': "
-  std::vector<std::string> lines;  // one for each element: "joint 'hip': a ball joint"
+  std::vector<std::string> lines;  // one for each element: "body 'hip': a plugin"
 };
 
 struct RobotModel {

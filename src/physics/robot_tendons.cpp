@@ -10,6 +10,9 @@ class Reader : PartReader {
 
   void read() {
     for (int t = 0; t < m_.ntendon; ++t) r_.tendons.push_back(tendon(t));
+    for (int j = 0; j < m_.njnt; ++j)
+      if (m_.jnt_type[j] == mjJNT_BALL && m_.jnt_limited[j] && !is_constraint_off(mjDSBL_LIMIT))
+        r_.tendons.push_back(limit_of_ball(j));
   }
 
  private:
@@ -38,6 +41,15 @@ class Reader : PartReader {
                                      m_.tendon_frictionloss[t], tendon.inverse_weight);
     if (tendon.has_rows() && tendon.inverse_weight < kLeast) refuse(text, "rows without inverse inertia");
     return tendon;
+  }
+  Tendon limit_of_ball(int j) {
+    constexpr double kNever = 1000;  // an angle is not below -1000
+    Tendon limit{.name = name(mjOBJ_JOINT, j), .ball = j};
+    limit.inverse_weight = m_.dof_invweight0[m_.jnt_dofadr[j]];
+    const double most = std::max(m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1]);
+    limit.limit = {-kNever, most, m_.jnt_margin[j],
+                   softness(m_.jnt_solref + 2 * j, m_.jnt_solimp + 5 * j, {"joint", mjOBJ_JOINT, j})};
+    return limit;
   }
   void read_terms(int t, Tendon& tendon) {
     for (int k = m_.tendon_adr[t]; k < m_.tendon_adr[t] + m_.tendon_num[t]; ++k) {

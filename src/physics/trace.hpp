@@ -35,6 +35,8 @@ Quat operator*(const Quat& a, const Quat& b);
 std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p);
 // Returns the angle of the vector (x, y) from the x axis, for y >= 0.
 Expr arc_tangent(const Expr& y, const Expr& x);
+// Returns the normalised quaternion of a free joint or a ball.
+Quat trace_quaternion(const Joint& joint, Program& p);
 // Returns the axis times the angle of a rotation, which is at most pi.
 Vec3 rotation_vector(const Quat& quat);
 

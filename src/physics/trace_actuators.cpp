@@ -193,6 +193,10 @@ class Actuators {
       case Actuator::site:
         add_site(actuator, of);
         break;
+      case Actuator::ball_in_body:
+      case Actuator::ball_in_parent:
+        add_ball(actuator, of);
+        break;
       default:
         add_free_joint(actuator, of);
     }
@@ -203,6 +207,15 @@ class Actuators {
   static Vec3 force_of(const Actuator& actuator) { return {actuator.gears[0], actuator.gears[1], actuator.gears[2]}; }
   static Vec3 torque_of(const Actuator& actuator) { return {actuator.gears[3], actuator.gears[4], actuator.gears[5]}; }
 
+  void add_ball(const Actuator& actuator, Transmission& of) const {
+    const Joint& joint = model_.joints[index(actuator.target)];
+    const Quat q = trace_quaternion(joint, p_);
+    Vec3 torque = force_of(actuator);
+    if (actuator.acts_on == Actuator::ball_in_parent)
+      torque = transposed(rotation_of({q[0], q[1], q[2], q[3]})) * torque;
+    of.length = dot(rotation_vector(q), torque);
+    for (int k = 0; k < 3; ++k) of.along[index(joint.dof + k)] = torque[k];
+  }
   void add_free_joint(const Actuator& actuator, Transmission& of) const {
     const auto dof = index(model_.joints[index(actuator.target)].dof);
     const Vec3 force = force_of(actuator);

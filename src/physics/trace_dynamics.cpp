@@ -24,6 +24,18 @@ Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics,
   return sum;
 }
 
+// Adds the force of the spring of a free joint or a ball, whose body has the axes `turn`.
+void add_spring(const Joint& joint, const Mat3& turn, std::vector<Expr>& force, Program& p) {
+  auto dof = static_cast<size_t>(joint.dof);
+  const Expr stiffness = joint.stiffness;
+  for (size_t k = 0; k < 3 && joint.kind == Joint::free; ++k, ++dof)
+    force[dof] -= stiffness * (p.input(at("qpos", joint.qpos + static_cast<int>(k)), "") - Expr(joint.rest_pos[k]));
+  const Quaternion& rest = joint.rest_quat;
+  Vec3 away = rotation_vector(Quat{rest[0], -rest[1], -rest[2], -rest[3]} * trace_quaternion(joint, p));
+  if (joint.kind == Joint::free) away = turn * away;
+  for (int k = 0; k < 3; ++k) force[dof + static_cast<size_t>(k)] -= stiffness * away[k];
+}
+
 // Adds the forces of tendons' springs and dampers.
 void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
   for (size_t t = 0; t < model.tendons.size(); ++t) {
@@ -138,10 +150,13 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   p.section("springs, dampers and actuators");
   trace_actuators(model, kinematics, d, p);
   for (size_t i = 0; i < nv; ++i) d.force[i] = d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];
-  for (const Joint& joint : model.joints)
-    if (joint.kind != Joint::free)
-      d.force[static_cast<size_t>(joint.dof)] -=
-          Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
+  for (const Joint& joint : model.joints) {
+    const auto dof = static_cast<size_t>(joint.dof);
+    if (!joint.turns_freely())
+      d.force[dof] -= Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
+    else if (joint.stiffness != 0)
+      add_spring(joint, kinematics.turn[static_cast<size_t>(model.dofs[dof].body)], d.force, p);
+  }
   trace_tendons(model, kinematics, d, p);
 
   p.section("the mass matrix from inertias of subtrees, and the forces along qvel");

@@ -306,6 +306,13 @@ TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& k
     path.length += Expr(term.factor) * p.input(at("qpos", joint.qpos), "");
     path.along[static_cast<size_t>(joint.dof)] += Expr(term.factor);
   }
+  if (of.ball >= 0) {
+    const Joint& joint = model.joints[static_cast<size_t>(of.ball)];
+    const Vec3 turn = rotation_vector(trace_quaternion(joint, p));
+    path.length = length_of(turn);
+    const Vec3 axis = normalised(turn, path.length);
+    for (int k = 0; k < 3; ++k) path.along[static_cast<size_t>(joint.dof + k)] = axis[k];
+  }
   for (size_t i = 0; i < path.along.size(); ++i) path.velocity += path.along[i] * kinematics.qvel[i];
   p.named(path.length, name + "_length"), p.named(path.velocity, name + "_velocity");
   return path;

@@ -427,12 +427,12 @@ TEST(RobotModel, ElementsOfOneKindAreGrouped) {
   std::string bodies;
   for (int k = 0; k < 20; ++k)
     bodies += "<body pos='" + std::to_string(k) + " 0 0'><joint name='j" + std::to_string(k) +
-              "' type='ball'/><geom size='0.1'/></body>";
+              "' limited='true' range='0 1' margin='60'/><geom size='0.1'/></body>";
   const RobotModel model = read("<worldbody>" + bodies + "</worldbody>");
   ASSERT_EQ(model.unsupported.size(), 1u);
-  EXPECT_EQ(model.unsupported[0].what, "a ball joint");
+  EXPECT_EQ(model.unsupported[0].what, "a range so narrow that both limits apply at once");
   EXPECT_EQ(model.unsupported[0].lines.size(), 20u);
-  EXPECT_EQ(model.unsupported[0].lines[0], "joint 'j0': a ball joint");
+  EXPECT_EQ(model.unsupported[0].lines[0], "joint 'j0': a range so narrow that both limits apply at once");
 }
 
 struct UnsupportedCase {
@@ -455,7 +455,8 @@ TEST_P(Unsupported, IsReportedWithItsElement) {
 INSTANTIATE_TEST_SUITE_P(
     All, Unsupported,
     testing::Values(
-        UnsupportedCase{DRL_BODY("<joint name='hip' type='ball'/>"), {"joint 'hip': ", "ball"}},
+        UnsupportedCase{DRL_BODY("<joint name='hip' limited='true' range='0 1' margin='60'/>"),
+                        {"joint 'hip': ", "range so narrow"}},
         UnsupportedCase{"<option integrator='implicit'/>" DRL_BODY("<freejoint/>"),
                         {"option: ", "integrator implicit"}},
         UnsupportedCase{"<custom><text name='varies' data='friction bal'/></custom>" DRL_BODY("<freejoint/>"),
@@ -472,10 +473,6 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' limited='true' range='0 1' margin='0.6'>"
                                             "<joint joint='hip' coef='1'/></fixed></tendon>",
             {"tendon 'cord': ", "range so narrow"}},
-        UnsupportedCase{"<worldbody><body name='a'><joint name='hip' type='ball'/><geom size='0.1'/><body name='b'>"
-                        "<joint/><geom size='0.1'/></body></body></worldbody>"
-                        "<equality><connect body1='b' anchor='0 0 0'/></equality>",
-                        {"joint 'hip': ", "ball"}},
         UnsupportedCase{
             DRL_BODY("<joint name='hip'/>") "<equality><joint name='lock' joint1='hip' solimp='0.9 0.95 0.001 0.5 3'/>"
                                             "</equality>",
