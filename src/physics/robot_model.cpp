@@ -139,7 +139,7 @@ class Reader : PartReader {
         if (joint.limit->high - joint.limit->low <= 2 * joint.limit->margin)
           refuse(where, "a range so narrow that both limits apply at once");
       }
-      if (m_.jnt_actgravcomp[j] && has_gravity_compensation()) refuse(where, "actuatorgravcomp");
+      joint.carries_weight = m_.jnt_actgravcomp[j] && has_gravity_compensation();
       if (m_.jnt_actfrclimited[j] && !is_off(mjDSBL_ACTUATION))
         joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);

@@ -42,6 +42,7 @@ struct Joint {
   Numbers3 rest_pos{};                                 // the same of a free joint
   Quaternion rest_quat{};                              // of a free joint or a ball
   std::optional<Limit> limit{};                        // of a hinge or slide
+  bool carries_weight = false;                         // its actuators exert the force of gravity compensation
   std::optional<std::array<double, 2>> force_range{};  // of the total force of its actuators
   int positions() const { return kind == free ? 7 : kind == ball ? 4 : 1; }  // number of its values in qpos
   int motions() const { return kind == free ? 6 : kind == ball ? 3 : 1; }    // number of its degrees of freedom

@@ -36,6 +36,16 @@ void add_spring(const Joint& joint, const Mat3& turn, std::vector<Expr>& force, 
   for (int k = 0; k < 3; ++k) force[dof + static_cast<size_t>(k)] -= stiffness * away[k];
 }
 
+// Adds the forces of gravity compensation, from the weights that it carries, to those of actuators or to others.
+void add_lift(const RobotModel& model, const Kinematics& kinematics, std::vector<Spatial> lift, Dynamics& d) {
+  gather_from_children(model, lift);
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    const bool is_carried = model.joints[static_cast<size_t>(model.dofs[i].joint)].carries_weight;
+    (is_carried ? d.actuator_torque : d.force)[i] -=
+        dot(kinematics.axis[i], lift[static_cast<size_t>(model.dofs[i].body)]);
+  }
+}
+
 // Adds the forces of tendons' springs and dampers.
 void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
   for (size_t t = 0; t < model.tendons.size(); ++t) {
@@ -135,7 +145,9 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
   }
 
-  // Gravity compensation is a force that points against gravity.
+  // Gravity compensation is a force that points against gravity. If actuators exert it at some joints, `lift` has it.
+  std::vector<Spatial> lift(bodies);
+  const bool has_lift = std::ranges::any_of(model.joints, &Joint::carries_weight);
   for (size_t f = 0; f < model.frames.size(); ++f) {
     const Frame& frame = model.frames[f];
     const double mass = frame.mass * frame.gravity_compensation;
@@ -144,12 +156,14 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     p.section(frame.name + ": gravity compensation");
     const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
     const Vec3 weight{mass * model.gravity[0], mass * model.gravity[1], mass * model.gravity[2]};
-    force[k] = force[k] + p.named(Spatial{cross(center, weight), weight}, identifier(frame.name) + "_weight");
+    std::vector<Spatial>& to = has_lift ? lift : force;
+    to[k] = to[k] + p.named(Spatial{cross(center, weight), weight}, identifier(frame.name) + "_weight");
   }
 
   p.section("springs, dampers and actuators");
+  if (has_lift) add_lift(model, kinematics, lift, d);
   trace_actuators(model, kinematics, d, p);
-  for (size_t i = 0; i < nv; ++i) d.force[i] = d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];
+  for (size_t i = 0; i < nv; ++i) d.force[i] += d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];
   for (const Joint& joint : model.joints) {
     const auto dof = static_cast<size_t>(joint.dof);
     if (!joint.turns_freely())
