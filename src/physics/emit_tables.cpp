@@ -307,6 +307,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     line("int", {{"kTendons", count(tendons.size())}, {"kTendonAlong", count(program.places("tendon_along"))}});
   if (const int rows = count_equality_rows(model); rows > 0)
     line("int", {{"kEqualityRows", count(rows)}, {"kEqualityAlong", count(program.places("equality_along"))}});
+  if (senses_lengths(model)) line("bool", {{"kSensesLengths", "true"}});
   if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});

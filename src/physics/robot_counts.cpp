@@ -181,6 +181,7 @@ bool senses_axes(const RobotModel& model) {
 bool senses_distances(const RobotModel& model) {
   return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_distance);
 }
+bool senses_lengths(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_length); }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
 
 }  // namespace drl::robot_compiler

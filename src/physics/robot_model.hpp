@@ -280,11 +280,13 @@ struct Parameter {
 };
 
 struct Sensor {
-  enum Kind { gyro, velocimeter, angular_momentum, contact } kind = gyro;
+  enum Kind { gyro, velocimeter, angular_momentum, contact, joint, tendon, actuator } kind = gyro;
+  bool is_velocity = false;  // of a joint, tendon or actuator; otherwise it shows a position or length
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
-  int index = 0;  // of the site or frame, or among the contact sensors
+  int index = 0;  // of the site, frame, joint, tendon or actuator, or among the contact sensors
   int size = 3;   // number of its values
+  bool shows_length() const { return kind == joint || kind == tendon || kind == actuator; }
 };
 // What a contact sensor shows: the number of its contacts and fields of one of them, or their net force. `reduce` and
 // `data` are MuJoCo's: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force; bits of

@@ -76,6 +76,9 @@ struct Dynamics {
 };
 // Writes the rates of change of the activations, and the activations after a time step.
 void trace_activations(const RobotModel& model, Program& p);
+// Returns an actuator's length, its velocity, and the derivatives of its length along qvel in the solver's axes.
+TendonPath trace_transmission(const RobotModel& model, const Actuator& actuator, const Kinematics& kinematics,
+                              Program& p);
 // Adds the forces of the actuators.
 void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p);
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);

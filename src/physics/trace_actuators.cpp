@@ -104,6 +104,36 @@ class Actuators {
     return limited(activation(actuator) + Expr(factor) * rate, actuator.activation_range);
   }
 
+  Transmission transmission(const Actuator& actuator) const {
+    Transmission of;
+    of.along.resize(model_.dofs.size());
+    switch (actuator.acts_on) {
+      case Actuator::joint: {
+        const Joint& joint = model_.joints[index(actuator.target)];
+        of.length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
+        of.along[index(joint.dof)] = actuator.gear;
+        break;
+      }
+      case Actuator::tendon:
+        of = trace_tendon(model_, actuator.target, k_, p_);
+        of.length = Expr(actuator.gear) * of.length;
+        for (Expr& x : of.along) x = Expr(actuator.gear) * x;
+        break;
+      case Actuator::site:
+        add_site(actuator, of);
+        break;
+      case Actuator::ball_in_body:
+      case Actuator::ball_in_parent:
+        add_ball(actuator, of);
+        break;
+      default:
+        add_free_joint(actuator, of);
+    }
+    of.velocity = 0;
+    for (size_t i = 0; i < of.along.size(); ++i) of.velocity += of.along[i] * k_.qvel[i];
+    return of;
+  }
+
  private:
   static size_t index(int k) { return static_cast<size_t>(k); }
   Expr control(size_t a) const {
@@ -175,35 +205,6 @@ class Actuators {
     if (model_.implicit_actuators) add_outer_product(model_, of.along, damping(a, force, 1), true, d.damping);
   }
 
-  Transmission transmission(const Actuator& actuator) const {
-    Transmission of;
-    of.along.resize(model_.dofs.size());
-    switch (actuator.acts_on) {
-      case Actuator::joint: {
-        const Joint& joint = model_.joints[index(actuator.target)];
-        of.length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
-        of.along[index(joint.dof)] = actuator.gear;
-        break;
-      }
-      case Actuator::tendon:
-        of = trace_tendon(model_, actuator.target, k_, p_);
-        of.length = Expr(actuator.gear) * of.length;
-        for (Expr& x : of.along) x = Expr(actuator.gear) * x;
-        break;
-      case Actuator::site:
-        add_site(actuator, of);
-        break;
-      case Actuator::ball_in_body:
-      case Actuator::ball_in_parent:
-        add_ball(actuator, of);
-        break;
-      default:
-        add_free_joint(actuator, of);
-    }
-    of.velocity = 0;
-    for (size_t i = 0; i < of.along.size(); ++i) of.velocity += of.along[i] * k_.qvel[i];
-    return of;
-  }
   static Vec3 force_of(const Actuator& actuator) { return {actuator.gears[0], actuator.gears[1], actuator.gears[2]}; }
   static Vec3 torque_of(const Actuator& actuator) { return {actuator.gears[3], actuator.gears[4], actuator.gears[5]}; }
 
@@ -265,6 +266,11 @@ class Actuators {
 };
 
 }  // namespace
+
+TendonPath trace_transmission(const RobotModel& model, const Actuator& actuator, const Kinematics& kinematics,
+                              Program& p) {
+  return Actuators(model, kinematics, p).transmission(actuator);
+}
 
 void trace_activations(const RobotModel& model, Program& p) {
   if (model.na == 0) return;

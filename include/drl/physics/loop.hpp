@@ -48,7 +48,7 @@ struct StepRobots {
         typename P::Derived derived;
         physics::derive_frames<P>(last, derived), physics::derive_centers<P>(last, derived),
             physics::derive_motion<P>(last, derived);
-        physics::derive_sensors<P>(derived);
+        physics::derive_sensors<P>(last, derived);
         for (int k = 0; k < P::kSensorNumbers; ++k) {
           const int place = P::sensor_place(k);
           store(sensors + k * n + i, place < 0 ? derived.sensor[k] : last.sensed[place / 4][place % 4]);

@@ -287,7 +287,7 @@ class PhysicsRobot {
   }
   DRL_HD const auto& sensors() const {
     frames(), centers(), motion();
-    return derived(kSensors, stage(), [](const auto&, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(to); });
+    return derived(kSensors, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(s, to); });
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
