@@ -214,7 +214,8 @@ class Writer {
       text += maybe(0.3, between("margin", 0, 0.05));
     }
     if (chance(0.4)) text += list("frictionloss", {uniform(0.01, 1)}) + list("solreffriction", {uniform(0.04, 0.2), 1});
-    return text + maybe(0.3, list("actuatorfrcrange", {-uniform(0.2, 1), uniform(0.2, 1)}));
+    return text +
+           maybe(0.3, " actuatorfrclimited=\"true\"" + list("actuatorfrcrange", {-uniform(0.2, 1), uniform(0.2, 1)}));
   }
   // Writes a tendon of two joints, and one between bodies that goes around a geom or over a pulley.
   void write_tendons() {
