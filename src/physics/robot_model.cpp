@@ -218,11 +218,23 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(quat))};
   }
+  // Where libmujoco finds that a geom's or site's frame nearly is that of its body or of the body's inertia, it uses
+  // this frame instead.
+  Placement placement(const std::string& name, int b, int same_frame, const mjtNum* pos, const mjtNum* quat) const {
+    constexpr mjtNum kNoPos[] = {0, 0, 0}, kNoQuat[] = {1, 0, 0, 0};
+    if (same_frame == mjSAMEFRAME_BODY) pos = kNoPos;
+    if (same_frame == mjSAMEFRAME_INERTIA) pos = m_.body_ipos + 3 * b;
+    if (same_frame == mjSAMEFRAME_BODY || same_frame == mjSAMEFRAME_BODYROT) quat = kNoQuat;
+    if (same_frame == mjSAMEFRAME_INERTIA || same_frame == mjSAMEFRAME_INERTIAROT) quat = m_.body_iquat + 4 * b;
+    return placement(name, b, pos, quat);
+  }
   void read_geoms_and_sites() {
     for (int g = 0; g < m_.ngeom; ++g)
-      r_.geoms.push_back(placement(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_pos + 3 * g, m_.geom_quat + 4 * g));
+      r_.geoms.push_back(placement(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_sameframe[g], m_.geom_pos + 3 * g,
+                                   m_.geom_quat + 4 * g));
     for (int s = 0; s < m_.nsite; ++s)
-      r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_pos + 3 * s, m_.site_quat + 4 * s));
+      r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_sameframe[s], m_.site_pos + 3 * s,
+                                   m_.site_quat + 4 * s));
   }
 
   void read_keyframes() {

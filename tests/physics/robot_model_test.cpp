@@ -392,6 +392,22 @@ TEST(RobotModel, TheFlagRefsafeBoundsTimeConstants) {
               std::pow(0.95 * 0.001, -2), 1e-6);
 }
 
+// libmujoco places a geom that is within 1e-6 of its body's inertial frame in this frame, and turns one that is as
+// little turned with its body.
+TEST(RobotModel, GeomsNearTheInertialFrameAreInIt) {
+  const auto geom_at = [](const std::string& pos, const std::string& quat) {
+    const RobotModel model = read(
+        "<worldbody><body><joint/><inertial pos='0.1 0 0' quat='0.6 0.8 0 0' mass='1' diaginertia='1 2 2.5'/>"
+        "<geom type='box' size='1 1 1' pos='" +
+        pos + "' quat='" + quat + "'/></body></worldbody>");
+    return model.geoms.at(0);
+  };
+  EXPECT_EQ(geom_at("0.100000001 0 0", "0.6 0.8 1e-9 0").pos, (Numbers3{0.1, 0, 0}));
+  EXPECT_EQ(geom_at("0.100000001 0 0", "0.6 0.8 1e-9 0").turn, geom_at("0.1 0 0", "0.6 0.8 0 0").turn);
+  EXPECT_EQ(geom_at("0.2 0 0", "1 1e-9 0 0").turn[1], (Numbers3{0, 1, 0}));
+  EXPECT_EQ(geom_at("0.100000001 0 0", "1 0 0 0").pos[0], 0.100000001);
+}
+
 // The default solref and solimp give the damping 2 / (0.95 0.02), and R = (1 - 0.9) / 0.9 of the inverse weight.
 TEST(RobotModel, TendonsOfJointsAreRead) {
   const RobotModel model = read(
