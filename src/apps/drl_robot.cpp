@@ -152,8 +152,8 @@ void explain(const RobotModel& model, const Program& program) {
               : model.implicit_actuators ? "implicitfast"
                                          : "Euler",
               model.timestep);
-  std::printf("%zu actuators, %zu limits, %zu points that may touch a horizontal floor%s", model.actuators.size(),
-              limited_joints(model).size(), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
+  std::printf("%zu actuators, %d limits, %zu points that may touch a horizontal floor%s", model.actuators.size(),
+              count_limits(model), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
   std::printf("; %zu pairs of geoms that may touch%s\n", model.pairs.size(), model.elliptic ? "; elliptic cones" : "");
   if (!model.pairs.empty())
     std::printf(
@@ -171,6 +171,8 @@ void explain(const RobotModel& model, const Program& program) {
                 count_equality_rows(model));
   if (const size_t frictions = frictional_dofs(model).size(); frictions > 0)
     std::printf("%zu degrees of freedom with dry friction\n", frictions);
+  if (!model.tendons.empty())
+    std::printf("%s\n", counted(static_cast<int64_t>(model.tendons.size()), "tendon").c_str());
   if (!model.parameters.empty() || !model.sensors.empty())
     std::printf("%zu sensors; %zu friction coefficients or centres of mass that environments may change\n",
                 model.sensors.size(), model.parameters.size());

@@ -23,17 +23,18 @@ constexpr int kLanes = 16;
 int at_least_one(int n) { return std::max(n, 1); }
 // Returns the number of values in a Work (drl/physics/work.hpp).
 int count_work(const RobotModel& model, const Program& program) {
-  const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
+  const int contacts = static_cast<int>(model.contacts.size()), limits = count_limits(model);
   const int pair_rows = model.pair_places.rows, of_pairs = has_rows_of_pairs(model) ? model.nv : 0;
   const int pair_cones = model.pair_places.cones;
   const auto fields = [&](const char* type) { return static_cast<int>(program.fields(type).size()); };
   int numbers = 0;
-  for (const char* array : {"axis", "mass", "force", "free_turn", "damping", "factor", "branch", "equality_along"})
+  for (const char* array :
+       {"axis", "mass", "force", "free_turn", "damping", "factor", "branch", "equality_along", "tendon_along"})
     numbers += program.places(array);
   numbers += kConeNumbers * (count_cones(model) + pair_cones) + 9 * count_cones(model) + 9 * count_turned_geoms(model);
   numbers += kGroundNumbers * model.pair_places.ground;
   numbers += contacts * std::max(fields("Touch"), fields("ContactRow"));
-  const int frictions = static_cast<int>(frictional_dofs(model).size());
+  const int frictions = count_frictions(model);
   const int bodies = count_numbers(touching_bodies(model)) *
                      (count_numbers(program.motion_places) + count_numbers(program.coupling_places));
   numbers +=
@@ -67,22 +68,22 @@ Cost cost_of(const RobotModel& model, const Program& program, const std::vector<
     of[function.signature.substr(0, function.signature.find('('))] =
         text.operations + kTrigonometric * text.trigonometric;
   }
-  const int contacts = static_cast<int>(model.contacts.size()), limits = static_cast<int>(limited_joints(model).size());
-  const int rows = limits + static_cast<int>(frictional_dofs(model).size());
-  int solution = of["newton"] + of["factorise"] + of["solve_down"];
+  const int contacts = static_cast<int>(model.contacts.size()), limits = count_limits(model);
+  const int rows = limits + count_frictions(model);
+  int solution = of["newton"] + of["factorise"] + of["solve_down"] + of["tendons"];
   for (const auto& [function, operations] : of)
     if (function.starts_with("factorise_branch_")) solution += operations;
   const int refinement = refines(model) ? of["unbalanced"] + of["solve_up"] + of["solve_down"] : 0;
   // Distances count twice: they are computed in double, and a register holds half as many doubles as floats.
   const int once = of["smooth"] + 2 * of["distances"] + refinement + of["into_solver"] + of["out_of_solver"] +
-                   of["equality_forces"] + of["damp"] + of["integrate"];
+                   of["equality_forces"] + of["damp"] + of["integrate"] + of["rates"] + of["activate"];
   const size_t checks = model.pair_groups.empty() ? model.pairs.size() : model.ground_pairs + model.pair_groups.size();
   const int pairs = 8 * static_cast<int>(checks);  // of distances
   const int pyramid = of["contact_row"] + of["add_coupling"] + kIterations * of["contact_edges"];
   const int touching = model.elliptic ? kIterations * kConeOperations : pyramid;
   const int stages = model.runge_kutta ? 4 : 1;
   Cost cost;
-  cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1);
+  cost.state_bytes = 4 * (model.nq + 2 * model.nv + 1 + model.na);
   // Does not include the list of contacts that exist in some lane.
   cost.lanes = program.is_wide ? kLanes / 2 : kLanes;
   cost.work_bytes = (program.is_wide ? 8 : 4) * count_work(model, program);

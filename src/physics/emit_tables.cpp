@@ -91,11 +91,22 @@ std::string emit_branches(const RobotModel& model, const std::vector<int>& branc
          table("", "branch_of_limit", "kLimits", of_limits);
 }
 
+// Returns the index of a tendon with rows among the accelerations along qvel and of such tendons.
+int row_of_tendon(const RobotModel& model, int tendon) {
+  const std::vector<int> tendons = tendons_with_rows(model);
+  return model.nv + static_cast<int>(std::ranges::find(tendons, tendon) - tendons.begin());
+}
+
 std::string emit_frictions(const RobotModel& model) {
   std::string text;
   for (const int dof : frictional_dofs(model)) {
     const DryFriction& friction = *model.dofs[static_cast<size_t>(dof)].friction;
     text += "        {" + std::to_string(dof) + ", " + listed({friction.weight, friction.most}) + "},\n";
+  }
+  for (const int t : frictional_tendons(model)) {
+    const DryFriction& friction = *model.tendons[static_cast<size_t>(t)].friction;
+    text += "        {" + std::to_string(row_of_tendon(model, t)) + ", " + listed({friction.weight, friction.most}) +
+            "},\n";
   }
   return text.empty() ? ""
                       : emit_table("  // Index into qvel, weight, largest force.\n", "DryFriction", "friction",
@@ -110,7 +121,8 @@ std::string emit_keyframes(const RobotModel& model) {
   for (const Keyframe& key : model.keyframes)
     text += "        " + remark(key.name) + "\n" +
             wrapped("{" + std::to_string(text_hash(key.name.c_str())) + "ull, " + numbers(key.qpos) + ", " +
-                        numbers(key.qvel) + ", " + numbers(key.ctrl) + "},",
+                        numbers(key.qvel) + ", " + numbers(key.ctrl) +
+                        (key.act.empty() ? "" : ", " + numbers(key.act)) + "},",
                     "        ");
   return "  static constexpr int kKeyframes = " + std::to_string(model.keyframes.size()) + ";\n" +
          emit_table("  // Hash of the name; qpos, qvel, ctrl.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes", text);
@@ -256,7 +268,6 @@ std::string emit_struct(const std::string& type, const std::vector<std::string>&
 }
 
 std::string emit_sizes(const RobotModel& model, const Program& program) {
-  const auto limits = limited_joints(model);
   std::string text = "struct Sizes {\n";
   const auto line = [&](const std::string& type, const std::vector<std::pair<std::string, std::string>>& values) {
     text += wrapped("static constexpr " + type + " " +
@@ -275,7 +286,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                 {"kImplicitDamping", model.implicit_damping ? "true" : "false"}});
   line("int", {{"kContacts", count(count_pyramids(model))},
                {"kEdges", count(program.edges)},
-               {"kLimits", count(limits.size())},
+               {"kLimits", count(count_limits(model))},
                {"kTouchingBodies", count(count_numbers(touching_bodies(model)))},
                {"kTouchingFrames", count(count_numbers(touching_frames(model)))}});
   line("int", {{"kMotions", count(count_numbers(program.motion_places))},
@@ -291,22 +302,31 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
                {"kForce", count(program.places("force"))},
                {"kFreeTurn", count(program.places("free_turn"))},
                {"kDamping", count(program.places("damping"))}});
-  if (const auto frictions = frictional_dofs(model); !frictions.empty())
-    line("int", {{"kFrictions", count(frictions.size())}});
+  if (const int frictions = count_frictions(model); frictions > 0) line("int", {{"kFrictions", count(frictions)}});
+  if (const auto tendons = tendons_with_rows(model); !tendons.empty())
+    line("int", {{"kTendons", count(tendons.size())}, {"kTendonAlong", count(program.places("tendon_along"))}});
   if (const int rows = count_equality_rows(model); rows > 0)
     line("int", {{"kEqualityRows", count(rows)}, {"kEqualityAlong", count(program.places("equality_along"))}});
+  if (senses_lengths(model)) line("bool", {{"kSensesLengths", "true"}});
+  if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
   const std::vector<int> branch = branches(model);
   if (const int number = count_numbers(branch); number > 0)
     line("int", {{"kBranches", count(number)}, {"kBranchPlaces", count(program.places("branch"))}});
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
-  const auto dof = [](const Joint* joint) { return std::to_string(joint->dof); };
-  text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",
-                     "limited", "kLimits", limits.empty() ? "" : wrapped(listed(limits, dof) + ",", "        "));
+  std::vector<int> limited;
   std::string ranges;
-  for (const Joint* joint : limits)
-    ranges += "        {" + number(joint->limit->low) + ", " + number(joint->limit->high) + "},\n";
+  const auto add_limit = [&](int index, const Limit& limit) {
+    limited.push_back(index);
+    ranges += "        {" + number(limit.low) + ", " + number(limit.high) + "},\n";
+  };
+  for (const Joint* joint : limited_joints(model)) add_limit(joint->dof, *joint->limit);
+  for (const int t : limited_tendons(model))
+    add_limit(row_of_tendon(model, t), *model.tendons[static_cast<size_t>(t)].limit);
+  const auto text_of = [](int index) { return std::to_string(index); };
+  text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",
+                     "limited", "kLimits", limited.empty() ? "" : wrapped(listed(limited, text_of) + ",", "        "));
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
   if (count_numbers(branch) > 0) text += emit_branches(model, branch);

@@ -141,10 +141,7 @@ class Reader : PartReader {
   }
   bool is_box(int g) const { return m_.geom_type[g] == mjGEOM_BOX; }
   // Return a geom's axes, and the axis along which a capsule extends, in the geom's body.
-  Rotation turn_of(int g) const {
-    const Frame& frame = r_.frames[static_cast<size_t>(m_.geom_bodyid[g])];
-    return times(frame.turn, rotation(m_.geom_quat + 4 * g));
-  }
+  Rotation turn_of(int g) const { return r_.geoms[static_cast<size_t>(g)].turn; }
   Numbers3 axis_of(int g) const { return column(turn_of(g), 2); }
 
   void read_floor_contact(int plane, int g, const ContactParameters& touch) {

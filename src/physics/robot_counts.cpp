@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace drl::robot_compiler {
 
@@ -55,6 +56,62 @@ std::vector<int> frictional_dofs(const RobotModel& model) {
   return dofs;
 }
 
+namespace {
+template <class Is>
+std::vector<int> tendons_that(const RobotModel& model, const Is& is) {
+  std::vector<int> tendons;
+  for (size_t t = 0; t < model.tendons.size(); ++t)
+    if (std::invoke(is, model.tendons[t])) tendons.push_back(static_cast<int>(t));
+  return tendons;
+}
+}  // namespace
+std::vector<int> limited_tendons(const RobotModel& model) {
+  return tendons_that(model, [](const Tendon& tendon) { return tendon.limit.has_value(); });
+}
+std::vector<int> frictional_tendons(const RobotModel& model) {
+  return tendons_that(model, [](const Tendon& tendon) { return tendon.friction.has_value(); });
+}
+std::vector<int> tendons_with_rows(const RobotModel& model) { return tendons_that(model, &Tendon::has_rows); }
+int count_limits(const RobotModel& model) {
+  return static_cast<int>(limited_joints(model).size() + limited_tendons(model).size());
+}
+int count_frictions(const RobotModel& model) {
+  return static_cast<int>(frictional_dofs(model).size() + frictional_tendons(model).size());
+}
+std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon) {
+  std::set<int> dofs;
+  for (const Tendon::Term& term : tendon.terms)
+    if (term.factor != 0) dofs.insert(model.joints[static_cast<size_t>(term.joint)].dof);
+  if (tendon.ball >= 0)
+    for (int k = 0; k < 3; ++k) dofs.insert(model.joints[static_cast<size_t>(tendon.ball)].dof + k);
+  for (const Tendon::Part& part : tendon.path) {
+    const int from = model.sites[static_cast<size_t>(part.from)].body;
+    const int to = model.sites[static_cast<size_t>(part.to)].body;
+    const int between = part.geom < 0 ? from : model.geoms[static_cast<size_t>(part.geom)].body;
+    for (size_t i = 0; i < model.dofs.size(); ++i) {
+      const bool moves_from = moves(model, i, from);
+      if (moves(model, i, to) != moves_from || moves(model, i, between) != moves_from) dofs.insert(static_cast<int>(i));
+    }
+  }
+  return dofs;
+}
+std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator) {
+  if (actuator.acts_on == Actuator::tendon)
+    return dofs_of_tendon(model, model.tendons[static_cast<size_t>(actuator.target)]);
+  std::set<int> dofs;
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    bool is_moved = model.dofs[i].joint == actuator.target;
+    if (actuator.acts_on == Actuator::site) {
+      const auto moves_site = [&](const Actuator::Site& of) {
+        return of.site >= 0 && moves(model, i, model.sites[static_cast<size_t>(of.site)].body);
+      };
+      is_moved = moves_site(actuator.from) != moves_site(actuator.reference);
+    }
+    if (is_moved) dofs.insert(static_cast<int>(i));
+  }
+  return dofs;
+}
+
 int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
 int count_turned_geoms(const RobotModel& model) {
@@ -88,7 +145,8 @@ std::vector<int> branches(const RobotModel& model) {
   const size_t n = model.bodies.size();
   std::vector<int> branch(n, -1), dofs(n), forks(n);
   if (!has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) || model.ground_pairs > 0 ||
-      model.pair_places.dense || !frictional_dofs(model).empty() || !model.equalities.empty())
+      model.pair_places.dense || !frictional_dofs(model).empty() || !model.equalities.empty() ||
+      !tendons_with_rows(model).empty())
     return branch;
   for (const Dof& dof : model.dofs) dofs[static_cast<size_t>(dof.body)] += 1;
   const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };
@@ -123,6 +181,7 @@ bool senses_axes(const RobotModel& model) {
 bool senses_distances(const RobotModel& model) {
   return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_distance);
 }
+bool senses_lengths(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_length); }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
 
 }  // namespace drl::robot_compiler

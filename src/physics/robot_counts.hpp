@@ -1,6 +1,7 @@
 // Counts and indices of a robot's parts, and the space that they need in a Work (drl/physics/work.hpp).
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "physics/robot_model.hpp"
@@ -30,6 +31,18 @@ double size_of(const PairGeom& geom);
 std::vector<const Joint*> limited_joints(const RobotModel& model);
 // Returns the indices of the degrees of freedom with dry friction.
 std::vector<int> frictional_dofs(const RobotModel& model);
+// Return the indices of the tendons with limits, with dry friction, and with either. The rows of tendons follow those
+// of joints.
+std::vector<int> limited_tendons(const RobotModel& model);
+std::vector<int> frictional_tendons(const RobotModel& model);
+std::vector<int> tendons_with_rows(const RobotModel& model);
+// Return the numbers of limits and of rows of dry friction, of joints and tendons.
+int count_limits(const RobotModel& model);
+int count_frictions(const RobotModel& model);
+// Returns the degrees of freedom that change a tendon's length.
+std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon);
+// Returns those on which an actuator acts.
+std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator);
 // Return the number of floor contacts with friction pyramids, and of those with elliptic cones.
 int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
@@ -39,6 +52,8 @@ int count_turned_geoms(const RobotModel& model);  // among pair_geoms
 // derived on demand instead and have place -1. With Runge-Kutta, all values are kept, since MuJoCo's sensors show a
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
+// Returns whether a sensor shows the position or velocity of a joint, tendon or actuator.
+bool senses_lengths(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
 // Returns whether distances from the floor are computed in double. This is so with elliptic cones.
 // With pyramids it is so if a body has many points that may touch the floor, as a foot of G1: small errors of their

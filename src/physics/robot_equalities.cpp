@@ -15,23 +15,23 @@ class Reader : PartReader {
   void read() {
     for (int e = 0; e < m_.neq && !is_constraint_off(mjDSBL_EQUALITY); ++e)
       if (m_.eq_active0[e]) read_equality(e);
-    const bool has_all_dofs = r_.dofs.size() == static_cast<size_t>(m_.nv);  // a ball joint, which is refused, has one
-    if (!r_.equalities.empty() && has_all_dofs) couple();
+    const bool couples = !r_.equalities.empty() || std::ranges::any_of(r_.tendons, &Tendon::has_rows);
+    if (couples) couple();
   }
 
  private:
   void read_equality(int e) {
     const std::string where = quoted("equality", mjOBJ_EQUALITY, e);
     const int type = m_.eq_type[e];
-    if (type != mjEQ_JOINT && type != mjEQ_CONNECT && type != mjEQ_WELD)
-      return refuse(where,
-                    type == mjEQ_TENDON ? "an equality constraint of tendons" : "an equality constraint of flexes");
+    const bool couples_lengths = type == mjEQ_JOINT || type == mjEQ_TENDON;
+    if (!couples_lengths && type != mjEQ_CONNECT && type != mjEQ_WELD)
+      return refuse(where, "an equality constraint of flexes");
     const mjtNum* data = m_.eq_data + mjNEQDATA * e;
     if (!std::all_of(data, data + mjNEQDATA, [](mjtNum x) { return std::isfinite(x); }))
       return refuse(where, "a number that is not finite");
     Equality equality{.name = name(mjOBJ_EQUALITY, e)};
     equality.softness = softness(m_.eq_solref + mjNREF * e, m_.eq_solimp + mjNIMP * e, {"equality", mjOBJ_EQUALITY, e});
-    type == mjEQ_JOINT ? read_joints(e, equality) : read_sides(e, equality);
+    couples_lengths ? read_lengths(e, equality) : read_sides(e, equality);
     if (moving_dofs(equality).empty() || (has_no_derivative(equality) && !mj_isSparse(&m_)))
       return;  // libmujoco leaves such rows out
     constexpr double kLeastWeight = kLeast * kMostImpedance / (1 - kMostImpedance);
@@ -40,12 +40,14 @@ class Reader : PartReader {
       return refuse(where, "bodies without inverse inertia");
     r_.equalities.push_back(equality);
   }
-  void read_joints(int e, Equality& equality) {
-    equality.kind = Equality::joint;
+  void read_lengths(int e, Equality& equality) {
+    const bool is_of_joints = m_.eq_type[e] == mjEQ_JOINT;
+    equality.kind = is_of_joints ? Equality::joint : Equality::tendon;
     equality.joints = {m_.eq_obj1id[e], m_.eq_obj2id[e]};
     std::copy_n(m_.eq_data + mjNEQDATA * e, equality.polynomial.size(), equality.polynomial.begin());
     for (const int j : equality.joints)
-      if (j >= 0) equality.inverse_weight += m_.dof_invweight0[m_.jnt_dofadr[j]];
+      if (j >= 0)
+        equality.inverse_weight += is_of_joints ? m_.dof_invweight0[m_.jnt_dofadr[j]] : m_.tendon_invweight0[j];
   }
   void read_sides(int e, Equality& equality) {
     const bool is_weld = m_.eq_type[e] == mjEQ_WELD;
@@ -78,7 +80,10 @@ class Reader : PartReader {
   std::set<int> moving_dofs(const Equality& equality) const {
     std::set<int> dofs;
     for (const int j : equality.joints)
-      if (j >= 0) dofs.insert(r_.joints[static_cast<size_t>(j)].dof);
+      if (j >= 0 && equality.kind == Equality::tendon)
+        dofs.merge(dofs_of_tendon(r_, r_.tendons[static_cast<size_t>(j)]));
+      else if (j >= 0)
+        dofs.insert(r_.joints[static_cast<size_t>(j)].dof);
     for (const Equality::Side& side : equality.sides)
       for (size_t i = 0; i < r_.dofs.size(); ++i)
         if (moves(r_, i, side.body)) dofs.insert(static_cast<int>(i));
@@ -86,7 +91,7 @@ class Reader : PartReader {
   }
   // Returns whether both sides are on a body that only slides, so that the violation is constant.
   bool has_no_derivative(const Equality& equality) const {
-    if (equality.kind == Equality::joint || equality.sides[0].body != equality.sides[1].body) return false;
+    if (equality.couples_lengths() || equality.sides[0].body != equality.sides[1].body) return false;
     return std::ranges::all_of(moving_dofs(equality), [&](int i) {
       return r_.joints[static_cast<size_t>(r_.dofs[static_cast<size_t>(i)].joint)].kind == Joint::slide;
     });
@@ -96,10 +101,12 @@ class Reader : PartReader {
   void couple() {
     std::vector<std::set<int>> before(r_.dofs.size());  // entries of each row left of the diagonal
     for (size_t i = 0; i < r_.dofs.size(); ++i) before[i] = {r_.dofs[i].ancestors.begin(), r_.dofs[i].ancestors.end()};
-    for (const Equality& equality : r_.equalities) {
-      const std::set<int> dofs = moving_dofs(equality);
+    const auto add_row = [&](const std::set<int>& dofs) {
       for (const int i : dofs) before[static_cast<size_t>(i)].insert(dofs.begin(), dofs.find(i));
-    }
+    };
+    for (const Equality& equality : r_.equalities) add_row(moving_dofs(equality));
+    for (const Tendon& tendon : r_.tendons)
+      if (tendon.has_rows()) add_row(dofs_of_tendon(r_, tendon));
     for (size_t i = before.size(); i-- > 0;) {
       if (before[i].empty()) continue;
       const auto last = std::prev(before[i].end());

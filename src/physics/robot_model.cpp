@@ -36,7 +36,7 @@ class Reader : PartReader {
     r_.file = std::filesystem::path(file_).filename().string();
     r_.name = std::filesystem::path(file_).stem().string();
     r_.id = model_id(m_, file_);
-    r_.nq = static_cast<int>(m_.nq), r_.nv = static_cast<int>(m_.nv);
+    r_.nq = static_cast<int>(m_.nq), r_.nv = static_cast<int>(m_.nv), r_.na = static_cast<int>(m_.na);
     r_.start.assign(m_.qpos0, m_.qpos0 + m_.nq);
     if (r_.nv > kMostDofs)
       return refuse("worldbody: ", "more than " + std::to_string(kMostDofs) + " degrees of freedom",
@@ -47,7 +47,8 @@ class Reader : PartReader {
     read_masses();
     read_fluid();
     read_geoms_and_sites();
-    read_actuators();
+    read_tendons(m_, r_);
+    read_actuators(m_, r_);
     read_keyframes();
     read_equalities(m_, r_);
     read_parameters(m_, r_);
@@ -124,25 +125,26 @@ class Reader : PartReader {
       const std::string where = quoted("joint", mjOBJ_JOINT, j);
       const int body = r_.frames[static_cast<size_t>(m_.jnt_bodyid[j])].body;
       joint.kind = m_.jnt_type[j] == mjJNT_FREE    ? Joint::free
+                   : m_.jnt_type[j] == mjJNT_BALL  ? Joint::ball
                    : m_.jnt_type[j] == mjJNT_SLIDE ? Joint::slide
                                                    : Joint::hinge;
-      if (m_.jnt_type[j] == mjJNT_BALL) refuse(where, "a ball joint");
       joint.axis = numbers(m_.jnt_axis + 3 * j), joint.pos = numbers(m_.jnt_pos + 3 * j);
       joint.reference = m_.qpos0[joint.qpos];
       joint.stiffness = is_off(mjDSBL_SPRING) ? 0 : m_.jnt_stiffness[j], joint.rest = m_.qpos_spring[joint.qpos];
-      if (joint.kind == Joint::free && joint.stiffness != 0) refuse(where, "stiffness of a free joint");
-      if (m_.jnt_limited[j] && !is_constraint_off(mjDSBL_LIMIT)) {
+      if (joint.kind == Joint::free) std::copy_n(m_.qpos_spring + joint.qpos, 3, joint.rest_pos.begin());
+      if (joint.turns_freely()) std::copy_n(m_.qpos_spring + joint.quat(), 4, joint.rest_quat.begin());
+      if (m_.jnt_limited[j] && !is_constraint_off(mjDSBL_LIMIT) && !joint.turns_freely()) {
         joint.limit = {m_.jnt_range[2 * j], m_.jnt_range[2 * j + 1], m_.jnt_margin[j],
                        softness(m_.jnt_solref + 2 * j, m_.jnt_solimp + 5 * j, {"joint", mjOBJ_JOINT, j})};
         if (joint.limit->high - joint.limit->low <= 2 * joint.limit->margin)
           refuse(where, "a range so narrow that both limits apply at once");
       }
-      if (m_.jnt_actgravcomp[j] && has_gravity_compensation()) refuse(where, "actuatorgravcomp");
+      joint.carries_weight = m_.jnt_actgravcomp[j] && has_gravity_compensation();
       if (m_.jnt_actfrclimited[j] && !is_off(mjDSBL_ACTUATION))
         joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);
       r_.bodies[static_cast<size_t>(body)].joints.push_back(j);
-      const int count = joint.kind == Joint::free ? 6 : 1;
+      const int count = joint.motions();
       for (int k = 0; k < count; ++k) read_dof(joint, j, body, k, count);
       r_.joints.push_back(joint);
     }
@@ -156,19 +158,18 @@ class Reader : PartReader {
   }
   void read_dof(const Joint& joint, int j, int body, int k, int count) {
     const int d = joint.dof + k;
-    Dof dof{.name = count == 1 ? joint.name : joint.name + "_" + "xyzabc"[k], .body = body, .joint = j};
+    Dof dof{.name = count == 1 ? joint.name : joint.name + "_" + "xyzabc"[count == 3 ? 3 + k : k],
+            .body = body,
+            .joint = j};
     for (int parent = m_.dof_parentid[d]; parent >= 0; parent = m_.dof_parentid[parent])
       dof.ancestors.push_back(parent);
     dof.armature = m_.dof_armature[d], dof.inverse_weight = m_.dof_invweight0[d];
     if (!is_off(mjDSBL_DAMPER)) dof.damping = m_.dof_damping[d];
-    if (m_.dof_frictionloss[d] > 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS)) dof.friction = friction(d, j);
+    dof.is_simple = m_.dof_simplenum[d] > 0;
+    if (m_.dof_frictionloss[d] > 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS))
+      dof.friction = dry_friction(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, {"joint", mjOBJ_JOINT, j},
+                                  m_.dof_frictionloss[d], m_.dof_invweight0[d]);
     r_.dofs.push_back(dof);
-  }
-  // The violation of dry friction is always 0, so its impedance is s.least.
-  DryFriction friction(int d, int joint) {
-    const Softness s = softness(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, {"joint", mjOBJ_JOINT, joint});
-    const double regularisation = std::max(kLeast, (1 - s.least) / s.least * m_.dof_invweight0[d]);
-    return {m_.dof_frictionloss[d], 1 / regularisation, s.damping};
   }
 
   void read_masses() {
@@ -217,46 +218,23 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(quat))};
   }
+  // Where libmujoco finds that a geom's or site's frame nearly is that of its body or of the body's inertia, it uses
+  // this frame instead.
+  Placement placement(const std::string& name, int b, int same_frame, const mjtNum* pos, const mjtNum* quat) const {
+    constexpr mjtNum kNoPos[] = {0, 0, 0}, kNoQuat[] = {1, 0, 0, 0};
+    if (same_frame == mjSAMEFRAME_BODY) pos = kNoPos;
+    if (same_frame == mjSAMEFRAME_INERTIA) pos = m_.body_ipos + 3 * b;
+    if (same_frame == mjSAMEFRAME_BODY || same_frame == mjSAMEFRAME_BODYROT) quat = kNoQuat;
+    if (same_frame == mjSAMEFRAME_INERTIA || same_frame == mjSAMEFRAME_INERTIAROT) quat = m_.body_iquat + 4 * b;
+    return placement(name, b, pos, quat);
+  }
   void read_geoms_and_sites() {
     for (int g = 0; g < m_.ngeom; ++g)
-      r_.geoms.push_back(placement(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_pos + 3 * g, m_.geom_quat + 4 * g));
+      r_.geoms.push_back(placement(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_sameframe[g], m_.geom_pos + 3 * g,
+                                   m_.geom_quat + 4 * g));
     for (int s = 0; s < m_.nsite; ++s)
-      r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_pos + 3 * s, m_.site_quat + 4 * s));
-  }
-
-  void read_actuators() {
-    for (int a = 0; a < m_.nu; ++a) {
-      const std::string where = quoted("actuator", mjOBJ_ACTUATOR, a);
-      Actuator actuator{.name = name(mjOBJ_ACTUATOR, a), .joint = m_.actuator_trnid[2 * a]};
-      const bool is_of_joint = m_.actuator_trntype[a] == mjTRN_JOINT || m_.actuator_trntype[a] == mjTRN_JOINTINPARENT;
-      if (!is_of_joint || m_.jnt_type[actuator.joint] == mjJNT_FREE) {
-        refuse(where, "it does not act on a hinge or a slide");
-        actuator.joint = 0;
-      }
-      if (m_.actuator_plugin[a] >= 0) refuse(where, "a plugin");
-      if (m_.actuator_dyntype[a] != mjDYN_NONE) refuse(where, "activation");
-      if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
-      const mjtNum* gain = m_.actuator_gainprm + mjNGAIN * a;
-      const bool is_fixed = m_.actuator_gaintype[a] == mjGAIN_FIXED ||
-                            (m_.actuator_gaintype[a] == mjGAIN_AFFINE && gain[1] == 0 && gain[2] == 0);
-      if (!is_fixed) refuse(where, "a gain that is not fixed");
-      const bool is_affine = m_.actuator_biastype[a] == mjBIAS_AFFINE;
-      if (!is_affine && m_.actuator_biastype[a] != mjBIAS_NONE) refuse(where, "a bias that is not affine");
-      actuator.gear = m_.actuator_gear[6 * a], actuator.gain = gain[0];
-      for (size_t k = 0; k < 3 && is_affine; ++k)
-        actuator.bias[k] = m_.actuator_biasprm[mjNBIAS * a + static_cast<int>(k)];
-      const int group = m_.actuator_group[a];
-      if (is_off(mjDSBL_ACTUATION) || (group >= 0 && group <= 30 && (m_.opt.disableactuator & (1 << group)) != 0)) {
-        actuator.gain = 0, actuator.bias = {};
-        r_.actuators.push_back(actuator);
-        continue;
-      }
-      if (m_.actuator_ctrllimited[a] && !is_off(mjDSBL_CLAMPCTRL))
-        actuator.control_range = {m_.actuator_ctrlrange[2 * a], m_.actuator_ctrlrange[2 * a + 1]};
-      if (m_.actuator_forcelimited[a])
-        actuator.force_range = {m_.actuator_forcerange[2 * a], m_.actuator_forcerange[2 * a + 1]};
-      r_.actuators.push_back(actuator);
-    }
+      r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_sameframe[s], m_.site_pos + 3 * s,
+                                   m_.site_quat + 4 * s));
   }
 
   void read_keyframes() {
@@ -265,8 +243,8 @@ class Reader : PartReader {
     };
     for (int k = 0; k < m_.nkey; ++k)
       if (const char* name = mj_id2name(&m_, mjOBJ_KEY, k); name && *name)
-        r_.keyframes.push_back(
-            {name, row(m_.key_qpos, k, m_.nq), row(m_.key_qvel, k, m_.nv), row(m_.key_ctrl, k, m_.nu)});
+        r_.keyframes.push_back({name, row(m_.key_qpos, k, m_.nq), row(m_.key_qvel, k, m_.nv),
+                                row(m_.key_ctrl, k, m_.nu), row(m_.key_act, k, m_.na)});
   }
 
   // Rejects numbers that are not finite, both from the file and computed by libmujoco.
@@ -312,22 +290,31 @@ class Reader : PartReader {
     for (int k = 0; k < m_.nkey; ++k)
       refuse_infinite(quoted("key", mjOBJ_KEY, k),
                       {of(m_.key_qpos, k, static_cast<size_t>(m_.nq)), of(m_.key_qvel, k, static_cast<size_t>(m_.nv)),
-                       of(m_.key_ctrl, k, static_cast<size_t>(m_.nu))});
+                       of(m_.key_ctrl, k, static_cast<size_t>(m_.nu)), of(m_.key_act, k, static_cast<size_t>(m_.na))});
+    for (int t = 0; t < m_.ntendon; ++t)
+      refuse_infinite(quoted("tendon", mjOBJ_TENDON, t),
+                      {of(m_.tendon_range, t, 2), of(m_.tendon_actfrcrange, t, 2), of(m_.tendon_margin, t, 1),
+                       of(m_.tendon_stiffness, t, 1), of(m_.tendon_damping, t, 1), of(m_.tendon_armature, t, 1),
+                       of(m_.tendon_frictionloss, t, 1), of(m_.tendon_lengthspring, t, 2), of(m_.tendon_length0, t, 1),
+                       of(m_.tendon_invweight0, t, 1), of(m_.tendon_solref_lim, t, 2), of(m_.tendon_solimp_lim, t, 5),
+                       of(m_.tendon_solref_fri, t, 2), of(m_.tendon_solimp_fri, t, 5)});
+    for (int w = 0; w < m_.nwrap; ++w) refuse_infinite("tendon: ", {of(m_.wrap_prm, w, 1)});
     for (int a = 0; a < m_.nu; ++a)
       refuse_infinite(
           quoted("actuator", mjOBJ_ACTUATOR, a),
           {of(m_.actuator_gear, a, 6), of(m_.actuator_gainprm, a, mjNGAIN), of(m_.actuator_biasprm, a, mjNBIAS),
-           of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2)});
+           of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2), of(m_.actuator_dynprm, a, mjNDYN),
+           of(m_.actuator_actrange, a, 2), of(m_.actuator_lengthrange, a, 2), of(m_.actuator_acc0, a, 1)});
   }
   // Refuses options that change only contacts or friction, if the model has these.
   void refuse_options_of_constraints() {
     const bool has_contacts = !r_.contacts.empty() || !r_.pairs.empty();
     if ((m_.opt.enableflags & mjENBL_OVERRIDE) != 0 && has_contacts) refuse("option: ", "the flag override");
     const auto rubs = [](const auto& contact) { return contact.cone.dimensions > 1; };
-    const auto has_friction = [](const Dof& dof) { return dof.friction.has_value(); };
+    const auto has_friction = [](const auto& part) { return part.friction.has_value(); };
     if (m_.opt.noslip_iterations > 0 &&
         (std::ranges::any_of(r_.contacts, rubs) || std::ranges::any_of(r_.pairs, rubs) ||
-         std::ranges::any_of(r_.dofs, has_friction)))
+         std::ranges::any_of(r_.dofs, has_friction) || std::ranges::any_of(r_.tendons, has_friction)))
       refuse("option: ", "noslip_iterations");
   }
   void refuse_the_rest() {
@@ -339,12 +326,6 @@ class Reader : PartReader {
     for (const Dof& dof : r_.dofs) products += dof.ancestors.size() * dof.ancestors.size() / 2;
     if (products > kMostProducts)
       refuse("worldbody: ", "chains of joints that are too long (" + std::to_string(r_.nv) + " degrees of freedom)");
-    for (int t = 0; t < m_.ntendon; ++t)
-      if ((m_.tendon_stiffness[t] != 0 && !is_off(mjDSBL_SPRING)) ||
-          (m_.tendon_damping[t] != 0 && !is_off(mjDSBL_DAMPER)) ||
-          (m_.tendon_limited[t] && !is_constraint_off(mjDSBL_LIMIT)) ||
-          (m_.tendon_frictionloss[t] != 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS)) || m_.tendon_armature[t] != 0)
-        refuse(quoted("tendon", mjOBJ_TENDON, t), "a tendon that pulls");
   }
 
   std::string file_;

@@ -33,14 +33,21 @@ struct Limit {
 };
 
 struct Joint {
-  enum Kind { free, slide, hinge } kind = hinge;
+  enum Kind { free, ball, slide, hinge } kind = hinge;
   std::string name;
-  int qpos = 0, dof = 0;           // indices of its first values in qpos and qvel
-  Numbers3 axis{}, pos{};          // of a hinge or slide, in its body's frame
-  double reference = 0;            // the value of qpos in the model's reference pose
-  double stiffness = 0, rest = 0;  // of its spring: stiffness, and qpos at rest
-  std::optional<Limit> limit{};
+  int qpos = 0, dof = 0;                               // indices of its first values in qpos and qvel
+  Numbers3 axis{}, pos{};                              // of a hinge or slide, in its body's frame
+  double reference = 0;                                // the value of qpos in the model's reference pose
+  double stiffness = 0, rest = 0;                      // of its spring: stiffness, and qpos at rest
+  Numbers3 rest_pos{};                                 // the same of a free joint
+  Quaternion rest_quat{};                              // of a free joint or a ball
+  std::optional<Limit> limit{};                        // of a hinge or slide
+  bool carries_weight = false;                         // its actuators exert the force of gravity compensation
   std::optional<std::array<double, 2>> force_range{};  // of the total force of its actuators
+  int positions() const { return kind == free ? 7 : kind == ball ? 4 : 1; }  // number of its values in qpos
+  int motions() const { return kind == free ? 6 : kind == ball ? 3 : 1; }    // number of its degrees of freedom
+  bool turns_freely() const { return kind == free || kind == ball; }
+  int quat() const { return qpos + (kind == free ? 3 : 0); }  // index of its quaternion in qpos
 };
 
 // A constraint that drives a velocity to 0: its reference acceleration is -damping v, its weight is 1 / R, where
@@ -51,10 +58,11 @@ struct DryFriction {
 
 // An equality constraint. Its rows are always active and push in both directions.
 struct Equality {
-  enum Kind { joint, connect, weld } kind = joint;
+  enum Kind { joint, tendon, connect, weld } kind = joint;
   std::string name;
   Softness softness{};
   // joint: with x = qpos - reference of each joint, x1 is a polynomial of x2, or a constant without a second joint.
+  // tendon: the same for their lengths. `joints` holds the indices of joints or of tendons.
   std::array<int, 2> joints{-1, -1};
   std::array<double, 5> polynomial{};
   // connect: two points coincide. weld: two sets of axes coincide.
@@ -66,7 +74,37 @@ struct Equality {
   std::array<Side, 2> sides{};
   double torque_scale = 1;                         // of a weld's rows of rotation
   double inverse_weight = 0, inverse_inertia = 0;  // of the rows of translation (or of joints), and of rotation
-  int rows() const { return kind == joint ? 1 : kind == connect ? 3 : 6; }
+  bool couples_lengths() const { return kind == joint || kind == tendon; }
+  int rows() const { return couples_lengths() ? 1 : kind == connect ? 3 : 6; }
+};
+
+// A tendon. The length of a fixed tendon is a sum of joints' positions, each times a factor. That of a spatial tendon
+// is the sum of its parts. The limit of a ball joint is that of a tendon whose length is the joint's angle.
+struct Tendon {
+  std::string name;
+  struct Term {
+    int joint = 0;
+    double factor = 0;
+  };
+  std::vector<Term> terms = {};
+  // A straight line from a site to the next one, or the shortest way around a geom that is between them.
+  struct Part {
+    int from = 0, to = 0;           // sites
+    double share = 1;               // 1 / the divisor of its pulley
+    int geom = -1, side = -1;       // the geom, and the site on whose side the tendon is; -1: none
+    bool is_around_sphere = false;  // otherwise around a cylinder
+    double radius = 0;              // of the geom
+  };
+  std::vector<Part> path = {};
+  int ball = -1;  // index of a joint, or -1
+  double stiffness = 0, damping = 0, armature = 0;
+  std::array<double, 2> rest{};  // the lengths between which its spring is slack
+  double reference = 0;          // its length in the model's reference pose
+  double inverse_weight = 0;
+  std::optional<Limit> limit{};
+  std::optional<DryFriction> friction{};
+  std::optional<std::array<double, 2>> force_range{};  // of the total force of its actuators
+  bool has_rows() const { return limit || friction; }
 };
 
 struct Dof {
@@ -78,6 +116,7 @@ struct Dof {
   std::vector<int> ancestors = {};
   double armature = 0, damping = 0, inverse_weight = 0;
   std::optional<DryFriction> friction{};
+  bool is_simple = false;  // libmujoco's M has no other entry in its row
 };
 
 // A rigid body: one or more frames that move together.
@@ -117,12 +156,42 @@ struct Placement {
   Rotation turn{};
 };
 
+// A muscle (MuJoCo, "Modeling", muscles). Its length and velocity are made dimensionless: the length by
+// from + (length - start) / unit, the velocity by its division by unit * fastest.
+struct Muscle {
+  double from = 0, start = 0, unit = 1;
+  double force = 0, shortest = 0, longest = 0, fastest = 0, passive = 0, lengthening = 0;
+};
+
 struct Actuator {
   std::string name;
-  int joint = 0;
-  double gear = 0, gain = 0;
-  std::array<double, 3> bias{};  // constant, and factors of the actuator's length and velocity
+  // joint: a hinge or a slide. site: a force and a torque in the site's axes, or, with a reference site, in that site's
+  // axes. free_in_body, free_in_world: a free joint's force, and its torque in the axes of its body or of the world.
+  // ball_in_body, ball_in_parent: a ball joint's torque.
+  enum Transmission { joint, tendon, site, free_in_body, free_in_world, ball_in_body, ball_in_parent } acts_on = joint;
+  int target = 0;   // index of the joint, tendon or site
+  double gear = 0;  // of a joint or tendon
+  std::array<double, 6> gears{};
+  struct Site {
+    int site = -1, frame = 0;
+    Quaternion quat{};  // in its frame
+  };
+  Site from{}, reference{};  // of the transmission `site`; a site -1: none
+  // The force is gain * control + bias, or gain * activation + bias. Gain and bias are affine (constant, and factors of
+  // the actuator's length and velocity), or those of a muscle.
+  std::array<double, 3> gain{}, bias{};
+  std::optional<Muscle> muscle_gain{}, muscle_bias{};
+  // The activation's rate of change: the control (integrator), its difference from the activation divided by
+  // `times[0]` (filters), that of a muscle with the times of activation and deactivation and the width of the
+  // transition between them, or 0.
+  enum Dynamics { constant, integrator, filter, exact_filter, muscle } dynamics = constant;
+  int activation = -1;  // its index, or -1
+  std::array<double, 3> times{};
+  bool is_early = false;  // the force is that of the next activation
+  std::optional<std::array<double, 2>> activation_range{};
   std::optional<std::array<double, 2>> control_range{}, force_range{};
+  bool is_damped() const { return gain[2] != 0 || bias[2] != 0 || muscle_gain; }
+  bool pulls(int t) const { return acts_on == tendon && target == t; }
 };
 
 // Friction of a contact. `dimensions` is the number of residuals (1: no friction, 3: sliding, 4: also spinning,
@@ -211,11 +280,13 @@ struct Parameter {
 };
 
 struct Sensor {
-  enum Kind { gyro, velocimeter, angular_momentum, contact } kind = gyro;
+  enum Kind { gyro, velocimeter, angular_momentum, contact, joint, tendon, actuator } kind = gyro;
+  bool is_velocity = false;  // of a joint, tendon or actuator; otherwise it shows a position or length
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
-  int index = 0;  // of the site or frame, or among the contact sensors
+  int index = 0;  // of the site, frame, joint, tendon or actuator, or among the contact sensors
   int size = 3;   // number of its values
+  bool shows_length() const { return kind == joint || kind == tendon || kind == actuator; }
 };
 // What a contact sensor shows: the number of its contacts and fields of one of them, or their net force. `reduce` and
 // `data` are MuJoCo's: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force; bits of
@@ -241,20 +312,20 @@ struct FluidBox {
 // A state that the file names.
 struct Keyframe {
   std::string name;
-  std::vector<double> qpos, qvel, ctrl;  // [nq], [nv], [nu]
+  std::vector<double> qpos, qvel, ctrl, act;  // [nq], [nv], [nu], [na]
 };
 
 // A kind of feature that cannot be compiled, and the model's elements that have it.
 struct Unsupported {
-  std::string what;                // "a ball joint"
+  std::string what;                // "a plugin"
   std::set<std::string> elements;  // "joint 'hip': "
-  std::vector<std::string> lines;  // one for each element: "joint 'hip': a ball joint"
+  std::vector<std::string> lines;  // one for each element: "body 'hip': a plugin"
 };
 
 struct RobotModel {
   std::string name, file;
-  std::string id;  // of the file's contents (see model_id in drl/physics/mujoco_model.hpp)
-  int nq = 0, nv = 0;
+  std::string id;              // of the file's contents (see model_id in drl/physics/mujoco_model.hpp)
+  int nq = 0, nv = 0, na = 0;  // na: activations
   double timestep = 0;
   int iterations = 0;               // after which the file's solver stops; lanes iterate until convergence
   bool runge_kutta = false;         // otherwise Euler or implicitfast
@@ -269,6 +340,7 @@ struct RobotModel {
   std::vector<Body> bodies;  // parents before children
   std::vector<Joint> joints;
   std::vector<Dof> dofs;
+  std::vector<Tendon> tendons;
   std::vector<Equality> equalities;  // those that are active
   std::vector<Frame> frames;         // 0 is the world
   std::vector<Placement> geoms, sites;

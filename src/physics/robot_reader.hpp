@@ -63,6 +63,13 @@ class PartReader {
     int index;
   };
 
+  // The violation of dry friction is always 0, so its impedance is s.least.
+  DryFriction dry_friction(const mjtNum* solref, const mjtNum* solimp, const Element& where, double most,
+                           double inverse_weight) {
+    const Softness s = softness(solref, solimp, where);
+    const double regularisation = std::max(kLeast, (1 - s.least) / s.least * inverse_weight);
+    return {most, 1 / regularisation, s.damping};
+  }
   // Converts solref and solimp. If the signs of solref's numbers differ, MuJoCo uses its default.
   Softness softness(const mjtNum* solref, const mjtNum* solimp, const Element& where) {
     constexpr mjtNum kDefault[] = {0.02, 1};
@@ -103,8 +110,12 @@ void read_contacts(const mjModel& model, RobotModel& robot);
 // have, or, where these are many, half as many again as libmujoco has in random motions of the model. Requires
 // contacts.
 void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts);
-// Reads the active equality constraints, and adds the degrees of freedom that they couple to Dof::ancestors. Requires
-// joints and sites.
+// Reads the tendons. Requires joints and sites.
+void read_tendons(const mjModel& model, RobotModel& robot);
+// Reads the actuators. Requires tendons.
+void read_actuators(const mjModel& model, RobotModel& robot);
+// Reads the active equality constraints, and adds the degrees of freedom that they and the rows of tendons couple to
+// Dof::ancestors. Requires tendons.
 void read_equalities(const mjModel& model, RobotModel& robot);
 // If there are many pairs, sorts those that are not ground pairs into groups. Requires places.
 void group_pairs(RobotModel& robot);

@@ -53,12 +53,28 @@ class Reader : PartReader {
         sensor.kind = Sensor::contact;
         if (const std::string why = read_contact_sensor(s, sensor); !why.empty()) return why;
         break;
+      case mjSENS_JOINTPOS:
+      case mjSENS_JOINTVEL:
+        read_length(Sensor::joint, m_.sensor_type[s] == mjSENS_JOINTVEL, sensor);
+        break;
+      case mjSENS_TENDONPOS:
+      case mjSENS_TENDONVEL:
+        read_length(Sensor::tendon, m_.sensor_type[s] == mjSENS_TENDONVEL, sensor);
+        break;
+      case mjSENS_ACTUATORPOS:
+      case mjSENS_ACTUATORVEL:
+        read_length(Sensor::actuator, m_.sensor_type[s] == mjSENS_ACTUATORVEL, sensor);
+        break;
       default:
-        return "it is neither gyro, velocimeter, subtreeangmom nor contact";
+        return "it is of a type that lanes do not compute";
     }
     if (body >= 0 && r_.frames[static_cast<size_t>(body)].body < 0) return "it is on a body that does not move";
     r_.sensors.push_back(sensor);
     return "";
+  }
+
+  static void read_length(Sensor::Kind kind, bool is_velocity, Sensor& sensor) {
+    sensor.kind = kind, sensor.is_velocity = is_velocity, sensor.size = 1;
   }
 
   void read_parameter(Parameter::Kind kind, const std::string& part) {

@@ -19,10 +19,13 @@ double stiffness_of_friction(const RobotModel& model, double mu, const ConeFrict
 // Returns the same for an equality constraint. Its rows are d / (1 - d) times as stiff as the inertia for which their
 // weights are. A row along one degree of freedom does not count, as limits do not.
 double stiffness_of_rows(const RobotModel& model, const Equality& equality) {
-  if (equality.kind == Equality::joint) {
-    if (equality.joints[1] < 0) return 0;
+  if (equality.couples_lengths()) {
+    const bool is_of_joints = equality.kind == Equality::joint;
+    if (equality.joints[1] < 0) return is_of_joints ? 0 : 1;
     const auto inverse_weight = [&](size_t side) {
-      const Joint& joint = model.joints[static_cast<size_t>(equality.joints[side])];
+      const auto index = static_cast<size_t>(equality.joints[side]);
+      if (!is_of_joints) return model.tendons[index].inverse_weight;
+      const Joint& joint = model.joints[index];
       return model.dofs[static_cast<size_t>(joint.dof)].inverse_weight;
     };
     const double slope = equality.polynomial[1];

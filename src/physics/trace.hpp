@@ -33,6 +33,21 @@ Mat3 rotation_of(const Expr (&q)[4]);
 using Quat = std::array<Expr, 4>;
 Quat operator*(const Quat& a, const Quat& b);
 std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p);
+// Returns the angle of the vector (x, y) from the x axis, for y >= 0.
+Expr arc_tangent(const Expr& y, const Expr& x);
+// Returns the normalised quaternion of a free joint or a ball.
+Quat trace_quaternion(const Joint& joint, Program& p);
+// Returns the axis times the angle of a rotation, which is at most pi.
+Vec3 rotation_vector(const Quat& quat);
+
+// A point of a body, relative to the origin of its tree (of the world: to the world's origin).
+struct BodyPoint {
+  int body;
+  Vec3 arm;
+};
+BodyPoint point_of(const Placement& place, const Kinematics& kinematics);
+// Returns the vector from one point to another.
+Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to);
 
 // A symmetric matrix [nv, nv] with the sparsity of a tree: it couples each degree of freedom with itself and its
 // ancestors.
@@ -40,13 +55,32 @@ struct TreeMatrix {
   std::vector<Expr> diagonal;
   std::vector<std::vector<Expr>> ancestors;  // in the order of Dof::ancestors
 };
+// A tendon's length and speed, and the derivatives of its length along qvel in the solver's axes.
+struct TendonPath {
+  Expr length, velocity;
+  std::vector<Expr> along;  // [nv]
+};
+TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& kinematics, Program& p);
+// Returns the second derivative of a tendon's length if qacc is 0. Its path goes around no geoms.
+Expr trace_bend(const RobotModel& model, int tendon, const Kinematics& kinematics);
+// Adds strength * along along' to a matrix, at the entries that it has and, if `of_mass`, that libmujoco's M has.
+void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, bool of_mass,
+                       TreeMatrix& m);
+
 struct Dynamics {
   TreeMatrix mass;
   std::vector<Expr> force;            // of all but the constraints: without constraints, M qacc = force
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
-  std::vector<Expr> damping;          // of each degree of freedom, for the integrator
+  TreeMatrix damping;                 // for the integrator
 };
+// Writes the rates of change of the activations, and the activations after a time step.
+void trace_activations(const RobotModel& model, Program& p);
+// Returns an actuator's length, its velocity, and the derivatives of its length along qvel in the solver's axes.
+TendonPath trace_transmission(const RobotModel& model, const Actuator& actuator, const Kinematics& kinematics,
+                              Program& p);
+// Adds the forces of the actuators.
+void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p);
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
 // Returns a frame's centre of mass in its body, including the shift by an environment's parameters.
 Vec3 center_of(const RobotModel& model, int frame, Program& p);
@@ -114,7 +148,9 @@ struct Kept {
   std::vector<Spatial> axis;
   TreeMatrix mass;                                // M plus what equality constraints add
   TreeMatrix mass_alone;                          // M; only with implicit damping
-  std::vector<Expr> force, damping;               // without limits, dry friction and contacts
+  std::vector<Expr> force;                        // without limits, dry friction and contacts
+  TreeMatrix damping;                             // only with implicit damping
+  std::vector<std::vector<Expr>> tendon_along;    // of each tendon with rows, in the solver's axes
   std::vector<std::vector<Expr>> equality_along;  // of each row of an equality constraint, in the solver's axes
   std::map<int, Mat3> free_turns;                 // by the index of a free joint
   // For the contact of the current loop iteration: the centre of its sphere, the distance from the plane, the direction
@@ -136,6 +172,9 @@ void trace_equalities(const RobotModel& model, const Kinematics& kinematics, Tre
                       Kept& kept, Program& p);
 void trace_equality_forces(const RobotModel& model, const Kept& kept, Program& p);
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
+void trace_tendon_rows(const RobotModel& model, const Kept& kept, Program& p);
+// Returns the derivatives of a tendon's length.
+const std::vector<Expr>& along_of(const RobotModel& model, const Kept& kept, int tendon);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);
 void trace_derived(const RobotModel& model, Program& p);
 // The position and rotation of a body's axes in the world, for functions that run after derive_frames().
@@ -157,8 +196,10 @@ inline void trace(const RobotModel& model, Program& p) {
   p.is_wide = needs_double(model);
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
+  trace_tendon_rows(model, kept, p);
   trace_equality_forces(model, kept, p);
   trace_integrator(model, kept, p);
+  trace_activations(model, p);
   trace_derived(model, p);
   trace_sensors(model, p);
   trace_distances(model, p);
@@ -169,6 +210,8 @@ inline void trace(const RobotModel& model, Program& p) {
 inline int contact_residuals(const RobotModel& model, const Program& p) {
   return (p.edges == 3 ? 2 : p.edges) * count_pyramids(model);
 }
+// Returns the declaration of the `act` argument, with a trailing comma, or "" if the model has no activations.
+inline std::string activations_argument(const RobotModel& model) { return model.na == 0 ? "" : "const F* act, "; }
 // Returns the declaration of the `parameters` argument, with a trailing comma, or "" if the model has no parameters.
 inline std::string parameters_argument(const RobotModel& model) {
   return model.parameters.empty() ? "" : "const F* parameters, ";

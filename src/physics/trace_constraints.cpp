@@ -376,6 +376,23 @@ class Tracer {
       force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
                               p_.input(at("w.limit_rest", number), name + "rest"));
     }
+    int number = static_cast<int>(joints.size());
+    for (const int t : limited_tendons(model_)) {
+      const std::string name = identifier(model_.tendons[static_cast<size_t>(t)].name) + "_tendon_limit_";
+      const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
+      const Expr full = p_.input(at("w.weight", count_pyramids(model_) + number), name + "weight");
+      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "active_weight");
+      const Expr push = weight * (p_.input(at("w.limit_sign", number), name + "sign") *
+                                  p_.input(at("w.limit_rest", number), name + "rest"));
+      add_tendon(t, weight, push, h, force);
+      number += 1;
+    }
+  }
+  // Adds weight * J' J and the force -J' push of a row along a tendon with the derivatives J.
+  void add_tendon(int tendon, const Expr& weight, const Expr& push, TreeMatrix& h, std::vector<Expr>& force) {
+    const std::vector<Expr>& along = along_of(model_, kept_, tendon);
+    add_outer_product(model_, along, weight, false, h);
+    for (size_t i = 0; i < along.size(); ++i) force[i] -= along[i] * push;
   }
   // Dry friction acts along one entry of qvel. For the rotation of a free joint, this entry is a combination of three
   // entries in the solver's axes.
@@ -393,6 +410,14 @@ class Tracer {
         for (const auto& [ancestor, y] : along)
           if (ancestor < i) h.ancestors[i][i - ancestor - 1] += weight * (x * y);
       }
+    }
+    for (const int t : frictional_tendons(model_)) {
+      const std::string place = at("w.friction", number++);
+      const std::string name = identifier(model_.tendons[static_cast<size_t>(t)].name) + "_tendon_friction_";
+      const Expr weight = p_.input(place + ".active", name + "weight");
+      add_tendon(t, weight,
+                 weight * p_.input(place + ".rest", name + "rest") + p_.input(place + ".slip", name + "slip"), h,
+                 force);
     }
   }
   // Returns an entry of qvel as a linear combination of entries in the solver's axes: their indices and factors.

@@ -27,8 +27,8 @@ class Tracer {
     p_.begin("Computes the inertias and velocities of bodies about the centre of mass of their tree.",
              "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
     trace_motion();
-    p_.begin("Computes the forces of actuators.",
-             "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived)");
+    p_.begin("Computes the forces of actuators.", "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, " +
+                                                      activations_argument(model_) + "Derived& derived)");
     trace_actuators();
     p_.begin("Computes the forces of contacts on each body.",
              "derive_forces(const F* qpos, const F (*wrench)[kWrench], " +
@@ -125,7 +125,8 @@ class Tracer {
 
   void trace_actuators() {
     const Dynamics dynamics = trace_dynamics(model_, k_, p_);
-    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_actuator", i), dynamics.actuator_torque[index(i)]);
+    const std::vector<Expr> torque = out_of_solver(dynamics.actuator_torque);
+    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_actuator", i), torque[index(i)]);
     for (size_t a = 0; a < model_.actuators.size(); ++a)
       p_.set(at("derived.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
   }
@@ -155,8 +156,8 @@ class Tracer {
 
   // Returns the force of row r of all equality constraints.
   Expr equality_force(size_t r) {
-    const size_t before = limited_joints(model_).size() + frictional_dofs(model_).size();
-    return p_.input(at("limit", static_cast<int>(before + r)), "equality_force_" + std::to_string(r));
+    const int before = count_limits(model_) + count_frictions(model_);
+    return p_.input(at("limit", before + static_cast<int>(r)), "equality_force_" + std::to_string(r));
   }
   // Returns what equality constraints of bodies add to the wrenches on frames. As in mj_rnePostConstraint, the torque
   // of a weld is its rows' force, without the derivative of their violation.
@@ -165,7 +166,7 @@ class Tracer {
     size_t row = 0;
     for (const Equality& equality : model_.equalities) {
       Spatial push;
-      for (int k = 0; k < equality.rows() && equality.kind != Equality::joint; ++k)
+      for (int k = 0; k < equality.rows() && !equality.couples_lengths(); ++k)
         (k < 3 ? push.linear[k] : push.angular[k - 3]) = equality_force(row + index(k));
       row += index(equality.rows());
       for (size_t s = 0; s < 2; ++s) {
@@ -198,6 +199,27 @@ class Tracer {
         const Expr push = equality_force(row++);
         for (size_t i = 0; i < force.size(); ++i) force[i] += push * along[i];
       }
+    add_tendon_forces(force);
+    force = out_of_solver(force);
+    int number = count_limits(model_);
+    for (const int dof : frictional_dofs(model_))
+      force[index(dof)] += p_.input(at("limit", number++), identifier(model_.dofs[index(dof)].name) + "_friction");
+    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_constraint", i), force[index(i)]);
+  }
+
+  void add_tendon_forces(std::vector<Expr>& force) {
+    const auto add = [&](int tendon, int number, const std::string& what) {
+      const Expr pull = p_.input(at("limit", number), identifier(model_.tendons[index(tendon)].name) + what);
+      const std::vector<Expr> along = trace_tendon(model_, tendon, k_, p_).along;
+      for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
+    };
+    int number = static_cast<int>(limited_joints(model_).size());
+    for (const int t : limited_tendons(model_)) add(t, number++, "_tendon_limit");
+    number += static_cast<int>(frictional_dofs(model_).size());
+    for (const int t : frictional_tendons(model_)) add(t, number++, "_tendon_friction");
+  }
+  // Converts a force along qvel from the solver's axes.
+  std::vector<Expr> out_of_solver(std::vector<Expr> force) const {
     for (const Joint& joint : model_.joints)
       if (joint.kind == Joint::free) {
         const auto d = index(joint.dof) + 3;
@@ -205,10 +227,7 @@ class Tracer {
         const Vec3 turned = transposed(turn) * Vec3{force[d], force[d + 1], force[d + 2]};
         for (int k = 0; k < 3; ++k) force[d + index(k)] = turned[k];
       }
-    int number = static_cast<int>(joints.size());
-    for (const int dof : frictional_dofs(model_))
-      force[index(dof)] += p_.input(at("limit", number++), identifier(model_.dofs[index(dof)].name) + "_friction");
-    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_constraint", i), force[index(i)]);
+    return force;
   }
 
   const RobotModel& model_;

@@ -6,10 +6,6 @@
 namespace drl::robot_compiler {
 namespace {
 
-Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
-  return range ? clamp(x, (*range)[0], (*range)[1]) : x;
-}
-
 // Returns whether environments shift the centre of mass of any frame of a body.
 bool has_shifted_mass(const RobotModel& model, int body) {
   return std::ranges::any_of(model.parameters, [&](const Parameter& p) {
@@ -28,32 +24,51 @@ Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics,
   return sum;
 }
 
-// Returns the damping of an actuator that exerts this force. It is 0 while the force is at its limit (MuJoCo,
-// "Computation", integrators).
-Expr actuator_damping(const Actuator& actuator, const Expr& force) {
-  const Expr damping = -actuator.bias[2] * actuator.gear * actuator.gear;
-  if (!actuator.force_range || damping.is(0)) return damping;
-  const auto [low, high] = *actuator.force_range;
-  return select_less(low, force, select_less(force, high, damping, 0), 0);
+// Adds the force of the spring of a free joint or a ball, whose body has the axes `turn`.
+void add_spring(const Joint& joint, const Mat3& turn, std::vector<Expr>& force, Program& p) {
+  auto dof = static_cast<size_t>(joint.dof);
+  const Expr stiffness = joint.stiffness;
+  for (size_t k = 0; k < 3 && joint.kind == Joint::free; ++k, ++dof)
+    force[dof] -= stiffness * (p.input(at("qpos", joint.qpos + static_cast<int>(k)), "") - Expr(joint.rest_pos[k]));
+  const Quaternion& rest = joint.rest_quat;
+  Vec3 away = rotation_vector(Quat{rest[0], -rest[1], -rest[2], -rest[3]} * trace_quaternion(joint, p));
+  if (joint.kind == Joint::free) away = turn * away;
+  for (int k = 0; k < 3; ++k) force[dof + static_cast<size_t>(k)] -= stiffness * away[k];
 }
 
-void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
-  for (size_t a = 0; a < model.actuators.size(); ++a) {
-    const Actuator& actuator = model.actuators[a];
-    const Joint& joint = model.joints[static_cast<size_t>(actuator.joint)];
-    const auto dof = static_cast<size_t>(joint.dof);
-    const std::string name = identifier(actuator.name);
-    const Expr control = limited(p.input(at("ctrl", static_cast<int>(a)), name + "_ctrl"), actuator.control_range);
-    const Expr length = Expr(actuator.gear) * p.input(at("qpos", joint.qpos), "");
-    const Expr force = Expr(actuator.gain) * control + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
-                       Expr(actuator.bias[2] * actuator.gear) * kinematics.qvel[dof];
-    d.actuator_force.push_back(p.named(limited(force, actuator.force_range), name + "_force"));
-    d.actuator_torque[dof] += Expr(actuator.gear) * d.actuator_force.back();
-    if (model.implicit_actuators) d.damping[dof] += actuator_damping(actuator, d.actuator_force.back());
+// Adds the forces of gravity compensation, from the weights that it carries, to those of actuators or to others.
+void add_lift(const RobotModel& model, const Kinematics& kinematics, std::vector<Spatial> lift, Dynamics& d) {
+  gather_from_children(model, lift);
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    const bool is_carried = model.joints[static_cast<size_t>(model.dofs[i].joint)].carries_weight;
+    (is_carried ? d.actuator_torque : d.force)[i] -=
+        dot(kinematics.axis[i], lift[static_cast<size_t>(model.dofs[i].body)]);
   }
-  for (const Joint& joint : model.joints) {
-    Expr& torque = d.actuator_torque[static_cast<size_t>(joint.dof)];
-    torque = limited(torque, joint.force_range);
+}
+
+// Adds the forces of tendons' springs and dampers.
+void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
+  for (size_t t = 0; t < model.tendons.size(); ++t) {
+    const Tendon& tendon = model.tendons[t];
+    if (tendon.stiffness == 0 && tendon.damping == 0) continue;
+    const TendonPath path = trace_tendon(model, static_cast<int>(t), kinematics, p);
+    const Expr stretch = path.length - clamp(path.length, tendon.rest[0], tendon.rest[1]);
+    const Expr pull = p.named(Expr(tendon.stiffness) * stretch + Expr(tendon.damping) * path.velocity,
+                              identifier(tendon.name) + "_tendon_pull");
+    for (size_t i = 0; i < path.along.size(); ++i) d.force[i] -= path.along[i] * pull;
+    if (model.implicit_actuators) add_outer_product(model, path.along, tendon.damping, true, d.damping);
+  }
+}
+// Adds the inertia of tendons to M, and the forces that it requires if qacc is 0.
+void add_tendon_armature(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
+  for (size_t t = 0; t < model.tendons.size(); ++t) {
+    const Expr armature = model.tendons[t].armature;
+    if (armature.is(0)) continue;
+    const int tendon = static_cast<int>(t);
+    const std::vector<Expr> along = trace_tendon(model, tendon, kinematics, p).along;
+    const Expr force = armature * trace_bend(model, tendon, kinematics);
+    add_outer_product(model, along, armature, true, d.mass);
+    for (size_t i = 0; i < along.size(); ++i) d.force[i] -= along[i] * force;
   }
 }
 
@@ -101,7 +116,10 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   const size_t nv = model.dofs.size(), bodies = model.bodies.size();
   Dynamics d;
   d.force.resize(nv), d.actuator_torque.resize(nv);
-  for (const Dof& dof : model.dofs) d.damping.push_back(dof.damping);
+  for (const Dof& dof : model.dofs) {
+    d.damping.diagonal.push_back(dof.damping);
+    d.damping.ancestors.emplace_back(dof.ancestors.size());
+  }
 
   // Recursive Newton-Euler.
   std::vector<Inertia> inertia(bodies);
@@ -127,7 +145,9 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
   }
 
-  // Gravity compensation is a force that points against gravity.
+  // Gravity compensation is a force that points against gravity. If actuators exert it at some joints, `lift` has it.
+  std::vector<Spatial> lift(bodies);
+  const bool has_lift = std::ranges::any_of(model.joints, &Joint::carries_weight);
   for (size_t f = 0; f < model.frames.size(); ++f) {
     const Frame& frame = model.frames[f];
     const double mass = frame.mass * frame.gravity_compensation;
@@ -136,16 +156,22 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     p.section(frame.name + ": gravity compensation");
     const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
     const Vec3 weight{mass * model.gravity[0], mass * model.gravity[1], mass * model.gravity[2]};
-    force[k] = force[k] + p.named(Spatial{cross(center, weight), weight}, identifier(frame.name) + "_weight");
+    std::vector<Spatial>& to = has_lift ? lift : force;
+    to[k] = to[k] + p.named(Spatial{cross(center, weight), weight}, identifier(frame.name) + "_weight");
   }
 
   p.section("springs, dampers and actuators");
+  if (has_lift) add_lift(model, kinematics, lift, d);
   trace_actuators(model, kinematics, d, p);
-  for (size_t i = 0; i < nv; ++i) d.force[i] = d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];
-  for (const Joint& joint : model.joints)
-    if (joint.kind != Joint::free)
-      d.force[static_cast<size_t>(joint.dof)] -=
-          Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
+  for (size_t i = 0; i < nv; ++i) d.force[i] += d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];
+  for (const Joint& joint : model.joints) {
+    const auto dof = static_cast<size_t>(joint.dof);
+    if (!joint.turns_freely())
+      d.force[dof] -= Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
+    else if (joint.stiffness != 0)
+      add_spring(joint, kinematics.turn[static_cast<size_t>(model.dofs[dof].body)], d.force, p);
+  }
+  trace_tendons(model, kinematics, d, p);
 
   p.section("the mass matrix from inertias of subtrees, and the forces along qvel");
   gather_from_children(model, inertia);
@@ -163,6 +189,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     }
     d.force[i] -= dot(kinematics.axis[i], force[body]);
   }
+  add_tendon_armature(model, kinematics, d, p);
   return d;
 }
 

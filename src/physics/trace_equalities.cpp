@@ -9,22 +9,33 @@ int tree_of(const RobotModel& model, const Equality::Side& side) {
 Vec3 origin_of(int tree, const Kinematics& kinematics) {
   return tree < 0 ? Vec3{} : kinematics.origin[static_cast<size_t>(tree)];
 }
-Expr position_of(const RobotModel& model, int joint, Program& p) {
-  const Joint& of = model.joints[static_cast<size_t>(joint)];
-  return p.input(at("qpos", of.qpos), "") - Expr(of.reference);
-}
-void trace_joints(const RobotModel& model, const Equality& equality, EqualityRows& rows, Program& p) {
-  const auto& a = equality.polynomial;
-  Expr violation = position_of(model, equality.joints[0], p) - Expr(a[0]);
+// A joint's position or a tendon's length, relative to the reference pose, and its derivatives.
+struct Length {
+  Expr length;
+  std::vector<Expr> along;
+};
+Length length_of(const RobotModel& model, const Equality& equality, size_t side, const Kinematics& kinematics,
+                 Program& p) {
+  const int index = equality.joints[side];
+  if (equality.kind == Equality::tendon) {
+    const TendonPath path = trace_tendon(model, index, kinematics, p);
+    return {path.length - Expr(model.tendons[static_cast<size_t>(index)].reference), path.along};
+  }
+  const Joint& joint = model.joints[static_cast<size_t>(index)];
   std::vector<Expr> along(model.dofs.size());
-  const auto slope_of = [&](size_t side) -> Expr& {
-    return along[static_cast<size_t>(model.joints[static_cast<size_t>(equality.joints[side])].dof)];
-  };
-  slope_of(0) += Expr(1);
+  along[static_cast<size_t>(joint.dof)] = 1;
+  return {p.input(at("qpos", joint.qpos), "") - Expr(joint.reference), along};
+}
+void trace_lengths(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows,
+                   Program& p) {
+  const auto& a = equality.polynomial;
+  auto [violation, along] = length_of(model, equality, 0, kinematics, p);
+  violation -= Expr(a[0]);
   if (equality.joints[1] >= 0) {
-    const Expr x = position_of(model, equality.joints[1], p);
+    const auto [x, other] = length_of(model, equality, 1, kinematics, p);
     violation -= x * (Expr(a[1]) + x * (Expr(a[2]) + x * (Expr(a[3]) + x * Expr(a[4]))));
-    slope_of(1) -= Expr(a[1]) + x * (Expr(2 * a[2]) + x * (Expr(3 * a[3]) + x * Expr(4 * a[4])));
+    const Expr slope = Expr(a[1]) + x * (Expr(2 * a[2]) + x * (Expr(3 * a[3]) + x * Expr(4 * a[4])));
+    for (size_t i = 0; i < along.size(); ++i) along[i] -= slope * other[i];
   }
   rows.violation = {violation}, rows.along = {along};
 }
@@ -74,14 +85,9 @@ void trace_points(const RobotModel& model, const Equality& equality, const Kinem
 // Adds a row's weight * along along' to the matrix, and its force at zero acceleration to the force.
 void add_row(const RobotModel& model, const std::vector<Expr>& along, const Expr& weight, const Expr& rest,
              TreeMatrix& mass, std::vector<Expr>& force) {
-  for (size_t i = 0; i < along.size(); ++i) {
-    if (along[i].is(0)) continue;
-    const Expr scaled = weight * along[i];
-    mass.diagonal[i] += scaled * along[i];
-    for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a)
-      mass.ancestors[i][a] += scaled * along[static_cast<size_t>(model.dofs[i].ancestors[a])];
-    force[i] -= scaled * rest;
-  }
+  add_outer_product(model, along, weight, false, mass);
+  for (size_t i = 0; i < along.size(); ++i)
+    if (!along[i].is(0)) force[i] -= weight * along[i] * rest;
 }
 
 }  // namespace
@@ -95,8 +101,8 @@ Vec3 anchor_of(const Equality::Side& side, const Kinematics& kinematics) {
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
                             Program& p) {
   EqualityRows rows;
-  if (equality.kind == Equality::joint) {
-    trace_joints(model, equality, rows, p);
+  if (equality.couples_lengths()) {
+    trace_lengths(model, equality, kinematics, rows, p);
     return rows;
   }
   trace_points(model, equality, kinematics, rows);

@@ -19,8 +19,9 @@ void trace_turn(const RobotModel& model, const Kept& kept, bool is_into, Program
 // normalises it.
 void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
   Expr q[4], v[3];
-  for (int k = 0; k < 4; ++k) q[k] = p.input(at("from", joint.qpos + 3 + k), "from_quat_" + std::to_string(k));
-  for (int k = 0; k < 3; ++k) v[k] = p.input(at("velocity", joint.dof + 3 + k), std::string("velocity_") + "abc"[k]);
+  const int quat = joint.quat(), turning = joint.dof + joint.motions() - 3;
+  for (int k = 0; k < 4; ++k) q[k] = p.input(at("from", quat + k), "from_quat_" + std::to_string(k));
+  for (int k = 0; k < 3; ++k) v[k] = p.input(at("velocity", turning + k), std::string("velocity_") + "abc"[k]);
   const Expr speed = p.named(sqrt(max(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], 1e-20)), "speed");
   const Expr half = p.named(Expr(0.5) * h * speed, "half_angle");
   const Expr c = p.named(cos(half), "cosine"), scale = p.named(sin(half) / speed, "sine_per_speed");
@@ -30,7 +31,7 @@ void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
   Expr square = 0;
   for (const Expr& t : turned) square += t * t;
   const Expr inverse = Expr(1) / sqrt(square);
-  for (int k = 0; k < 4; ++k) p.set(at("to", joint.qpos + 3 + k), turned[k] * inverse);
+  for (int k = 0; k < 4; ++k) p.set(at("to", quat + k), turned[k] * inverse);
 }
 
 }  // namespace
@@ -50,7 +51,11 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
       qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
     TreeMatrix m = kept.mass_alone;
     const std::vector<Expr> force = multiply_tree(model, m, qacc);
-    for (size_t i = 0; i < model.dofs.size(); ++i) m.diagonal[i] += Expr(model.timestep) * kept.damping[i];
+    const Expr step = model.timestep;
+    for (size_t i = 0; i < model.dofs.size(); ++i) {
+      m.diagonal[i] += step * kept.damping.diagonal[i];
+      for (size_t a = 0; a < m.ancestors[i].size(); ++a) m.ancestors[i][a] += step * kept.damping.ancestors[i][a];
+    }
     const std::vector<Expr> damped = solve_tree(model, m, force);
     for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
   }
@@ -58,10 +63,11 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
   p.begin("Integrates a velocity over the time h.", "integrate(const F* from, const F* velocity, F h, F* to)");
   const Expr h = p.input("h", "");
   for (const Joint& joint : model.joints) {
-    for (int k = 0; k < (joint.kind == Joint::free ? 3 : 1); ++k)
+    const int straight = joint.turns_freely() ? joint.positions() - 4 : 1;
+    for (int k = 0; k < straight; ++k)
       p.set(at("to", joint.qpos + k), p.input(at("from", joint.qpos + k), "from_" + std::to_string(joint.qpos + k)) +
                                           h * p.input(at("velocity", joint.dof + k), ""));
-    if (joint.kind == Joint::free) integrate_quaternion(joint, h, p);
+    if (joint.turns_freely()) integrate_quaternion(joint, h, p);
   }
 }
 

@@ -1,3 +1,5 @@
+#include <numbers>
+
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -19,10 +21,9 @@ class Tracer {
  public:
   Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {
     for (const Joint& joint : model.joints)
-      for (int k = 0; k < (joint.kind == Joint::free ? 7 : 1); ++k)
-        qpos_.push_back(
-            p.input(at("qpos", joint.qpos + k),
-                    "qpos_" + identifier(joint.name) + (joint.kind == Joint::free ? "_" + std::to_string(k) : "")));
+      for (int k = 0; k < joint.positions(); ++k)
+        qpos_.push_back(p.input(at("qpos", joint.qpos + k), "qpos_" + identifier(joint.name) +
+                                                                (joint.turns_freely() ? "_" + std::to_string(k) : "")));
     for (int k = 0; k < model.nv; ++k)
       k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[static_cast<size_t>(k)].name)));
     k_.axis.resize(static_cast<size_t>(model.nv));
@@ -61,6 +62,7 @@ class Tracer {
 
   void add(const Body& body, const Joint& joint) {
     if (joint.kind == Joint::free) return add_free(body, joint);
+    if (joint.kind == Joint::ball) return add_ball(joint);
     const auto dof = static_cast<size_t>(joint.dof);
     const std::string name = identifier(joint.name);
     const Expr moved = qpos_[static_cast<size_t>(joint.qpos)] - Expr(joint.reference);
@@ -82,6 +84,25 @@ class Tracer {
     }
     bias_ = bias_ + k_.qvel[dof] * cross_motion(velocity_, motion);
     velocity_ = velocity_ + k_.qvel[dof] * motion;
+  }
+
+  // The axes of a ball's motions are those of its body, as in MuJoCo.
+  void add_ball(const Joint& joint) {
+    turns_ = true;
+    const auto d = static_cast<size_t>(joint.dof);
+    const Vec3 anchor = pos_ + turn_ * known(joint.pos);
+    const Quat q = trace_quaternion(joint, p_);
+    turn_ = p_.named(turn_ * rotation_of({q[0], q[1], q[2], q[3]}), identifier(joint.name) + "_turn");
+    const Numbers3 none{};
+    if (joint.pos != none) pos_ = anchor - turn_ * known(joint.pos);
+    Spatial motion;
+    for (size_t k = 0; k < 3; ++k) {
+      const Vec3 axis = turn_.column(static_cast<int>(k));
+      k_.axis[d + k] = p_.named(Spatial{axis, cross(anchor, axis)}, identifier(joint.name) + "_axis");
+      motion = motion + k_.qvel[d + k] * k_.axis[d + k];
+    }
+    bias_ = bias_ + cross_motion(velocity_, motion);
+    velocity_ = velocity_ + motion;
   }
 
   void add_free(const Body& body, const Joint& joint) {
@@ -136,6 +157,8 @@ std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p) {
       if (joint.kind == Joint::free) {
         const Expr length = sqrt(qpos(3) * qpos(3) + qpos(4) * qpos(4) + qpos(5) * qpos(5) + qpos(6) * qpos(6));
         for (int k = 0; k < 4; ++k) quat[static_cast<size_t>(k)] = qpos(3 + k) / length;
+      } else if (joint.kind == Joint::ball) {
+        quat = quat * trace_quaternion(joint, p);
       } else if (joint.kind == Joint::hinge) {
         const Expr half = Expr(0.5) * (qpos(0) - Expr(joint.reference)), sine = sin(half);
         quat =
@@ -145,6 +168,52 @@ std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p) {
     quats.push_back(quat);
   }
   return quats;
+}
+
+// Halves the angle four times by tan(x/2) = tan x / (1 + sqrt(1 + tan^2 x)), so that a short series is exact.
+Expr arc_tangent(const Expr& y, const Expr& x) {
+  const Expr along = max(x, -x);
+  Expr t = y / max(along + sqrt(along * along + y * y), 1e-30);
+  for (int k = 0; k < 3; ++k) t = t / (Expr(1) + sqrt(Expr(1) + t * t));
+  const Expr square = t * t;
+  Expr series = 0;
+  for (int power = 15; power > 0; power -= 2) series = Expr((power % 4 == 1 ? 1.0 : -1.0) / power) + square * series;
+  const Expr acute = Expr(16) * (t * series);
+  return select_less(x, 0, Expr(std::numbers::pi) - acute, acute);
+}
+Quat trace_quaternion(const Joint& joint, Program& p) {
+  Quat q;
+  Expr square = 0;
+  for (int k = 0; k < 4; ++k) {
+    q[static_cast<size_t>(k)] = p.input(at("qpos", joint.quat() + k), "");
+    square += q[static_cast<size_t>(k)] * q[static_cast<size_t>(k)];
+  }
+  const Expr inverse = Expr(1) / sqrt(square);
+  for (Expr& x : q) x = inverse * x;
+  return q;
+}
+Vec3 rotation_vector(const Quat& quat) {
+  const Vec3 imaginary{quat[1], quat[2], quat[3]};
+  const Expr sine = sqrt(dot(imaginary, imaginary)), angle = Expr(2) * arc_tangent(sine, quat[0]);
+  const Expr shortest = select_less(std::numbers::pi, angle, angle - Expr(2 * std::numbers::pi), angle);
+  return (shortest / max(sine, 1e-15)) * imaginary;
+}
+
+BodyPoint point_of(const Placement& place, const Kinematics& kinematics) {
+  const Vec3 pos = known(place.pos);
+  if (place.body < 0) return {-1, pos};
+  const auto body = static_cast<size_t>(place.body);
+  return {place.body, kinematics.pos[body] + kinematics.turn[body] * pos};
+}
+Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to) {
+  const auto tree_of = [&](const BodyPoint& point) {
+    return point.body < 0 ? -1 : model.bodies[static_cast<size_t>(point.body)].tree;
+  };
+  const auto origin_of = [&](const BodyPoint& point) {
+    return point.body < 0 ? Vec3{} : kinematics.origin[static_cast<size_t>(tree_of(point))];
+  };
+  const Vec3 arms = to.arm - from.arm;
+  return tree_of(from) == tree_of(to) ? arms : arms + (origin_of(to) - origin_of(from));
 }
 
 Kinematics trace_kinematics(const RobotModel& model, Program& p) { return Tracer(model, p).trace(); }

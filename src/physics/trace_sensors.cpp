@@ -46,6 +46,32 @@ class Tracer {
   Program& p_;
 };
 
+// Returns the position or velocity of a joint, tendon or actuator.
+Expr length_of(const RobotModel& model, const Sensor& sensor, const Kinematics& kinematics, Program& p) {
+  const auto index = static_cast<size_t>(sensor.index);
+  if (sensor.kind == Sensor::joint) {
+    const Joint& joint = model.joints[index];
+    return sensor.is_velocity ? p.input(at("qvel", joint.dof), "") : p.input(at("qpos", joint.qpos), "");
+  }
+  const TendonPath path = sensor.kind == Sensor::tendon
+                              ? trace_tendon(model, sensor.index, kinematics, p)
+                              : trace_transmission(model, model.actuators[index], kinematics, p);
+  return sensor.is_velocity ? path.velocity : path.length;
+}
+// Writes a sensor's number to its place in MuJoCo's sensordata.
+void set(const RobotModel& model, int number, const Expr& value, Program& p) {
+  const int place = sensor_places(model)[static_cast<size_t>(number)];
+  p.set(place < 0 ? at("derived.sensor", number) : at("sensed", place / 4, place % 4), value);
+}
+void trace_lengths(const RobotModel& model, Program& p) {
+  if (!senses_lengths(model)) return;
+  const std::string to = model.runge_kutta ? "F (*sensed)[4])" : "Derived& derived)";
+  p.begin("Computes sensors of joints, tendons and actuators.", "derive_lengths(const F* qpos, const F* qvel, " + to);
+  const Kinematics kinematics = trace_kinematics(model, p);
+  for (const Sensor& sensor : model.sensors)
+    if (sensor.shows_length()) set(model, sensor.first, length_of(model, sensor, kinematics, p), p);
+}
+
 }  // namespace
 
 void trace_sensors(const RobotModel& model, Program& p) {
@@ -53,10 +79,9 @@ void trace_sensors(const RobotModel& model, Program& p) {
   p.begin("Computes motion sensors, in the places of MuJoCo's sensordata, from frames, centres and motion.",
           model.runge_kutta ? "derive_sensors(const Derived& derived, F (*sensed)[4])"
                             : "derive_sensors(Derived& derived)");
-  const std::vector<int> places = sensor_places(model);
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
-    if (sensor.kind == Sensor::contact) continue;
+    if (sensor.kind == Sensor::contact || sensor.shows_length()) continue;
     p.section("sensor " + sensor.name);
     const auto index = static_cast<size_t>(sensor.index);
     Vec3 value;
@@ -66,11 +91,9 @@ void trace_sensors(const RobotModel& model, Program& p) {
       const Spatial motion = tracer.motion_of(model.sites[index]);
       value = sensor.kind == Sensor::gyro ? motion.angular : motion.linear;
     }
-    for (int c = 0; c < 3; ++c) {
-      const int place = places[static_cast<size_t>(sensor.first + c)];
-      p.set(place < 0 ? at("derived.sensor", sensor.first + c) : at("sensed", place / 4, place % 4), value[c]);
-    }
+    for (int c = 0; c < 3; ++c) set(model, sensor.first + c, value[c], p);
   }
+  trace_lengths(model, p);
 }
 
 }  // namespace drl::robot_compiler

@@ -49,26 +49,32 @@ void place_components(const RobotModel& model, const std::vector<Spatial>& axis,
   p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
-// Writes a row for each joint with limits, for the nearer limit: residual = sign qacc + rest. The row is active if the
-// residual is negative.
+// Writes a row for each joint or tendon with limits, for the nearer limit: residual = sign acceleration + rest. The row
+// is active if the residual is negative.
 void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program& p) {
-  const auto joints = limited_joints(model);
-  for (size_t l = 0; l < joints.size(); ++l) {
-    const Joint& joint = *joints[l];
-    const Limit& limit = *joint.limit;
-    const auto dof = static_cast<size_t>(joint.dof);
-    const std::string name = identifier(joint.name);
-    const Expr angle = p.input(at("qpos", joint.qpos), "");
-    const Expr above = angle - Expr(limit.low), below = Expr(limit.high) - angle;
+  int number = 0;
+  const auto add = [&](const Limit& limit, const std::string& name, const Expr& position, const Expr& velocity,
+                       double inverse_weight) {
+    const Expr above = position - Expr(limit.low), below = Expr(limit.high) - position;
     const Expr sign = p.named(select_less(above, below, 1, -1), name + "_limit_sign");
     const Expr distance = p.named(min(above, below), name + "_limit_distance"), x = distance - Expr(limit.margin);
     const Softness& s = limit.softness;
     const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, x), name + "_limit_impedance");
-    const Expr weight = d / ((Expr(1) - d) * Expr(model.dofs[dof].inverse_weight));
-    const int number = static_cast<int>(l);
+    const Expr weight = d / ((Expr(1) - d) * Expr(inverse_weight));
     p.set(at("w.weight", count_pyramids(model) + number), select_less(distance, limit.margin, weight, 0));
     p.set(at("w.limit_sign", number), sign);
-    p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * kinematics.qvel[dof]) + Expr(s.stiffness) * (d * x));
+    p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * velocity) + Expr(s.stiffness) * (d * x));
+    number += 1;
+  };
+  for (const Joint* joint : limited_joints(model)) {
+    const auto dof = static_cast<size_t>(joint->dof);
+    add(*joint->limit, identifier(joint->name), p.input(at("qpos", joint->qpos), ""), kinematics.qvel[dof],
+        model.dofs[dof].inverse_weight);
+  }
+  for (const int t : limited_tendons(model)) {
+    const Tendon& tendon = model.tendons[static_cast<size_t>(t)];
+    const TendonPath path = trace_tendon(model, t, kinematics, p);
+    add(*tendon.limit, identifier(tendon.name) + "_tendon", path.length, path.velocity, tendon.inverse_weight);
   }
 }
 
@@ -84,13 +90,17 @@ Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::
   return p.input(read, name);
 }
 
-// Writes a row for each degree of freedom with dry friction: residual = qacc + rest, in the axes of qvel.
-void trace_frictions(const RobotModel& model, Program& p) {
+// Writes a row for each degree of freedom and each tendon with dry friction: residual = acceleration + rest. For
+// degrees of freedom it is in the axes of qvel.
+void trace_frictions(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   int number = 0;
   for (const int dof : frictional_dofs(model)) {
     const Expr damping = model.dofs[static_cast<size_t>(dof)].friction->damping;
     p.set(at("w.friction", number++) + ".rest", damping * p.input(at("qvel", dof), ""));
   }
+  for (const int t : frictional_tendons(model))
+    p.set(at("w.friction", number++) + ".rest", Expr(model.tendons[static_cast<size_t>(t)].friction->damping) *
+                                                    trace_tendon(model, t, kinematics, p).velocity);
 }
 
 Vec3 center_of(const FloorContact& contact, const Kinematics& kinematics) {
@@ -188,14 +198,15 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
   }
 }
 
-// Keeps the entries of row i of a matrix.
-void keep_mass(const RobotModel& model, const TreeMatrix& mass, size_t i, TreeMatrix& kept, Program& p) {
+// Keeps the entries of row i of a matrix in an array of the work.
+void keep_row(const RobotModel& model, const TreeMatrix& matrix, size_t i, const std::string& array, TreeMatrix& kept,
+              Program& p) {
   const std::string name = identifier(model.dofs[i].name);
-  kept.diagonal.push_back(p.keep("mass", mass.diagonal[i], name + "_mass"));
+  kept.diagonal.push_back(p.keep(array, matrix.diagonal[i], name + "_" + array));
   kept.ancestors.emplace_back();
   for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a) {
     const std::string other = identifier(model.dofs[static_cast<size_t>(model.dofs[i].ancestors[a])].name);
-    kept.ancestors[i].push_back(p.keep("mass", mass.ancestors[i][a], name + "_" + other + "_mass"));
+    kept.ancestors[i].push_back(p.keep(array, matrix.ancestors[i][a], name + "_" + other + "_" + array));
   }
 }
 
@@ -225,7 +236,8 @@ void trace_distances(const RobotModel& model, Program& p) {
 
 Kept trace_smooth(const RobotModel& model, Program& p) {
   p.begin("Computes the dynamics without constraints, and stores in the work what the constraints need.",
-          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + parameters_argument(model) + "Work& w)");
+          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + activations_argument(model) +
+              parameters_argument(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
   p.edges = edges_of(model, kinematics);
@@ -237,11 +249,18 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const std::string name = identifier(model.dofs[i].name);
     kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
-    keep_mass(model, mass, i, kept.mass, p);
-    if (model.implicit_damping) keep_mass(model, dynamics.mass, i, kept.mass_alone, p);
+    keep_row(model, mass, i, "mass", kept.mass, p);
+    if (model.implicit_damping) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
     kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
-    kept.damping.push_back(model.implicit_damping ? p.keep("damping", dynamics.damping[i], name + "_damping")
-                                                  : Expr(0));
+    if (model.implicit_damping) keep_row(model, dynamics.damping, i, "damping", kept.damping, p);
+  }
+  for (const int t : tendons_with_rows(model)) {
+    kept.tendon_along.emplace_back();
+    const std::vector<Expr> along = trace_tendon(model, t, kinematics, p).along;
+    for (size_t i = 0; i < along.size(); ++i)
+      kept.tendon_along.back().push_back(
+          p.keep("tendon_along", along[i],
+                 identifier(model.tendons[static_cast<size_t>(t)].name) + "_along_" + identifier(model.dofs[i].name)));
   }
   for (size_t j = 0; j < model.joints.size(); ++j)
     if (model.joints[j].kind == Joint::free) {
@@ -252,7 +271,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   p.section("limits");
   trace_limits(model, kinematics, p);
   p.section("dry friction");
-  trace_frictions(model, p);
+  trace_frictions(model, kinematics, p);
   p.section("contact points");
   trace_touches(model, kinematics, kept, p);
   if (model.pairs.empty()) return kept;

@@ -7,7 +7,7 @@ Expr force_of(Program& p, int number, const std::string& name) { return p.input(
 
 // Adds dry friction. For the rotation of a free joint it acts along the body's axes.
 void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
-  int number = static_cast<int>(limited_joints(model).size());
+  int number = count_limits(model);
   for (const int dof : frictional_dofs(model)) {
     const auto d = static_cast<size_t>(dof);
     const Expr friction = force_of(p, number++, identifier(model.dofs[d].name) + "_friction");
@@ -20,6 +20,19 @@ void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::v
     const Vec3 turned = friction * kept.free_turns.at(model.dofs[d].joint).column(axis);
     for (int k = 0; k < 3; ++k) force[static_cast<size_t>(joint.dof + 3 + k)] += turned[k];
   }
+}
+
+// Adds the forces of tendons' limits and dry friction.
+void add_tendons(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
+  const auto add = [&](int tendon, int number, const std::string& what) {
+    const std::vector<Expr>& along = along_of(model, kept, tendon);
+    const Expr pull = force_of(p, number, identifier(model.tendons[static_cast<size_t>(tendon)].name) + what);
+    for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
+  };
+  int number = static_cast<int>(limited_joints(model).size());
+  for (const int t : limited_tendons(model)) add(t, number++, "_tendon_limit");
+  number += static_cast<int>(frictional_dofs(model).size());
+  for (const int t : frictional_tendons(model)) add(t, number++, "_tendon_friction");
 }
 
 }  // namespace
@@ -48,6 +61,7 @@ void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
     force[static_cast<size_t>(joints[l]->dof)] +=
         force_of(p, static_cast<int>(l), identifier(joints[l]->name) + "_limit");
   add_frictions(model, kept, p, force);
+  add_tendons(model, kept, p, force);
   for (size_t i = 0; i < force.size(); ++i) p.set(at("force", static_cast<int>(i)), force[i]);
 }
 

@@ -34,6 +34,7 @@ class Compared {
     std::ranges::copy(from.qvel, state.qvel);
     std::ranges::copy(from.warm_start, state.warm_start);
     std::ranges::copy(from.ctrl, ctrl);
+    if constexpr (physics::count_activations<P>() > 0) std::ranges::copy(from.act, state.act);
   }
   // Compares a step and all quantities of its last stage, and returns libmujoco's data.
   const mjData& expect_step(const RobotState& from) {
@@ -47,6 +48,9 @@ class Compared {
     EXPECT_LE(difference(state.qpos, expected.qpos, m.nq), noise.bound(1e-10, noise.qpos));
     EXPECT_LE(difference(state.qvel, expected.qvel, m.nv), noise.bound(1e-10, noise.qvel));
     EXPECT_NEAR(state.time, expected.time, 1e-15);
+    if constexpr (physics::count_activations<P>() > 0) {
+      EXPECT_LE(difference(state.act, expected.act, m.na), 1e-14);
+    }
     return expected;
   }
   // Compares all quantities of a state without a step.

@@ -18,6 +18,7 @@ struct RobotKind {
   int edges, microseconds;  // number of different edges of a friction pyramid; time step
   bool has_dry_friction = true;
   bool has_equalities = false;  // only without dry friction
+  bool has_tendons = false;     // and activations
   bool operator==(const RobotKind&) const = default;
 };
 namespace kinds {
@@ -33,6 +34,10 @@ constexpr RobotKind with_equalities(RobotKind kind) {
   kind = without_dry_friction(kind), kind.has_equalities = true;
   return kind;
 }
+constexpr RobotKind with_tendons(RobotKind kind) {
+  kind.has_tendons = true;
+  return kind;
+}
 }  // namespace kinds
 
 // The sizes of equality constraints. Robots without them do not define these.
@@ -43,9 +48,16 @@ struct EqualityCapacity {
 template <>
 struct EqualityCapacity<false> {};
 
+template <bool has_tendons>
+struct TendonCapacity {
+  static constexpr int kTendons = 8, kTendonAlong = 224, kActivations = 24;
+};
+template <>
+struct TendonCapacity<false> {};
+
 template <RobotKind kKind>
-struct Capacity : EqualityCapacity<kKind.has_equalities> {
-  static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 8;
+struct Capacity : EqualityCapacity<kKind.has_equalities>, TendonCapacity<kKind.has_tendons> {
+  static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 16;
   static constexpr double timestep = kKind.microseconds / 1e6;
   static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
@@ -64,7 +76,7 @@ struct Capacity : EqualityCapacity<kKind.has_equalities> {
   static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kTurnedGeoms = 0, kHulls = 0, kParameters = 0,
                        kSensed = 0, kGroundPairs = 0, kGround = 0;
   static constexpr bool kElliptic = false, kDense = false;
-  static constexpr int kSensorNumbers = 0, kFrictions = kKind.has_dry_friction ? 28 : 0;
+  static constexpr int kSensorNumbers = 0, kFrictions = kKind.has_dry_friction ? 36 : 0;
   // Tables of the current robot.
   static inline int limited_joints[kLimits + 1] = {};
   static inline physics::DryFriction frictions[kFrictions + 1] = {};
@@ -102,11 +114,24 @@ struct InterpretedRobot : Capacity<kKind> {
   }
 
   static void smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w) {
-    std::fill_n(w.weight + Sizes::kContacts, Sizes::kLimits, 0.0);
-    std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
-    for (Place& place : w.contact) place.touch.distance = 1;
-    physics::each_friction<InterpretedRobot>(w, [](const auto&, auto& row) { row.rest = 0; });
+    clear_rows(w);
     header_->call("smooth", {qpos, qvel, ctrl, &w});
+  }
+  static void smooth(const F* qpos, const F* qvel, const F* ctrl, const F* act, Work& w) {
+    if (!has_activations()) return smooth(qpos, qvel, ctrl, w);
+    clear_rows(w);
+    header_->call("smooth", {qpos, qvel, ctrl, act, &w});
+  }
+  static void tendons(const Work& w, const F* qacc, F* acceleration) {
+    std::fill_n(acceleration, physics::count_tendons<Sizes>(), 0.0);
+    if (header_->size_or_0("kTendons") > 0) header_->call("tendons", {&w, qacc, acceleration});
+  }
+  static void rates(const F* ctrl, const F* act, F* rate) {
+    std::fill_n(rate, physics::count_activations<Sizes>(), 0.0);
+    if (has_activations()) header_->call("rates", {ctrl, act, rate});
+  }
+  static void activate(const F* act, const F* rate, F* to) {
+    if (has_activations()) header_->call("activate", {act, rate, to});
   }
   static void equality_forces(Work& w, const F* qacc) { header_->call("equality_forces", {&w, qacc}); }
   static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, cleared(qacc)}); }
@@ -165,6 +190,10 @@ struct InterpretedRobot : Capacity<kKind> {
   static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived) {
     header_->call("derive_actuators", {qpos, qvel, ctrl, &derived});
   }
+  static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, const F* act, Derived& derived) {
+    if (!has_activations()) return derive_actuators(qpos, qvel, ctrl, derived);
+    header_->call("derive_actuators", {qpos, qvel, ctrl, act, &derived});
+  }
   static void derive_forces(const F* qpos, const F (*wrench)[6], Derived& derived) {
     header_->call("derive_forces", {qpos, wrench, &derived});
   }
@@ -176,6 +205,18 @@ struct InterpretedRobot : Capacity<kKind> {
   }
 
  private:
+  static bool has_activations() { return header_->size_or_0("kActivations") > 0; }
+  static void clear_rows(Work& w) {
+    std::fill_n(w.weight + Sizes::kContacts, Sizes::kLimits, 0.0);
+    std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
+    for (Place& place : w.contact) place.touch.distance = 1;
+    physics::each_friction<InterpretedRobot>(w, [](const auto&, auto& row) { row.rest = 0; });
+  }
+  // The index of a tendon's acceleration is behind those of the degrees of freedom, of which there are fewer than nv.
+  static int place_of_row(double index) {
+    const int row = static_cast<int>(index), dofs = header_->size("nv");
+    return row < dofs ? row : nv + row - dofs;
+  }
   // Clears an array with an entry for each degree of freedom. The current robot may have fewer than nv.
   static F* cleared(F* of_dofs) { return std::fill_n(of_dofs, nv, 0.0), of_dofs; }
 
@@ -203,6 +244,10 @@ struct InterpretedRobot : Capacity<kKind> {
     if (header_->size_or_0("kEqualityRows") > physics::count_equality_rows<Sizes>() ||
         (kKind.has_equalities && header_->size("kEqualityAlong") > physics::count_equality_places<Sizes>()))
       throw std::runtime_error("no room for equality constraints");
+    if (header_->size_or_0("kTendons") > physics::count_tendons<Sizes>() ||
+        header_->size_or_0("kTendonAlong") > physics::count_tendon_places<Sizes>() ||
+        header_->size_or_0("kActivations") > physics::count_activations<Sizes>())
+      throw std::runtime_error("no room for tendons or activations");
     for (const auto& [name, most] : room)
       if (header_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
   }
@@ -216,13 +261,13 @@ struct InterpretedRobot : Capacity<kKind> {
     check(pairs.size(), "kPairs", Sizes::kPairs);
     const auto limited = header_->list("limited");
     check(limited.size(), "kLimits", Sizes::kLimits);
-    std::ranges::copy(limited, Sizes::limited_joints);
+    std::ranges::transform(limited, Sizes::limited_joints, place_of_row);
     std::ranges::fill(Sizes::frictions, physics::DryFriction{});
     if (header_->size_or_0("kFrictions") > 0) {
       const auto frictions = header_->table("friction");
       check(frictions.size(), "kFrictions", Sizes::kFrictions);
       std::ranges::transform(frictions, Sizes::frictions, [](const std::vector<double>& r) {
-        return physics::DryFriction{static_cast<int>(r.at(0)), r.at(1), r.at(2)};
+        return physics::DryFriction{place_of_row(r.at(0)), r.at(1), r.at(2)};
       });
     }
     std::ranges::transform(points, Sizes::points, [](const std::vector<double>& r) {
@@ -278,7 +323,12 @@ struct InterpretedRobot : Capacity<kKind> {
     // These hold qpos, or a number for each degree of freedom; velocity[] may also be a body's velocity.
     for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
     p["velocity[]"].extents = {std::max(dofs, 6)};
-    for (const char* name : {"acceleration[]", "wrench[]"}) p[name] = {0, {kNumber}, {6}};
+    const int tendons = header_->size_or_0("kTendons"), activations = header_->size_or_0("kActivations");
+    p["acceleration[]"] = {0, {kNumber}, {std::max(6, tendons)}}, p["wrench[]"] = {0, {kNumber}, {6}};
+    for (const char* name : {"act[]", "rate[]"}) p[name] = {0, {kNumber}, {activations}};
+    p["to[]"].extents = {std::max(coordinates, activations)};
+    if constexpr (kKind.has_tendons)
+      p["w.tendon_along[]"] = {offsetof(Work, tendon_along), {kNumber}, {header_->size_or_0("kTendonAlong")}};
     for (const char* name : {"y[]", "change[]", "push[]"}) p[name] = {0, {kNumber}, {size("kEdges")}};
     p["coupling[]"] = {0, {kNumber}, {size("kCouplings")}};
     p["ctrl[]"] = {0, {kNumber}, {size("nu")}};

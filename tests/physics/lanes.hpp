@@ -32,6 +32,7 @@ class Batch {
         }
       };
       put(s.qpos, state_, 0), put(s.qvel, state_, Step::nq), put(s.warm_start, state_, Step::nq + Step::nv);
+      put(s.act, state_, Step::nq + 2 * Step::nv + 1);
       put(s.ctrl, ctrl_, 0);
       states_.push_back(s);
     }

@@ -238,12 +238,13 @@ TEST(RobotProgram, ShowsControlCharactersOfNamesAsTheirCodes) {
   const TempFolder folder;
   const std::string model = (folder / "coloured.xml").string();
   spill(model,
-        "<mujoco><worldbody><body><joint name='&#10;&#27;[1mX' type='ball'/><geom size='1'/></body>"
+        "<mujoco><worldbody><body><joint name='&#10;&#27;[1mX' limited='true' range='0 1' margin='60'/><geom "
+        "size='1'/></body>"
         "</worldbody></mujoco>");
   const Result result = run({model, "--explain"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-  expect_mentions(result.err, {"ball", "\\x0a\\x1b[1mX"});
+  expect_mentions(result.err, {"narrow", "\\x0a\\x1b[1mX"});
 }
 
 // Builds use --if_possible. The header then contains the reason, and libmujoco simulates the model.

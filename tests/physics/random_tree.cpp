@@ -26,6 +26,7 @@ class Writer {
       if (parents_[static_cast<size_t>(k)] < 0) write_body(k);
     out_ << "</worldbody>\n";
     write_touching();
+    if (kind_.has_tendons) write_tendons();
     write_actuators();
     if (kind_.has_equalities) write_equalities();
     out_ << "</mujoco>\n";
@@ -140,6 +141,11 @@ class Writer {
     for (int g = chance(0.3) ? 2 : 1; g > 0; --g)
       write_geom("geom" + std::to_string(geoms_++), true), owners_.push_back(k);
     out_ << maybe(0.2, "<site" + vector("pos", 0.2) + "/>\n");
+    if (kind_.has_tendons) {
+      out_ << "<site" << named("hook", k) << vector("pos", 0.2) << "/>\n";
+      out_ << "<geom" << named("drum", k) << " type=\"sphere\"" << between("size", 0.03, 0.1) << vector("pos", 0.1)
+           << " contype=\"0\" conaffinity=\"0\"/>\n";
+    }
     for (int child = k + 1; child < bodies_; ++child)
       if (parents_[static_cast<size_t>(child)] == k) write_body(child);
     out_ << "</body>\n";
@@ -165,8 +171,8 @@ class Writer {
     const bool is_driven = chance(0.7);
     if (is_driven) out_ << between("armature", 0.03, 0.2) << maybe(0.7, between("damping", 0.01, 1));
     if (!is_driven) out_ << maybe(0.3, between("damping", 0.0001, 0.005));
-    // Without it, closed chains of light bodies would make libmujoco's forces inexact.
-    if (!is_driven && kind_.has_equalities) out_ << between("armature", 0.01, 0.1);
+    // Without it, closed chains of light bodies would make libmujoco's forces inexact, and so would tendons.
+    if (!is_driven && (kind_.has_equalities || kind_.has_tendons)) out_ << between("armature", 0.01, 0.1);
     if (is_driven) driven_.push_back(joints_);
     out_ << maybe(0.4, between("stiffness", 0.1, is_driven ? 20 : 0.5)) << maybe(0.2, between("springref", -0.5, 0.5));
     if (chance(0.5)) {
@@ -199,6 +205,46 @@ class Writer {
     out_ << "</contact>\n";
   }
 
+  // Returns the attributes of a tendon's forces: weak ones, so that light bodies stay stable.
+  std::string pull(double low, double high) {
+    std::string text = maybe(0.5, between("stiffness", 0.1, 3)) + maybe(0.4, between("damping", 0.001, 0.05));
+    text += maybe(0.3, list("springlength", {low, high})) + maybe(0.3, between("armature", 0.001, 0.02));
+    if (chance(0.5)) {
+      text += list("range", {low, high}) + list("solreflimit", {uniform(0.04, 0.2), uniform(0.7, 1.5)});
+      text += maybe(0.3, between("margin", 0, 0.05));
+    }
+    if (chance(0.4)) text += list("frictionloss", {uniform(0.01, 1)}) + list("solreffriction", {uniform(0.04, 0.2), 1});
+    return text +
+           maybe(0.3, " actuatorfrclimited=\"true\"" + list("actuatorfrcrange", {-uniform(0.2, 1), uniform(0.2, 1)}));
+  }
+  // Writes a tendon of two joints, and one between bodies that goes around a geom or over a pulley.
+  void write_tendons() {
+    out_ << "<tendon>\n";
+    if (driven_.size() > 1) {
+      out_ << "<fixed name=\"tendon0\"" << pull(-uniform(0.1, 1), uniform(0.1, 1)) << ">";
+      for (const size_t k : {size_t{0}, driven_.size() - 1})
+        out_ << "<joint joint=\"joint" << driven_[k] << "\"" << between("coef", -2, 2) << "/>";
+      out_ << "</fixed>\n";
+      tendons_ = 1;
+    }
+    const int first = below(bodies_), second = (first + 1 + below(bodies_ - 1)) % bodies_;
+    const auto hook = [&](int body) { return "<site site=\"hook" + std::to_string(body) + "\"/>"; };
+    const bool goes_around = chance(0.6);
+    std::string forces = pull(uniform(0.05, 0.2), uniform(0.3, 0.8));
+    if (goes_around && forces.find("armature") != std::string::npos) forces = "";  // libmujoco refuses it
+    out_ << "<spatial name=\"tendon" << tendons_++ << "\"" << forces << ">" << hook(first);
+    if (goes_around) out_ << "<geom geom=\"drum" << below(bodies_) << "\"/>";
+    out_ << hook(second);
+    if (chance(0.3))
+      out_ << "<pulley divisor=\"2\"/>" << hook(second) << hook((second + 1 + below(bodies_ - 1)) % bodies_);
+    out_ << "</spatial>\n</tendon>\n";
+  }
+  void write_activation() {
+    const char* const types[] = {"integrator", "filter", "filterexact"};
+    out_ << " dyntype=\"" << types[below(3)] << "\"" << between("dynprm", 0.01, 0.2);
+    out_ << maybe(0.3, list("actrange", {-uniform(0.1, 0.5), uniform(0.1, 0.5)})) << maybe(0.3, " actearly=\"true\"");
+  }
+
   void write_actuators() {
     out_ << "<actuator>\n";
     for (const int joint : driven_) {
@@ -214,7 +260,14 @@ class Writer {
         out_ << list("gainprm", {scale}) << " biastype=\"affine\"";
         out_ << list("biasprm", {uniform(-1, 1), -scale, -0.1 * scale});
       }
+      if (type == 3 && kind_.has_tendons) write_activation();
       out_ << maybe(0.3, list("forcerange", {-uniform(0.5, 2), uniform(0.5, 2)})) << "/>\n";
+    }
+    for (int t = 0; t < tendons_; ++t) {
+      out_ << "<general tendon=\"tendon" << t << "\" ctrlrange=\"-1 1\" biastype=\"affine\"";
+      out_ << between("gainprm", 0.1, 1) << list("biasprm", {0, uniform(-1, 0), uniform(-0.02, 0)});
+      if (chance(0.5)) write_activation();
+      out_ << "/>\n";
     }
     out_ << "</actuator>\n";
   }
@@ -254,7 +307,7 @@ class Writer {
   RobotKind kind_;
   uint64_t number_;
   int draws_ = 0;
-  int bodies_ = 0, joints_ = 0, geoms_ = 0;
+  int bodies_ = 0, joints_ = 0, geoms_ = 0, tendons_ = 0;
   double power_ = 2;                            // of the solimp of all contacts
   std::vector<int> parents_, driven_, owners_;  // parents of bodies; joints with a motor; bodies of geoms
   std::ostringstream out_;

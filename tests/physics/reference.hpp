@@ -20,7 +20,7 @@ struct DeleteData {
 };
 
 struct RobotState {
-  std::vector<double> qpos, qvel, warm_start, ctrl;
+  std::vector<double> qpos, qvel, warm_start, ctrl, act = {};
 };
 
 class Reference {
@@ -172,7 +172,8 @@ class Reference {
     return {{d.qpos, d.qpos + model_->nq},
             {d.qvel, d.qvel + model_->nv},
             {d.qacc_warmstart, d.qacc_warmstart + model_->nv},
-            {d.ctrl, d.ctrl + model_->nu}};
+            {d.ctrl, d.ctrl + model_->nu},
+            {d.act, d.act + model_->na}};
   }
 
  private:
@@ -187,6 +188,7 @@ class Reference {
     std::ranges::copy(state.qpos, evaluated_->qpos);
     std::ranges::copy(state.qvel, evaluated_->qvel);
     std::ranges::copy(state.ctrl, evaluated_->ctrl);
+    std::ranges::copy(state.act, evaluated_->act);
     if (with_warm_start) std::ranges::copy(state.warm_start, evaluated_->qacc_warmstart);
   }
 

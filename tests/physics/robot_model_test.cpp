@@ -302,8 +302,8 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
   EXPECT_EQ(computed, (std::vector<std::string>{"turning", "feel", "never"}));
   EXPECT_EQ(model.sensors[0].first, 1);  // after the clock's number in MuJoCo's sensordata
   const std::vector<std::pair<std::string, std::string>> lacking{
-      {"clock", "neither gyro"}, {"late", "delay"},       {"bounded", "cutoff"}, {"fixed", "does not move"},
-      {"place", "positions"},    {"both", "one contact"}, {"near", "volume"},    {"rod", "elliptic"}};
+      {"clock", "type that lanes"}, {"late", "delay"},       {"bounded", "cutoff"}, {"fixed", "does not move"},
+      {"place", "positions"},       {"both", "one contact"}, {"near", "volume"},    {"rod", "elliptic"}};
   ASSERT_EQ(model.lacking_sensors.size(), lacking.size());
   for (size_t k = 0; k < lacking.size(); ++k) {
     EXPECT_EQ(model.lacking_sensors[k].name, lacking[k].first);
@@ -392,17 +392,63 @@ TEST(RobotModel, TheFlagRefsafeBoundsTimeConstants) {
               std::pow(0.95 * 0.001, -2), 1e-6);
 }
 
+// libmujoco places a geom that is within 1e-6 of its body's inertial frame in this frame, and turns one that is as
+// little turned with its body.
+TEST(RobotModel, GeomsNearTheInertialFrameAreInIt) {
+  const auto geom_at = [](const std::string& pos, const std::string& quat) {
+    const RobotModel model = read(
+        "<worldbody><body><joint/><inertial pos='0.1 0 0' quat='0.6 0.8 0 0' mass='1' diaginertia='1 2 2.5'/>"
+        "<geom type='box' size='1 1 1' pos='" +
+        pos + "' quat='" + quat + "'/></body></worldbody>");
+    return model.geoms.at(0);
+  };
+  EXPECT_EQ(geom_at("0.100000001 0 0", "0.6 0.8 1e-9 0").pos, (Numbers3{0.1, 0, 0}));
+  EXPECT_EQ(geom_at("0.100000001 0 0", "0.6 0.8 1e-9 0").turn, geom_at("0.1 0 0", "0.6 0.8 0 0").turn);
+  EXPECT_EQ(geom_at("0.2 0 0", "1 1e-9 0 0").turn[1], (Numbers3{0, 1, 0}));
+  EXPECT_EQ(geom_at("0.100000001 0 0", "1 0 0 0").pos[0], 0.100000001);
+}
+
+// The default solref and solimp give the damping 2 / (0.95 0.02), and R = (1 - 0.9) / 0.9 of the inverse weight.
+TEST(RobotModel, TendonsOfJointsAreRead) {
+  const RobotModel model = read(
+      "<worldbody><body><joint name='x' type='slide' axis='1 0 0'/><geom size='0.1' mass='2'/></body><body>"
+      "<joint name='y' type='slide' axis='0 1 0'/><geom size='0.1' mass='1'/></body></worldbody><tendon>"
+      "<fixed name='cord' stiffness='3' damping='4' springlength='0.1 0.2' limited='true' range='-1 2' margin='0.1' "
+      "frictionloss='5' armature='0.5' actuatorfrclimited='true' actuatorfrcrange='-6 7'><joint joint='x' "
+      "coef='2'/><joint joint='y' coef='-1'/>"
+      "</fixed></tendon><actuator><motor tendon='cord' gear='3'/></actuator>");
+  ASSERT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
+  const Tendon& cord = model.tendons.at(0);
+  ASSERT_EQ(cord.terms.size(), 2u);
+  EXPECT_EQ(cord.terms[1].joint, 1);
+  EXPECT_EQ(cord.terms[0].factor, 2);
+  EXPECT_EQ(cord.terms[1].factor, -1);
+  EXPECT_EQ(cord.stiffness, 3);
+  EXPECT_EQ(cord.damping, 4);
+  EXPECT_EQ(cord.armature, 0.5);
+  EXPECT_EQ(cord.rest, (std::array<double, 2>{0.1, 0.2}));
+  EXPECT_EQ(cord.force_range, (std::array<double, 2>{-6, 7}));
+  EXPECT_EQ(cord.limit->low, -1);
+  EXPECT_EQ(cord.limit->margin, 0.1);
+  EXPECT_NEAR(cord.limit->softness.damping, 2 / (0.95 * 0.02), 1e-10);
+  EXPECT_EQ(cord.friction->most, 5);
+  EXPECT_NEAR(cord.friction->weight, 9 / cord.inverse_weight, 1e-9);
+  EXPECT_TRUE(model.actuators[0].pulls(0));
+  EXPECT_EQ(model.actuators[0].gear, 3);
+  EXPECT_EQ(model.dofs[1].ancestors, std::vector<int>{0});  // the tendon's rows couple the two bodies
+}
+
 // A feature is one kind, however many elements have it.
 TEST(RobotModel, ElementsOfOneKindAreGrouped) {
   std::string bodies;
   for (int k = 0; k < 20; ++k)
     bodies += "<body pos='" + std::to_string(k) + " 0 0'><joint name='j" + std::to_string(k) +
-              "' type='ball'/><geom size='0.1'/></body>";
+              "' limited='true' range='0 1' margin='60'/><geom size='0.1'/></body>";
   const RobotModel model = read("<worldbody>" + bodies + "</worldbody>");
   ASSERT_EQ(model.unsupported.size(), 1u);
-  EXPECT_EQ(model.unsupported[0].what, "a ball joint");
+  EXPECT_EQ(model.unsupported[0].what, "a range so narrow that both limits apply at once");
   EXPECT_EQ(model.unsupported[0].lines.size(), 20u);
-  EXPECT_EQ(model.unsupported[0].lines[0], "joint 'j0': a ball joint");
+  EXPECT_EQ(model.unsupported[0].lines[0], "joint 'j0': a range so narrow that both limits apply at once");
 }
 
 struct UnsupportedCase {
@@ -425,7 +471,8 @@ TEST_P(Unsupported, IsReportedWithItsElement) {
 INSTANTIATE_TEST_SUITE_P(
     All, Unsupported,
     testing::Values(
-        UnsupportedCase{DRL_BODY("<joint name='hip' type='ball'/>"), {"joint 'hip': ", "ball"}},
+        UnsupportedCase{DRL_BODY("<joint name='hip' limited='true' range='0 1' margin='60'/>"),
+                        {"joint 'hip': ", "range so narrow"}},
         UnsupportedCase{"<option integrator='implicit'/>" DRL_BODY("<freejoint/>"),
                         {"option: ", "integrator implicit"}},
         UnsupportedCase{"<custom><text name='varies' data='friction bal'/></custom>" DRL_BODY("<freejoint/>"),
@@ -439,21 +486,9 @@ INSTANTIATE_TEST_SUITE_P(
             "<option density='1000'/><default><geom fluidshape='ellipsoid'/></default>" DRL_BODY("<freejoint/>"),
             {"geom 'ball': ", "fluidshape ellipsoid"}},
         UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' stiffness='1'><joint joint='hip' coef='1'/>"
-                                            "</fixed></tendon>",
-            {"tendon 'cord': "}},
-        UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='rope' frictionloss='1'><joint joint='hip' "
-                                            "coef='1'/></fixed></tendon>",
-            {"tendon 'rope': "}},
-        UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord'><joint joint='hip' coef='1'/></fixed></tendon>"
-                                            "<equality><tendon name='lock' tendon1='cord'/></equality>",
-            {"equality 'lock': ", "tendons"}},
-        UnsupportedCase{"<worldbody><body name='a'><joint name='hip' type='ball'/><geom size='0.1'/><body name='b'>"
-                        "<joint/><geom size='0.1'/></body></body></worldbody>"
-                        "<equality><connect body1='b' anchor='0 0 0'/></equality>",
-                        {"joint 'hip': ", "ball"}},
+            DRL_BODY("<joint name='hip'/>") "<tendon><fixed name='cord' limited='true' range='0 1' margin='0.6'>"
+                                            "<joint joint='hip' coef='1'/></fixed></tendon>",
+            {"tendon 'cord': ", "range so narrow"}},
         UnsupportedCase{
             DRL_BODY("<joint name='hip'/>") "<equality><joint name='lock' joint1='hip' solimp='0.9 0.95 0.001 0.5 3'/>"
                                             "</equality>",
@@ -468,9 +503,12 @@ INSTANTIATE_TEST_SUITE_P(
             DRL_BODY("<joint name='hip'/>") "<actuator><motor name='motor' joint='hip' delay='0.02' nsample='4'/>"
                                             "</actuator>",
             {"actuator 'motor': ", "delay"}},
-        UnsupportedCase{
-            DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='filter'/></actuator>",
-            {"actuator 'motor': ", "activation"}},
+        UnsupportedCase{DRL_BODY("<joint name='hip'/>") "<actuator><general name='motor' joint='hip' dyntype='user' "
+                                                        "actdim='2'/></actuator>",
+                        {"actuator 'motor': ", "activation by a user"}},
+        UnsupportedCase{"<worldbody><body name='foot'><freejoint/><geom size='0.1'/></body></worldbody>"
+                        "<actuator><adhesion name='motor' body='foot' ctrlrange='0 1'/></actuator>",
+                        {"actuator 'motor': ", "adhesion"}},
         UnsupportedCase{"<asset><hfield name='hills' nrow='2' ncol='2' size='1 1 1 1'/></asset><worldbody><geom "
                         "name='a' type='hfield' hfield='hills'/><body><freejoint/><geom name='b' size='0.1'/></body>"
                         "</worldbody>",

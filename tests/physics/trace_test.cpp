@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 namespace drl::robot_compiler {
 namespace {
@@ -48,6 +49,39 @@ TEST(Trace, InertiaIsShiftedAndTurned) {
   const Mat3 quarter{Vec3{0, -1, 0}, Vec3{1, 0, 0}, Vec3{0, 0, 1}};  // about z; the rod is then along y
   EXPECT_NEAR(inertia_at(2, {}, quarter, rod).rotational[0].value(), own, 1e-15);
   EXPECT_NEAR(inertia_at(2, {}, quarter, rod).rotational[1].value(), 0, 1e-15);
+}
+
+// Returns the length of a tendon between two points around a geom of radius 1 at the origin, on the side of a third
+// point.
+double length_around(bool is_sphere, const Numbers3& from, const Numbers3& to, const Numbers3& side, double share = 1) {
+  RobotModel model;
+  const Rotation straight{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  for (const Numbers3& pos : {from, to, side}) model.sites.push_back({"", -1, pos, straight});
+  model.geoms.push_back({"", -1, {}, straight});
+  model.tendons.push_back(
+      {.name = "t",
+       .path = {
+           {.from = 0, .to = 1, .share = share, .geom = 0, .side = 2, .is_around_sphere = is_sphere, .radius = 1}}});
+  Program p;
+  return trace_tendon(model, 0, {}, p).length.value();
+}
+// From (-2, 0) to (2, 0), two tangents of length sqrt(3) leave 60 degrees of the circle. Around a cylinder, the way is
+// a straight line on the unrolled surface.
+TEST(Trace, TendonsGoAroundSpheresAndCylinders) {
+  const double flat = 2 * std::sqrt(3) + std::numbers::pi / 3;
+  for (const double side : {1.5, -1.5}) {
+    EXPECT_NEAR(length_around(true, {-2, 0, 0}, {2, 0, 0}, {0.1, side, 0}), flat, 1e-14);
+    EXPECT_NEAR(length_around(false, {-2, 0, 0}, {2, 0, 0}, {0.1, side, 0}), flat, 1e-14);
+  }
+  EXPECT_NEAR(length_around(false, {-2, 0, 0.5}, {2, 0, 2}, {0, 2, 0}), std::hypot(flat, 1.5), 1e-14);
+  EXPECT_NEAR(length_around(false, {-2, 0, 0}, {2, 0, 0}, {0, 2, 0}, 0.25), flat / 4, 1e-14);
+  EXPECT_NEAR(length_around(true, {-2, 0, 0}, {-2, 1, 0}, {-2, 0.5, 0}), 1, 1e-14);  // does not touch
+}
+// From (-2, 0) to (0, 2), a tendon inside the circle touches it at 135 degrees.
+TEST(Trace, TendonsGoThroughGeoms) {
+  const double half = std::sqrt(0.5), expected = 2 * std::hypot(2 - half, half);
+  EXPECT_NEAR(length_around(true, {-2, 0, 0}, {0, 2, 0}, {0.1, 0, 0}), expected, 1e-12);
+  EXPECT_NEAR(length_around(false, {-2, 0, 0}, {0, 2, 0}, {0, 0, 0.1}), expected, 1e-12);
 }
 
 }  // namespace

@@ -45,10 +45,19 @@ DRL_HD void derive_forces(const typename P::Stage& s, const typename P::Forces& 
 // step.
 template <class P>
 constexpr bool kKeepsSensors = P::kRungeKutta&& P::kSensorNumbers > 0;
+// True if a sensor shows the position or velocity of a joint, tendon or actuator.
+template <class P>
+constexpr bool senses_lengths() {
+  return requires { P::kSensesLengths; };
+}
 // Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
 template <class P>
-DRL_HD void derive_sensors([[maybe_unused]] typename P::Derived& derived) {
-  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) P::derive_sensors(derived);
+DRL_HD void derive_sensors([[maybe_unused]] const typename P::Stage& stage,
+                           [[maybe_unused]] typename P::Derived& derived) {
+  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) {
+    P::derive_sensors(derived);
+    if constexpr (senses_lengths<P>()) P::derive_lengths(stage.qpos, stage.qvel, derived);
+  }
 }
 // Stores the motion sensors in the stage, if it keeps them.
 template <class P>
@@ -57,7 +66,15 @@ DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
     typename P::Derived derived;
     derive_frames<P>(stage, derived), derive_centers<P>(stage, derived), derive_motion<P>(stage, derived);
     P::derive_sensors(derived, stage.sensed);
+    if constexpr (senses_lengths<P>()) P::derive_lengths(stage.qpos, stage.qvel, stage.sensed);
   }
+}
+template <class P>
+DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& derived) {
+  if constexpr (count_activations<P>() > 0)
+    P::derive_actuators(s.qpos, s.qvel, s.ctrl, s.act, derived);
+  else
+    P::derive_actuators(s.qpos, s.qvel, s.ctrl, derived);
 }
 // Computes all quantities.
 template <class P>
@@ -65,10 +82,10 @@ DRL_HD void derive_all(const typename P::Stage& stage, const typename P::Forces&
   derive_frames<P>(stage, derived), derive_centers<P>(stage, derived);
   P::derive_points(derived);
   derive_motion<P>(stage, derived);
-  P::derive_actuators(stage.qpos, stage.qvel, stage.ctrl, derived);
+  derive_actuators<P>(stage, derived);
   derive_forces<P>(stage, forces, derived);
   P::derive_constraints(stage.qpos, forces.wrench, forces.limit, derived);
-  derive_sensors<P>(derived);
+  derive_sensors<P>(stage, derived);
 }
 
 }  // namespace physics

@@ -11,11 +11,11 @@ inline namespace DRL_ISA {
 namespace physics {
 
 struct DryFriction {
-  int dof;              // index into qvel
+  int dof;              // index into qvel, or nv plus the index of a tendon with rows
   double weight, most;  // most: the largest force, N or N m
 };
 
-// Returns the number of degrees of freedom with dry friction. Robots without it do not define kFrictions.
+// Returns the number of degrees of freedom and tendons with dry friction. Robots without it do not define kFrictions.
 template <class Sizes>
 constexpr int count_frictions() {
   if constexpr (requires { Sizes::kFrictions; })

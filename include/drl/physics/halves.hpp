@@ -57,12 +57,18 @@ DRL_HD void each_half(typename P::State& state, typename P::Stage& stage, typena
     lanes.widen(state.warm_start, of_state.warm_start), lanes.widen(state.time, of_state.time);
     lanes.widen(stage.qpos, of_stage.qpos), lanes.widen(stage.qvel, of_stage.qvel);
     lanes.widen(stage.ctrl, of_stage.ctrl), lanes.widen(stage.unsolved, of_stage.unsolved);
+    if constexpr (count_activations<P>() > 0) {
+      lanes.widen(state.act, of_state.act), lanes.widen(stage.act, of_stage.act);
+    }
     if constexpr (P::kParameters > 0) lanes.widen(stage.parameters, of_stage.parameters);
     body(Type<Half>(), of_state, of_stage, w.half[h]);
     lanes.narrow(state.qpos, of_state.qpos), lanes.narrow(state.qvel, of_state.qvel);
     lanes.narrow(state.warm_start, of_state.warm_start), lanes.narrow(state.time, of_state.time);
     lanes.narrow(stage.qpos, of_stage.qpos), lanes.narrow(stage.qvel, of_stage.qvel);
     lanes.narrow(stage.qacc, of_stage.qacc), lanes.narrow(stage.unsolved, of_stage.unsolved);
+    if constexpr (count_activations<P>() > 0) {
+      lanes.narrow(state.act, of_state.act), lanes.narrow(stage.act, of_stage.act);
+    }
     if (!has_forces) continue;
     if constexpr (requires { stage.sensed; }) lanes.narrow(stage.sensed, of_stage.sensed);
     lanes.narrow(w.forces.wrench, w.half[h].forces.wrench), lanes.narrow(w.forces.limit, w.half[h].forces.limit);

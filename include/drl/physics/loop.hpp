@@ -11,7 +11,8 @@ template <class Robot>
 struct StepRobots {
   static constexpr int nq = Robot::template Physics<float>::nq, nv = Robot::template Physics<float>::nv;
   static constexpr int nu = Robot::template Physics<float>::nu, nbody = Robot::template Physics<float>::nbody;
-  static constexpr int kNumbers = nq + 2 * nv + 1;  // qpos, qvel, warm_start, time
+  static constexpr int na = physics::count_activations<typename Robot::template Physics<float>>();
+  static constexpr int kNumbers = nq + 2 * nv + 1 + na;  // qpos, qvel, warm_start, time, act
 
   int64_t n;
   int frame_skip;
@@ -47,7 +48,7 @@ struct StepRobots {
         typename P::Derived derived;
         physics::derive_frames<P>(last, derived), physics::derive_centers<P>(last, derived),
             physics::derive_motion<P>(last, derived);
-        physics::derive_sensors<P>(derived);
+        physics::derive_sensors<P>(last, derived);
         for (int k = 0; k < P::kSensorNumbers; ++k) {
           const int place = P::sensor_place(k);
           store(sensors + k * n + i, place < 0 ? derived.sensor[k] : last.sensed[place / 4][place % 4]);
@@ -67,6 +68,8 @@ struct StepRobots {
     for (int k = 0; k < nq; ++k) body(s.qpos[k], k);
     for (int k = 0; k < nv; ++k) body(s.qvel[k], nq + k), body(s.warm_start[k], nq + nv + k);
     body(s.time, nq + 2 * nv);
+    if constexpr (na > 0)
+      for (int k = 0; k < na; ++k) body(s.act[k], nq + 2 * nv + 1 + k);
   }
 };
 

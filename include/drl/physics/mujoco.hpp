@@ -79,6 +79,7 @@ class MujocoRobot {
     for (int k = 0; k < nq(); ++k) data_->qpos[k] = model_->key_qpos[key * nq() + k];
     for (int k = 0; k < nv(); ++k) data_->qvel[k] = model_->key_qvel[key * nv() + k];
     for (int k = 0; k < nu(); ++k) data_->ctrl[k] = model_->key_ctrl[key * nu() + k];
+    for (int k = 0; k < model_->na; ++k) data_->act[k] = model_->key_act[key * model_->na + k];
   }
 
   Vec<double, 3> position(BodyId body) const {

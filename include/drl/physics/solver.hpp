@@ -67,10 +67,14 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     }
     w.changes = number;
   }
+  [[maybe_unused]] F along[P::nv + count_tendons<P>()];  // accelerations along qvel, and of tendons with rows
+  if constexpr (count_tendons<P>() > 0) P::tendons(w, qacc, along + P::nv);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) {
-      const int r = Work::kContactResiduals + l;
-      w.next_y[r] = math::fma(w.limit_sign[l], qacc[P::limited(l)], w.limit_rest[l]);
+      const int r = Work::kContactResiduals + l, moved = P::limited(l);
+      const F* of = qacc;
+      if constexpr (count_tendons<P>() > 0) of = moved < P::nv ? qacc : along;
+      w.next_y[r] = math::fma(w.limit_sign[l], of[moved], w.limit_rest[l]);
       const Mask<F> changed = changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
       differs = differs | changed;
       if constexpr (count_branches<P>() > 0)
@@ -85,7 +89,6 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     }
   if constexpr (has_cones<P>()) differs = differs | find_next_cones<P>(w, qacc);
   if constexpr (count_frictions<P>() > 0) {
-    F along[P::nv];  // along qvel
     P::out_of_solver(w, qacc, along);
     each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA {
       row.next_y = along[friction.dof] + row.rest;

@@ -142,8 +142,13 @@ DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<ty
 template <class P>
 DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
                            typename P::Number* damped) {
-  if constexpr (P::kParameters > 0)
-    w.parameters = stage.parameters, P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
+  if constexpr (P::kParameters > 0) w.parameters = stage.parameters;
+  if constexpr (P::kParameters > 0 && count_activations<P>() > 0)
+    P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.act, stage.parameters, w);
+  else if constexpr (P::kParameters > 0)
+    P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
+  else if constexpr (count_activations<P>() > 0)
+    P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.act, w);
   else
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
   place_still_geoms<P>(w);
@@ -165,6 +170,8 @@ DRL_HD void begin_stage(const typename P::State& state, const typename P::Number
   for (int k = 0; k < P::nq; ++k) stage.qpos[k] = state.qpos[k];
   for (int k = 0; k < P::nv; ++k) stage.qvel[k] = state.qvel[k];
   for (int k = 0; k < P::nu; ++k) stage.ctrl[k] = ctrl[k];
+  if constexpr (count_activations<P>() > 0)
+    for (int k = 0; k < P::kActivations; ++k) stage.act[k] = state.act[k];
   stage.unsolved = typename P::Number(0);
 }
 
@@ -175,6 +182,11 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
   F* damped = state.warm_start;  // its old value has been read by the time it is written
   forward<P>(stage, state.warm_start, w, damped);
   const F* qacc = P::kImplicitDamping ? damped : stage.qacc;
+  if constexpr (count_activations<P>() > 0) {
+    F rate[P::kActivations];
+    P::rates(stage.ctrl, stage.act, rate);
+    P::activate(stage.act, rate, state.act);
+  }
   for (int k = 0; k < P::nv; ++k) {
     state.qvel[k] = math::fma(F(P::timestep), qacc[k], state.qvel[k]);
     state.warm_start[k] = stage.qacc[k];
@@ -191,6 +203,8 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
   F velocity[P::nv], acceleration[P::nv];  // weighted means of the stages
   for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
+  [[maybe_unused]] F rate[at_least_one(count_activations<P>())];  // also a weighted mean
+  for (F& x : rate) x = F(0);
   for (int s = 0; s < 4; ++s) {
     forward<P>(stage, state.warm_start, w, nullptr);
     if constexpr (kKeepsSensors<P>)
@@ -200,10 +214,19 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
       acceleration[k] = math::fma(F(kShare[s]), stage.qacc[k], acceleration[k]);
       state.warm_start[k] = stage.qacc[k];
     }
+    if constexpr (count_activations<P>() > 0) {
+      F here[P::kActivations];
+      P::rates(stage.ctrl, stage.act, here);
+      for (int k = 0; k < P::kActivations; ++k) {
+        rate[k] = math::fma(F(kShare[s]), here[k], rate[k]);
+        if (s < 3) stage.act[k] = math::fma(F(kNext[s]), here[k], state.act[k]);
+      }
+    }
     if (s == 3) break;
     P::integrate(state.qpos, stage.qvel, F(kNext[s]), stage.qpos);
     for (int k = 0; k < P::nv; ++k) stage.qvel[k] = math::fma(F(kNext[s]), stage.qacc[k], state.qvel[k]);
   }
+  if constexpr (count_activations<P>() > 0) P::activate(state.act, rate, state.act);
   F start[P::nq];
   for (int k = 0; k < P::nq; ++k) start[k] = state.qpos[k];
   for (int k = 0; k < P::nv; ++k) state.qvel[k] = math::fma(F(P::timestep), acceleration[k], state.qvel[k]);

@@ -46,6 +46,8 @@ class PhysicsRobot {
     for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
     for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(0);
+    if constexpr (physics::count_activations<P>() > 0)
+      for (F& x : state.act) x = F(0);
     state.time = F(0);
     has_ctrl_ = true, has_stage_ = advanced_ = false;
   }
@@ -118,6 +120,8 @@ class PhysicsRobot {
           for (int k = 0; k < P::nq; ++k) state_->qpos[k] = F(values.qpos[k]);
           for (int k = 0; k < P::nv; ++k) state_->qvel[k] = F(values.qvel[k]);
           for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(values.ctrl[k]);
+          if constexpr (physics::count_activations<P>() > 0)
+            for (int k = 0; k < P::kActivations; ++k) state_->act[k] = F(values.act[k]);
           return;
         }
     }
@@ -229,6 +233,8 @@ class PhysicsRobot {
     for (int k = 0; k < P::nq; ++k) body(state_->qpos[k], all.qpos[k]);
     for (int k = 0; k < P::nv; ++k) body(state_->qvel[k], all.qvel[k]), body(state_->warm_start[k], all.warm_start[k]);
     body(state_->time, all.time);
+    if constexpr (physics::count_activations<P>() > 0)
+      for (int k = 0; k < P::kActivations; ++k) body(state_->act[k], all.act[k]);
   }
 
   // The kinds of derived quantities. All quantities of a kind are computed as soon as one of them is read.
@@ -268,7 +274,7 @@ class PhysicsRobot {
   }
   DRL_HD const auto& actuators() const {
     return derived(kActuators, stage(),
-                   [](const auto& s, auto& to) DRL_LAMBDA { P::derive_actuators(s.qpos, s.qvel, s.ctrl, to); });
+                   [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_actuators<P>(s, to); });
   }
   DRL_HD const auto& forces() const {
     return derived(kForces, solved(),
@@ -281,7 +287,7 @@ class PhysicsRobot {
   }
   DRL_HD const auto& sensors() const {
     frames(), centers(), motion();
-    return derived(kSensors, stage(), [](const auto&, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(to); });
+    return derived(kSensors, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(s, to); });
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
@@ -478,6 +484,7 @@ struct PhysicsTask<Task, true> {
       DRL_HD void describe(V& visit) {
         visit("physics/qpos", physics.qpos), visit("physics/qvel", physics.qvel);
         visit("physics/warm_start", physics.warm_start), visit("physics/time", physics.time);
+        if constexpr (physics::count_activations<Physics>() > 0) visit("physics/act", physics.act);
         task.describe(visit);
       }
     };

@@ -23,14 +23,24 @@ struct LackingSensor {
   const char *name, *why;
 };
 
+// Returns the number of activations of actuators. Robots without them do not define kActivations.
+template <class Sizes>
+constexpr int count_activations() {
+  if constexpr (requires { Sizes::kActivations; })
+    return Sizes::kActivations;
+  else
+    return 0;
+}
+
 // A state that the model's file names.
 template <class Sizes>
 struct Keyframe {
   uint64_t name;  // text_hash of it
   double qpos[Sizes::nq], qvel[Sizes::nv], ctrl[Sizes::nu > 0 ? Sizes::nu : 1];
+  double act[count_activations<Sizes>() > 0 ? count_activations<Sizes>() : 1];
 };
 
-// The range of a joint with limits.
+// The range of a joint or a tendon with limits.
 using Range = double[2];
 
 // A point of a robot that may touch the floor, with the parameters that its model's functions read.
@@ -49,15 +59,22 @@ struct Empty {};
 template <class T, int n>
 using Array = std::conditional_t<(n > 0), T[at_least_one(n)], Empty<T, n>>;
 
-template <class F, class Sizes>
+template <class F, class Sizes, int activations = count_activations<Sizes>()>
 struct State {
   F qpos[Sizes::nq], qvel[Sizes::nv];
   F warm_start[Sizes::nv];  // MuJoCo's qacc_warmstart
   F time;                   // s
+  F act[activations];
+};
+template <class F, class Sizes>
+struct State<F, Sizes, 0> {
+  F qpos[Sizes::nq], qvel[Sizes::nv];
+  F warm_start[Sizes::nv];
+  F time;
 };
 
 // Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
-// until they are set again, and what contact sensors show. They are
+// until they are set again, activations, and what contact sensors show. They are
 // base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
@@ -65,6 +82,12 @@ struct ParameterValues {
 };
 template <class F>
 struct ParameterValues<F, 0> {};
+template <class F, int n>
+struct ActivationValues {
+  F act[n];
+};
+template <class F>
+struct ActivationValues<F, 0> {};
 template <class F, int n>
 struct SensedValues {
   F sensed[n][4];
@@ -105,6 +128,22 @@ constexpr int count_equality_places() {
   else
     return 0;
 }
+// Return the number of tendons with limits or dry friction, and of the numbers that are stored for them. Robots without
+// such tendons do not define kTendons.
+template <class Sizes>
+constexpr int count_tendons() {
+  if constexpr (requires { Sizes::kTendons; })
+    return Sizes::kTendons;
+  else
+    return 0;
+}
+template <class Sizes>
+constexpr int count_tendon_places() {
+  if constexpr (count_tendons<Sizes>() > 0)
+    return Sizes::kTendonAlong;
+  else
+    return 0;
+}
 // A row of an equality constraint: its residual at zero acceleration, and the force in the solution. The row's other
 // contributions are part of `mass` and `force` of the Work.
 template <class F>
@@ -115,6 +154,7 @@ struct EqualityRow {
 // The inputs and results of a stage of a step. derive_all() computes all other quantities from it and its forces.
 template <class F, class Sizes>
 struct Stage : ParameterValues<F, Sizes::kParameters>,
+               ActivationValues<F, count_activations<Sizes>()>,
                SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)], qacc[Sizes::nv];
   F unsolved;  // number of solutions of this step that did not converge
@@ -124,7 +164,8 @@ template <class F, class Sizes>
 struct Forces {
   F wrench[at_least_one(Sizes::kTouchingFrames)]
           [Sizes::kWrench];  // torque about the tree's origin and force of contacts
-  // Forces of limits along qvel, then those of dry friction, then those along the rows of equality constraints.
+  // Forces of limits along qvel or tendons, then those of dry friction, then those along the rows of equality
+  // constraints.
   F limit[at_least_one(Sizes::kLimits + count_frictions<Sizes>() + count_equality_rows<Sizes>())];
 };
 
@@ -221,6 +262,7 @@ struct Work {
   [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
   [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
+  [[no_unique_address]] Array<F, count_tendon_places<Sizes>()> tendon_along;
 };
 
 // The memory of one stage of a robot whose steps lanes of float compute in double (Sizes::kWide): that of each half of

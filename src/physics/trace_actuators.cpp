@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <cmath>
+
+#include "physics/trace.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
+  return range ? clamp(x, (*range)[0], (*range)[1]) : x;
+}
+
+// How an actuator moves the robot: its length, its velocity, and the derivatives of its length along qvel in the
+// solver's axes, all with the gear.
+using Transmission = TendonPath;
+
+// Returns a muscle's active force at a dimensionless length, relative to the largest.
+Expr force_at_length(const Muscle& muscle, const Expr& length) {
+  const double low = 0.5 * (muscle.shortest + 1), high = 0.5 * (1 + muscle.longest);
+  const auto square = [](const Expr& over, double by) {
+    const Expr x = over / Expr(std::max(1e-15, by));
+    return Expr(0.5) * (x * x);
+  };
+  const Expr rising = select_less(low, length, Expr(1) - square(Expr(1) - length, 1 - low),
+                                  square(length - Expr(muscle.shortest), low - muscle.shortest));
+  const Expr falling = select_less(high, length, square(Expr(muscle.longest) - length, muscle.longest - high),
+                                   Expr(1) - square(length - Expr(1), high - 1));
+  const Expr inside = select_less(1, length, falling, rising);
+  return select_less(length, muscle.shortest, 0, select_less(muscle.longest, length, 0, inside));
+}
+// Returns a muscle's force at a dimensionless velocity, relative to that at rest, or the derivative of it.
+Expr force_at_velocity(const Muscle& muscle, const Expr& velocity, bool is_derivative) {
+  const double most = muscle.lengthening - 1, divisor = std::max(1e-15, most);
+  const Expr shortening = velocity + Expr(1), rest = Expr(most) - velocity;
+  const Expr first = is_derivative ? Expr(2) * shortening : shortening * shortening;
+  const Expr second = is_derivative ? (2 / divisor) * rest : Expr(muscle.lengthening) - (1 / divisor) * (rest * rest);
+  const Expr last = is_derivative ? 0 : muscle.lengthening;
+  return select_less(-1, velocity, select_less(0, velocity, select_less(most, velocity, last, second), first), 0);
+}
+Expr length_of(const Muscle& muscle, const Expr& length) {
+  return Expr(muscle.from) + (length - Expr(muscle.start)) / Expr(muscle.unit);
+}
+// Returns a muscle's gain, or the derivative of it by the velocity.
+Expr gain_of(const Muscle& muscle, const TendonPath& of, bool is_derivative) {
+  const double fastest = std::max(1e-15, muscle.unit * muscle.fastest);
+  const double force = is_derivative ? muscle.force / fastest : muscle.force;
+  return Expr(-force) * (force_at_length(muscle, length_of(muscle, of.length)) *
+                         force_at_velocity(muscle, of.velocity / Expr(fastest), is_derivative));
+}
+Expr bias_of(const Muscle& muscle, const TendonPath& of) {
+  const Expr length = length_of(muscle, of.length);
+  const double high = 0.5 * (1 + muscle.longest), width = std::max(1e-15, high - 1);
+  const Expr x = (length - Expr(1)) / Expr(width), beyond = Expr(0.5) + (length - Expr(high)) / Expr(width);
+  const Expr stretched = select_less(high, length, beyond, Expr(0.5) * (x * x));
+  return Expr(-muscle.force * muscle.passive) * select_less(1, length, stretched, 0);
+}
+// Returns the rate of change of a muscle's activation.
+Expr muscle_rate(const Actuator& actuator, const Expr& control, const Expr& act) {
+  const auto [activation, deactivation, width] = actuator.times;
+  const Expr share = Expr(0.5) + Expr(1.5) * clamp(act, 0, 1), excess = clamp(control, 0, 1) - act;
+  const Expr fast = Expr(activation) * share, slow = Expr(deactivation) / share;
+  Expr time = select_less(0, excess, fast, slow);
+  if (width >= 1e-15) {
+    const Expr x = clamp(excess / Expr(width) + Expr(0.5), 0, 1);
+    time = slow + (fast - slow) * (x * x * x * (Expr(3) * x * (Expr(2) * x - Expr(5)) + Expr(10)));
+  }
+  return excess / max(time, 1e-15);
+}
+
+class Actuators {
+ public:
+  Actuators(const RobotModel& model, const Kinematics& kinematics, Program& p) : model_(model), k_(kinematics), p_(p) {}
+
+  void trace(Dynamics& d) const {
+    for (size_t a = 0; a < model_.actuators.size(); ++a) {
+      const Actuator& actuator = model_.actuators[a];
+      Expr force = unlimited_force(a);
+      if (actuator.acts_on == Actuator::tendon) force = share_of(actuator.target) * force;
+      d.actuator_force.push_back(p_.named(limited(force, actuator.force_range), identifier(actuator.name) + "_force"));
+      add(a, d.actuator_force.back(), d);
+    }
+  }
+
+  // Returns the rate of change of an actuator's activation.
+  Expr rate(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    const Expr control = limited(this->control(a), actuator.control_range), act = activation(actuator);
+    switch (actuator.dynamics) {
+      case Actuator::integrator:
+        return control;
+      case Actuator::filter:
+      case Actuator::exact_filter:
+        return (control - act) / Expr(actuator.times[0]);
+      case Actuator::muscle:
+        return muscle_rate(actuator, control, act);
+      default:
+        return 0;
+    }
+  }
+  // Returns the activation after a time step with a rate of change.
+  Expr next_activation(const Actuator& actuator, const Expr& rate) const {
+    const double time = actuator.times[0], step = model_.timestep;
+    const double factor = actuator.dynamics == Actuator::exact_filter ? time * (1 - std::exp(-step / time)) : step;
+    return limited(activation(actuator) + Expr(factor) * rate, actuator.activation_range);
+  }
+
+  Transmission transmission(const Actuator& actuator) const {
+    Transmission of;
+    of.along.resize(model_.dofs.size());
+    switch (actuator.acts_on) {
+      case Actuator::joint: {
+        const Joint& joint = model_.joints[index(actuator.target)];
+        of.length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
+        of.along[index(joint.dof)] = actuator.gear;
+        break;
+      }
+      case Actuator::tendon:
+        of = trace_tendon(model_, actuator.target, k_, p_);
+        of.length = Expr(actuator.gear) * of.length;
+        for (Expr& x : of.along) x = Expr(actuator.gear) * x;
+        break;
+      case Actuator::site:
+        add_site(actuator, of);
+        break;
+      case Actuator::ball_in_body:
+      case Actuator::ball_in_parent:
+        add_ball(actuator, of);
+        break;
+      default:
+        add_free_joint(actuator, of);
+    }
+    of.velocity = 0;
+    for (size_t i = 0; i < of.along.size(); ++i) of.velocity += of.along[i] * k_.qvel[i];
+    return of;
+  }
+
+ private:
+  static size_t index(int k) { return static_cast<size_t>(k); }
+  Expr control(size_t a) const {
+    return p_.input(at("ctrl", static_cast<int>(a)), identifier(model_.actuators[a].name) + "_ctrl");
+  }
+  Expr activation(const Actuator& actuator) const {
+    return p_.input(at("act", actuator.activation), identifier(actuator.name) + "_act");
+  }
+  // Returns what is multiplied by the gain: a limited control, or an activation.
+  Expr signal(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    if (actuator.activation < 0) return limited(control(a), actuator.control_range);
+    return actuator.is_early ? next_activation(actuator, rate(a)) : activation(actuator);
+  }
+
+  // Returns an actuator's force before its force range and that of its tendon.
+  Expr unlimited_force(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    const Expr signal = this->signal(a);
+    const bool is_muscle = actuator.muscle_gain || actuator.muscle_bias;
+    if (actuator.acts_on == Actuator::joint && !is_muscle && actuator.gain[1] == 0 && actuator.gain[2] == 0) {
+      const Joint& joint = model_.joints[index(actuator.target)];
+      const Expr length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
+      return Expr(actuator.gain[0]) * signal + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
+             Expr(actuator.bias[2] * actuator.gear) * k_.qvel[index(joint.dof)];
+    }
+    const Transmission of = transmission(actuator);
+    const auto affine = [&](const std::array<double, 3>& x) {
+      return Expr(x[0]) + Expr(x[1]) * of.length + Expr(x[2]) * of.velocity;
+    };
+    const Expr gain = actuator.muscle_gain ? gain_of(*actuator.muscle_gain, of, false) : affine(actuator.gain);
+    const Expr bias = actuator.muscle_bias ? bias_of(*actuator.muscle_bias, of) : affine(actuator.bias);
+    return gain * signal + bias;
+  }
+  // Returns the factor that brings the total force of a tendon's actuators into its range.
+  Expr share_of(int tendon) const {
+    const auto& range = model_.tendons[index(tendon)].force_range;
+    Expr total = 0;
+    for (size_t a = 0; a < model_.actuators.size() && range; ++a)
+      if (model_.actuators[a].pulls(tendon)) total += unlimited_force(a);
+    if (!range || total.is(0)) return 1;
+    const auto [low, high] = *range;
+    const Expr share = select_less(total, low, Expr(low) / total, select_less(high, total, Expr(high) / total, 1));
+    return select_less(total, 0, share, select_less(0, total, share, 1));
+  }
+  // Returns the damping of what an actuator moves with this gear. It is 0 while the force is at its limit
+  // (MuJoCo, "Computation", integrators). As in libmujoco, the control is not limited here.
+  Expr damping(size_t a, const Expr& force, double gear) const {
+    const Actuator& actuator = model_.actuators[a];
+    Expr damping = -actuator.bias[2] * gear * gear;
+    Expr slope = actuator.gain[2];
+    if (actuator.muscle_gain) slope = gain_of(*actuator.muscle_gain, transmission(actuator), true);
+    if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (actuator.activation < 0 ? control(a) : signal(a));
+    if (!actuator.force_range || damping.is(0)) return damping;
+    const auto [low, high] = *actuator.force_range;
+    return select_less(low, force, select_less(force, high, damping, 0), 0);
+  }
+  // Adds an actuator's force and damping along qvel.
+  void add(size_t a, const Expr& force, Dynamics& d) const {
+    const Actuator& actuator = model_.actuators[a];
+    if (actuator.acts_on == Actuator::joint) {
+      const auto dof = index(model_.joints[index(actuator.target)].dof);
+      d.actuator_torque[dof] += Expr(actuator.gear) * force;
+      if (model_.implicit_actuators) d.damping.diagonal[dof] += damping(a, force, actuator.gear);
+      return;
+    }
+    const Transmission of = transmission(actuator);
+    for (size_t i = 0; i < of.along.size(); ++i) d.actuator_torque[i] += of.along[i] * force;
+    if (model_.implicit_actuators) add_outer_product(model_, of.along, damping(a, force, 1), true, d.damping);
+  }
+
+  static Vec3 force_of(const Actuator& actuator) { return {actuator.gears[0], actuator.gears[1], actuator.gears[2]}; }
+  static Vec3 torque_of(const Actuator& actuator) { return {actuator.gears[3], actuator.gears[4], actuator.gears[5]}; }
+
+  void add_ball(const Actuator& actuator, Transmission& of) const {
+    const Joint& joint = model_.joints[index(actuator.target)];
+    const Quat q = trace_quaternion(joint, p_);
+    Vec3 torque = force_of(actuator);
+    if (actuator.acts_on == Actuator::ball_in_parent)
+      torque = transposed(rotation_of({q[0], q[1], q[2], q[3]})) * torque;
+    of.length = dot(rotation_vector(q), torque);
+    for (int k = 0; k < 3; ++k) of.along[index(joint.dof + k)] = torque[k];
+  }
+  void add_free_joint(const Actuator& actuator, Transmission& of) const {
+    const auto dof = index(model_.joints[index(actuator.target)].dof);
+    const Vec3 force = force_of(actuator);
+    Vec3 torque = torque_of(actuator);
+    if (actuator.acts_on == Actuator::free_in_body) torque = k_.turn[index(model_.dofs[dof].body)] * torque;
+    for (size_t k = 0; k < 3; ++k)
+      of.along[dof + k] = force[static_cast<int>(k)], of.along[dof + 3 + k] = torque[static_cast<int>(k)];
+  }
+  Mat3 turn_of(const Placement& site) const {
+    return site.body < 0 ? known(site.turn) : k_.turn[index(site.body)] * known(site.turn);
+  }
+  void add_site(const Actuator& actuator, Transmission& of) const {
+    const bool is_relative = actuator.reference.site >= 0;
+    const Placement& site = model_.sites[index(actuator.from.site)];
+    const Placement& reference = is_relative ? model_.sites[index(actuator.reference.site)] : site;
+    const Mat3 axes = turn_of(reference);
+    const Vec3 force = axes * force_of(actuator), torque = axes * torque_of(actuator);
+    const BodyPoint point = point_of(site, k_), other = point_of(reference, k_);
+    if (is_relative) {
+      of.length = dot(transposed(axes) * apart(model_, k_, other, point), force_of(actuator)) +
+                  dot(turn_between(actuator), torque_of(actuator));
+    }
+    const auto push = [&](const BodyPoint& at, size_t i) {
+      return dot(k_.axis[i], Spatial{torque + cross(at.arm, force), force});
+    };
+    for (const int i : dofs_of_actuator(model_, actuator))
+      of.along[index(i)] = moves(model_, index(i), site.body) ? push(point, index(i)) : -push(other, index(i));
+  }
+  // Returns the rotation vector of a site relative to its reference site. As in libmujoco 3.5.0, a site's own rotation
+  // comes first, so that this is exact only for sites that are not turned.
+  Vec3 turn_between(const Actuator& actuator) const {
+    if (actuator.gears[3] == 0 && actuator.gears[4] == 0 && actuator.gears[5] == 0) return {};
+    const std::vector<Quat> quats = trace_quaternions(model_, p_);
+    const auto known_quat = [](const Quaternion& q) { return Quat{q[0], q[1], q[2], q[3]}; };
+    const auto quat_of = [&](const Actuator::Site& site) {
+      const Frame& frame = model_.frames[index(site.frame)];
+      const Quat own = known_quat(frame.quat), in_world = frame.body < 0 ? own : quats[index(frame.body)] * own;
+      return known_quat(site.quat) * in_world;
+    };
+    const Quat a = quat_of(actuator.from), b = quat_of(actuator.reference);
+    return rotation_vector(Quat{b[0], -b[1], -b[2], -b[3]} * a);
+  }
+
+  const RobotModel& model_;
+  const Kinematics& k_;  // not read by rate() and next_activation()
+  Program& p_;
+};
+
+}  // namespace
+
+TendonPath trace_transmission(const RobotModel& model, const Actuator& actuator, const Kinematics& kinematics,
+                              Program& p) {
+  return Actuators(model, kinematics, p).transmission(actuator);
+}
+
+void trace_activations(const RobotModel& model, Program& p) {
+  if (model.na == 0) return;
+  const Kinematics none;
+  const Actuators actuators(model, none, p);
+  p.begin("Computes the rates of change of the activations.", "rates(const F* ctrl, const F* act, F* rate)");
+  for (size_t a = 0; a < model.actuators.size(); ++a)
+    if (const int k = model.actuators[a].activation; k >= 0) p.set(at("rate", k), actuators.rate(a));
+  p.begin("Computes the activations after a time step. `to` may be `act`.",
+          "activate(const F* act, const F* rate, F* to)");
+  for (const Actuator& actuator : model.actuators)
+    if (const int k = actuator.activation; k >= 0)
+      p.set(at("to", k), actuators.next_activation(actuator, p.input(at("rate", k), "rate")));
+}
+
+void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
+  Actuators(model, kinematics, p).trace(d);
+  for (const Joint& joint : model.joints) {
+    Expr& torque = d.actuator_torque[static_cast<size_t>(joint.dof)];
+    torque = limited(torque, joint.force_range);
+  }
+}
+
+}  // namespace drl::robot_compiler

@@ -1,0 +1,59 @@
+// Compares a tendon's forces with values computed by hand, for the two weights of models/windlass.xml: 1 and 2 kg, and
+// a tendon of length 2 x - y.
+#include <gtest/gtest.h>
+
+#include "tendon_robots.hpp"
+
+namespace drl {
+namespace {
+
+using namespace physics;
+using P = windlass_robot::Physics<double>;
+
+// The weights' accelerations, and the force of constraints on the first of them.
+struct Motion {
+  double first, second, constraint;
+};
+Motion motion(double x, double y, double x_velocity = 0, double y_velocity = 0, double control = 0) {
+  P::State state{{x, y}, {x_velocity, y_velocity}, {}, 0};
+  P::Stage stage;
+  P::Derived derived;
+  const P::Forces forces = evaluate<P>(state, &control, stage);
+  EXPECT_EQ(stage.unsolved, 0);
+  derive_all<P>(stage, forces, derived);
+  EXPECT_NEAR(derived.qfrc_actuator[0], 2 * 2 * control, 1e-14);
+  EXPECT_NEAR(derived.qfrc_actuator[1], -2 * control, 1e-14);
+  return {stage.qacc[0], stage.qacc[1], derived.qfrc_constraint[0]};
+}
+// The tendon pulls with the force -2 pull on 1 kg and +pull on 2 kg.
+void expect_pull(const Motion& motion, double pull) {
+  EXPECT_NEAR(motion.first, -2 * pull, 1e-12);
+  EXPECT_NEAR(motion.second, pull / 2, 1e-12);
+}
+
+TEST(Tendon, SpringIsSlackBetweenItsLengths) {
+  expect_pull(motion(0, 0), 0);
+  expect_pull(motion(0.05, -0.05), 0);
+  expect_pull(motion(0.5, 0.1), 3 * (0.9 - 0.2));
+  expect_pull(motion(-0.5, 0.1), 3 * (-1.1 + 0.1));
+}
+TEST(Tendon, DamperOpposesTheChangeOfLength) {
+  expect_pull(motion(0, 0, 1, 0.5), 0.5 * (2 * 1 - 0.5));
+  expect_pull(motion(0, 0, 1, 2), 0);
+}
+TEST(Tendon, MotorPullsByItsGear) { expect_pull(motion(0, 0, 0, 0, 0.3), -2 * 0.3); }
+
+// The limit's inverse weight is 4/1 + 1/2 = 4.5, and its impedance 0.95 deep in the limit. It then pushes with
+// 0.95 / 4.5 of the acceleration that the tendon would have, relative to its reference acceleration.
+TEST(Tendon, LimitPushesAgainstTheAcceleration) {
+  constexpr double kDamping = 2 / (0.95 * 0.02), kStiffness = 1 / (0.95 * 0.95 * 0.02 * 0.02);
+  const double beyond = 0.1, speed = 0.4, pull = 3 * (1 + beyond - 0.2) + 0.5 * 2 * speed;
+  const double acceleration = 2 * (-2 * pull) - pull / 2;  // without the limit
+  const double push = 0.95 / 4.5 * (acceleration + kDamping * 2 * speed + kStiffness * 0.95 * beyond);
+  const Motion limited = motion((1 + beyond) / 2, 0, speed, 0);
+  expect_pull(limited, pull + push);
+  EXPECT_NEAR(limited.constraint, -2 * push, 1e-12);
+}
+
+}  // namespace
+}  // namespace drl
