@@ -9,6 +9,7 @@
 #include <thread>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
@@ -32,7 +33,7 @@ constexpr double kOwnWork = 10;       // times comm_timeout, for the GPU's own w
 
 using Done = std::function<bool()>;
 
-// Memory and queue that a hanging GPU may still use. They are leaked in that case, because freeing waits for the GPU.
+// Memory and queue that a hanging GPU may still use. They are kept in that case, because freeing waits for the GPU.
 struct OnDevice {
   std::unique_ptr<Queue> queue = make_gpu_queue();
   Array<NcclClock> clock{*queue, 1};
@@ -473,7 +474,8 @@ bool NcclCommunicator::abort_nccl(const Done& done) const {
 // After a failure of any kind nothing is freed, because freeing would wait for the GPU, and the GPU for a dead rank.
 NcclCommunicator::~NcclCommunicator() {
   const bool unwinding = std::uncaught_exceptions() > exceptions_before_;
-  if (failed_ || unwinding || !finalize()) (void)device_.release();
+  static auto& kept = *new std::vector<std::pair<std::unique_ptr<OnDevice>, gpucclComm_t>>;
+  if (failed_ || unwinding || !finalize()) kept.emplace_back(std::move(device_), comm_);
 }
 
 bool NcclCommunicator::finalize() {
