@@ -146,7 +146,7 @@ TEST_F(RobotsInLanes, NeedOnlyTheSensorsThatTheTaskUses) {
   EXPECT_EQ(physics_of("Keyed", "auto"), "lanes");
   std::string why;
   EXPECT_EQ(physics_of("Clocked", "auto", &why), "libmujoco");
-  expect_mentions(why, {"'clock'", "gyro"});
+  expect_mentions(why, {"'clock'", "type"});
   EXPECT_EQ(task_record("Clocked").robot->in_lanes, nullptr);
   expect_mentions(error_of("Clocked", "lanes"), {"--env.physics", "'clock'"});
 }
