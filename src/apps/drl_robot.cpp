@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <span>
 #include <utility>
 
@@ -53,8 +54,7 @@ struct RobotOptions {
       "as "
       "libmujoco has in random motion. Where there are more, the step counts in Metrics/unsolved",
       at_least(0));
-    v("task", task,
-      "write a task of this name for the robot instead, to edit (drl_new_task NAME --robot MODEL uses it)");
+    v("task", task, "instead, write a task of this name for the robot, to edit (drl_new_task --robot uses it)");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -228,9 +228,13 @@ int run(const std::vector<std::string>& words) {
     throw UsageError("two models are given, " + file + " and " + models[1] + " (a header holds one): give one");
   if (!options.output.empty()) check_output(options.output, file);
   if (!options.task.empty()) {
-    if (options.explain || options.output.empty())
+    if (options.output.empty()) throw UsageError("--task writes a header (which needs a file name): add --output");
+    if (options.explain || options.if_possible || options.places > 0)
       throw UsageError(
-          "--task writes a header (it needs a file name, and explains nothing): add --output, without --explain");
+          "--task only writes a task (it compiles nothing): leave out --explain, --if_possible and --places");
+    if (!std::regex_match(options.task, std::regex("[A-Za-z][A-Za-z0-9_]*")))
+      throw UsageError("--task " + shown(options.task) +
+                       " is no name of a task (which has letters, digits and _): give another");
     const QuietStandardError quiet;
     return write(options.output, robot_task(file, options.task)), kDone;
   }

@@ -6,7 +6,7 @@
 namespace drl {
 
 // Returns a C++ header (drl/robot.hpp) with a task `name` for the robot of an MJCF file. A robot that moves freely
-// should drive or walk along x without falling; any other should bring its last body to a point. The task's actions are
+// should move along x without falling; any other should bring its last body to a point. The task's actions are
 // the actuators' controls: within their ranges, or around the first keyframe for position actuators of joints. Throws
 // UsageError if the file is no model, or nothing in it can be controlled.
 std::string robot_task(const std::string& file, const std::string& name);

@@ -190,7 +190,7 @@ void add_gpu_facts(const Placement& placement, RankFacts& facts) {
     static_cast<GpuIdentity&>(facts) = this_gpu(placement.gpu);
     facts.cuda = cuda_version();
   } catch (const Error&) {
-    facts.gpu = "unknown";  // the check "GPU kernel" reports why
+    facts.gpu = "unknown";  // the checks "GPUs" and "GPU kernel" report why
   }
 }
 

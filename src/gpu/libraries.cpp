@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "base/check.hpp"
+#include "base/host.hpp"
 #include "base/installation.hpp"
 #include "base/text.hpp"
 
@@ -12,10 +13,9 @@ extern "C" [[gnu::weak]] const drl::gpu::LibrariesHead* drl_gpu_plugin();
 namespace drl::gpu {
 namespace {
 
-[[noreturn]] void throw_unavailable(const std::string& why) {
-  throw UsageError("cuBLAS and NCCL, which runs on GPUs need, cannot be used (" + why +
-                   "): load the modules of CUDA and NCCL with which drl was built, or add the directories of these "
-                   "libraries to LD_LIBRARY_PATH, or use --device cpu");
+[[noreturn]] void throw_unavailable(const std::string& why, const std::string& remedy) {
+  throw UsageError("cannot open cuBLAS and NCCL, the libraries for training on GPUs, on " + host_name() + " (" + why +
+                   "): " + remedy + ", or use --device cpu");
 }
 
 }  // namespace
@@ -26,11 +26,18 @@ const LibrariesHead& open_plugin(const std::filesystem::path& file, size_t size)
   if (drl_gpu_plugin) return *drl_gpu_plugin();
   // RTLD_LAZY, since most of the libraries' functions are never called.
   void* library = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!library) throw_unavailable(dlerror());
+  if (!library) {
+    const std::string why = dlerror();
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) throw_unavailable(why, "install drl again");
+    throw_unavailable(why,
+                      "load the CUDA and NCCL modules with which drl was built, or add their directories to "
+                      "LD_LIBRARY_PATH");
+  }
   const auto function = reinterpret_cast<DrlGpuPluginFunction>(dlsym(library, DRL_GPU_PLUGIN_SYMBOL));
   const LibrariesHead* head = function ? function() : nullptr;
   if (!head || head->magic != kLibrariesMagic || head->size != size)
-    throw_unavailable(printable(file.string(), 200) + " belongs to another version of drl");
+    throw_unavailable(printable(file.string(), 200) + " belongs to another version of drl", "install drl again");
   return *head;
 }
 
