@@ -31,7 +31,7 @@ std::vector<test::RobotState> random_states(test::Reference& reference, int coun
     }
     states.push_back(reference.state_of(*d));
     // Both precisions begin with the same numbers.
-    for (auto* numbers : {&states.back().qpos, &states.back().qvel, &states.back().ctrl})
+    for (auto* numbers : {&states.back().qpos, &states.back().qvel, &states.back().ctrl, &states.back().act})
       for (double& x : *numbers) x = static_cast<double>(static_cast<float>(x));
   }
   return states;
@@ -48,6 +48,8 @@ class Evaluated {
     std::ranges::transform(from.qvel, state_.qvel, [](double x) { return static_cast<F>(x); });
     std::ranges::transform(from.warm_start, state_.warm_start, [](double x) { return static_cast<F>(x); });
     std::ranges::transform(from.ctrl, ctrl_, [](double x) { return static_cast<F>(x); });
+    if constexpr (physics::count_activations<P>() > 0)
+      std::ranges::transform(from.act, state_.act, [](double x) { return static_cast<F>(x); });
     physics::evaluate<P>(state_, ctrl_, stage_);
     unsolved += stage_.unsolved != F(0);
     return test::difference(stage_.qacc, expected.data(), P::nv);

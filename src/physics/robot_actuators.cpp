@@ -26,6 +26,9 @@ class Reader : PartReader {
     read_gains(a, where, actuator);
     const int group = m_.actuator_group[a];
     if (is_off(mjDSBL_ACTUATION) || (group >= 0 && group <= 30 && (m_.opt.disableactuator & (1 << group)) != 0)) {
+      const mjtNum* force = m_.actuator_forcerange + 2 * a;
+      if (!is_off(mjDSBL_ACTUATION) && m_.actuator_forcelimited[a] && (force[0] > 0 || force[1] < 0))
+        refuse(where, "a force range without 0, although its group is switched off");
       actuator.gain = {}, actuator.bias = {}, actuator.muscle_gain = {}, actuator.muscle_bias = {};
       actuator.dynamics = Actuator::constant;
       if (is_off(mjDSBL_ACTUATION)) actuator.activation_range = {};

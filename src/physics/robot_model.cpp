@@ -52,6 +52,9 @@ class Reader : PartReader {
     read_keyframes();
     read_equalities(m_, r_);
     read_parameters(m_, r_);
+    if (std::ranges::any_of(r_.joints, &Joint::carries_weight) &&
+        std::ranges::any_of(r_.parameters, [](const Parameter& p) { return p.kind == Parameter::center_of_mass; }))
+      refuse("text 'varies': ", "centres of mass of a robot whose actuators compensate gravity");
     read_contacts(m_, r_);
     read_sensors(m_, r_);
     refuse_infinite();
@@ -139,8 +142,11 @@ class Reader : PartReader {
         if (joint.limit->high - joint.limit->low <= 2 * joint.limit->margin)
           refuse(where, "a range so narrow that both limits apply at once");
       }
+      // Without actuators libmujoco applies neither the compensation of gravity by actuators nor their limits.
+      const bool has_actuators = m_.nu > 0 && !is_off(mjDSBL_ACTUATION);
       joint.carries_weight = m_.jnt_actgravcomp[j] && has_gravity_compensation();
-      if (m_.jnt_actfrclimited[j] && !is_off(mjDSBL_ACTUATION))
+      if (joint.carries_weight && !has_actuators) refuse(where, "gravity compensation by actuators, although none is switched on");
+      if (m_.jnt_actfrclimited[j] && has_actuators)
         joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);
       r_.bodies[static_cast<size_t>(body)].joints.push_back(j);

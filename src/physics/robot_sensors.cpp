@@ -63,6 +63,7 @@ class Reader : PartReader {
         break;
       case mjSENS_ACTUATORPOS:
       case mjSENS_ACTUATORVEL:
+        if (is_off(mjDSBL_ACTUATION)) return "actuators are switched off";  // libmujoco's velocities are 0 then
         read_length(Sensor::actuator, m_.sensor_type[s] == mjSENS_ACTUATORVEL, sensor);
         break;
       default:

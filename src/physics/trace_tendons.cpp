@@ -65,6 +65,9 @@ AroundCircle around_circle(const Vec2& from, const Vec2& to, const Vec2* side, d
   way.wraps = select_less(line_square, kLeastLength, 0, way.wraps);
   way.wraps = select_less(from_square, square, 0, select_less(to_square, square, 0, way.wraps));
 
+  // If the straight line goes through the circle, the ways beside it do not cross, and turn by less than pi. Rounding
+  // must not decide otherwise where the line nearly touches the circle.
+  const Expr goes_through = select_less(dot(nearest, nearest), square, 1, 0);
   const Expr first_root = sqrt(max(from_square - square, 0)), second_root = sqrt(max(to_square - square, 0));
   Vec2 firsts[2], seconds[2];
   Expr quality[2], crosses[2];
@@ -79,7 +82,7 @@ AroundCircle around_circle(const Vec2& from, const Vec2& to, const Vec2* side, d
       const Vec2 apart = firsts[k] - seconds[k];
       quality[k] = -dot(apart, apart);
     }
-    crosses[k] = intersect(from, firsts[k], to, seconds[k]);
+    crosses[k] = select_less(0, goes_through, 0, intersect(from, firsts[k], to, seconds[k]));
     quality[k] = select_less(0, crosses[k], -10000, quality[k]);
   }
   way.first = select_less(quality[1], quality[0], firsts[0], firsts[1]);
@@ -87,7 +90,8 @@ AroundCircle around_circle(const Vec2& from, const Vec2& to, const Vec2* side, d
   way.wraps = select_less(0, select_less(quality[1], quality[0], crosses[0], crosses[1]), 0, way.wraps);
   const Expr turned = cross(way.second, way.first), angle = angle_between(way.first, way.second);
   const Expr is_long = select_less(quality[1], quality[0], -turned, turned);
-  way.length = Expr(radius) * select_less(0, is_long, Expr(2 * std::numbers::pi) - angle, angle);
+  const Expr turn = select_less(0, is_long, Expr(2 * std::numbers::pi) - angle, angle);
+  way.length = Expr(radius) * select_less(0, goes_through, angle, turn);
   return way;
 }
 

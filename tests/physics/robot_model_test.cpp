@@ -509,6 +509,15 @@ INSTANTIATE_TEST_SUITE_P(
         UnsupportedCase{"<worldbody><body name='foot'><freejoint/><geom size='0.1'/></body></worldbody>"
                         "<actuator><adhesion name='motor' body='foot' ctrlrange='0 1'/></actuator>",
                         {"actuator 'motor': ", "adhesion"}},
+        // libmujoco clamps the force of an actuator that is switched off, and applies no compensation without
+        // actuators.
+        UnsupportedCase{"<option actuatorgroupdisable='1'/>" DRL_BODY(
+                            "<joint name='hip'/>") "<actuator><motor name='motor' joint='hip' group='1' "
+                                                   "forcerange='1 2'/></actuator>",
+                        {"actuator 'motor': ", "force range"}},
+        UnsupportedCase{"<worldbody><body gravcomp='1'><joint name='hip' actuatorgravcomp='true'/><geom size='0.1'/>"
+                        "</body></worldbody>",
+                        {"joint 'hip': ", "gravity compensation"}},
         UnsupportedCase{"<asset><hfield name='hills' nrow='2' ncol='2' size='1 1 1 1'/></asset><worldbody><geom "
                         "name='a' type='hfield' hfield='hills'/><body><freejoint/><geom name='b' size='0.1'/></body>"
                         "</worldbody>",

@@ -3,6 +3,7 @@
 
 #include "drl/physics/loop.hpp"
 #include "physics/balls.hpp"
+#include "physics/capstan.hpp"
 #include "physics/cords.hpp"
 #include "physics/cords_elliptic.hpp"
 #include "physics/muscles.hpp"

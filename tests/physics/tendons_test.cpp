@@ -2,6 +2,8 @@
 // a tendon of length 2 x - y.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tendon_robots.hpp"
 
 namespace drl {
@@ -53,6 +55,35 @@ TEST(Tendon, LimitPushesAgainstTheAcceleration) {
   const Motion limited = motion((1 + beyond) / 2, 0, speed, 0);
   expect_pull(limited, pull + push);
   EXPECT_NEAR(limited.constraint, -2 * push, 1e-12);
+}
+
+// The length of a rope between two points outside of a circle of this radius around the origin.
+double rope_length(double ax, double ay, double bx, double by, double radius) {
+  const double a = std::hypot(ax, ay), b = std::hypot(bx, by), straight = std::hypot(bx - ax, by - ay);
+  if (std::abs(ax * by - ay * bx) / straight > radius) return straight;  // the line's distance from the origin
+  const double turn = std::acos((ax * bx + ay * by) / (a * b)) - std::acos(radius / a) - std::acos(radius / b);
+  return std::sqrt(a * a - radius * radius) + std::sqrt(b * b - radius * radius) + radius * turn;
+}
+// The line between the two sites touches the drum at an angle of about 0.148. Rounding of float must not decide on
+// which side of the drum the tendon is.
+TEST(Tendon, FindsItsSideOfAGeomInFloat) {
+  using Capstan = capstan_robot::Physics<float>;
+  int straight = 0;
+  for (int k = 0; k < 20000; ++k) {
+    Capstan::State state{};
+    Capstan::Stage stage;
+    Capstan::Derived derived;
+    const float control = 0;
+    state.qpos[0] = 0.1478f + 3e-8f * static_cast<float>(k);
+    evaluate<Capstan>(state, &control, stage);
+    Capstan::derive_lengths(stage.qpos, stage.qvel, derived);
+    const double q = static_cast<double>(state.qpos[0]), c = std::cos(q), s = std::sin(q);
+    const double x = 0.05 * c - 0.12 * s, z = -0.05 * s - 0.12 * c;
+    ASSERT_NEAR(static_cast<double>(derived.sensor[0]), rope_length(0.05, 0.15, x, z, 0.04), 1e-6) << "angle " << q;
+    straight += std::abs(std::hypot(x - 0.05, z - 0.15) - rope_length(0.05, 0.15, x, z, 0.04)) < 1e-15 ? 1 : 0;
+  }
+  EXPECT_GT(straight, 100);
+  EXPECT_LT(straight, 19900);
 }
 
 }  // namespace
