@@ -133,7 +133,7 @@ TEST(GpuKernel, EachFailureHasItsRemedy) {
   const auto remedy = [](const std::string& reason) { return kernel_finding({reason}, {"n1"}).remedy; };
   expect_mentions(remedy("cudaErrorDevicesUnavailable: busy or unavailable"), {"nvidia-smi -q -d COMPUTE"});
   expect_mentions(remedy("cudaErrorSystemNotReady: x"), {"nvidia-fabricmanager"});
-  expect_mentions(remedy("cudaErrorInsufficientDriver: x"), {"driver is older"});
+  expect_mentions(remedy("cudaErrorInsufficientDriver: x"), {"older CUDA module", "update the driver"});
   expect_mentions(remedy("cudaErrorMpsConnectionFailed: x"), {"CUDA_MPS_PIPE_DIRECTORY"});
   expect_mentions(remedy("cudaErrorInvalidDevice: x"), {"nvidia-smi -L"});
   expect_mentions(remedy("cudaErrorInvalidDeviceFunction: x"), {"DRL_CUDA_ARCHITECTURES"});

@@ -102,7 +102,7 @@ TEST_F(GpuDoctor, FailsIfTwoRanksShareAGpu) {
 TEST_F(GpuDoctor, FailsIfCublasAndNcclCannotBeOpened) {
   const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_libraries"});
   EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "GPUs", "failed", {"cuBLAS and NCCL", "drl_gpu.so", "rank 1 on ", "->", "LD_LIBRARY_PATH"});
+  expect_check(result, "GPUs", "failed", {"cuBLAS and NCCL", "drl_gpu.so", "rank 1 on ", "->", "install drl again"});
   EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
 }
 

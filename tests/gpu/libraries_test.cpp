@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "base/host.hpp"
 
 namespace drl::gpu {
 namespace {
@@ -29,16 +31,17 @@ TEST(GpuLibraries, OfEveryUnusablePluginTheMessageNamesTheReasonAndTheRemedy) {
   const TempFolder folder;
   const std::filesystem::path missing = folder / "drl_gpu.so", text = folder / "text.so";
   std::ofstream(text) << "no library";
-  const std::vector<std::pair<std::string, std::string>> errors = {
-      {open_error(missing), missing.string() + ": "},
-      {open_error(text), text.string() + ": "},
-      {open_error(built("old")), "ncclFunctionOfANewerVersion"},
-      {open_error(built("magic")), built("magic") + " belongs to another version of drl"},
-      {open_error(built("symbol")), built("symbol") + " belongs to another version of drl"},
-      {open_error(built("good"), 1000), built("good") + " belongs to another version of drl"},
+  const std::string again = "install drl again", path = "LD_LIBRARY_PATH";
+  const std::vector<std::array<std::string, 3>> errors = {
+      {open_error(missing), missing.string() + ": ", again},
+      {open_error(text), text.string() + ": ", path},
+      {open_error(built("old")), "ncclFunctionOfANewerVersion", path},
+      {open_error(built("magic")), built("magic") + " belongs to another version of drl", again},
+      {open_error(built("symbol")), built("symbol") + " belongs to another version of drl", again},
+      {open_error(built("good"), 1000), built("good") + " belongs to another version of drl", again},
   };
-  for (const auto& [error, reason] : errors)
-    expect_mentions(error, {"cuBLAS and NCCL", reason, "LD_LIBRARY_PATH", "--device cpu"});
+  for (const auto& [error, reason, remedy] : errors)
+    expect_mentions(error, {"cuBLAS and NCCL", reason, remedy, "--device cpu", host_name()});
 }
 
 }  // namespace
