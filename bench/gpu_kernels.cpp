@@ -22,9 +22,9 @@ namespace drl {
 namespace {
 
 constexpr const char* kHelp =
-    "gpu_kernels lists the kernels, matrix products and copies of one iteration of PPO on a GPU: actor and critic "
-    "with\n"
-    "two layers of 64 tanh units, 5 epochs of 4 mini-batches. For each, it prints the number of launches, the memory\n"
+    "gpu_kernels lists the kernels, matrix products and copies of one iteration of PPO on a GPU: actor and critic\n"
+    "with two layers of 64 tanh units, 5 epochs of 4 mini-batches. For each, it prints the number of launches, the "
+    "memory\n"
     "traffic and the operations by formula, the time on the GPU (the median over iterations), and the least time that\n"
     "this traffic and these operations need. Kernels are launched one at a time; graphs launch the same ones.\n";
 

@@ -51,8 +51,7 @@ struct RobotOptions {
     v("all", all, "with --explain: list every element that prevents it (also --explain all)");
     v("places", places,
       "contacts between geoms that a copy has room for, beside those with a horizontal floor; 0 = half as many again "
-      "as "
-      "libmujoco has in random motion. Where there are more, the step counts in Metrics/unsolved",
+      "as libmujoco has in random motion. Where there are more, the step counts in Metrics/unsolved",
       at_least(0));
     v("task", task, "instead, write a task of this name for the robot, to edit (drl_new_task --robot uses it)");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");

@@ -20,7 +20,7 @@ namespace drl {
 namespace {
 
 // Parts of the header; the words between @ are replaced.
-constexpr const char* kHead = R"TASK(// @NAME@: @PURPOSE@
+constexpr const char* kHead = R"TASK(// @NAME@: @PURPOSE@.
 // The robot is @SHOWN@: @JOINTS@, @ACTUATORS@. Edit the observations, rewards and ends.
 // F holds the numbers of several environments (drl/robot.hpp). Therefore use math::select instead of if.
 #pragma once
@@ -32,8 +32,9 @@ struct @NAME@ {
   using F = typename R::F;
 
   static constexpr const char* name = "@NAME@";
-  static constexpr drl::RobotModel model{@FILE@, @SKIP@};  // time steps of @TIMESTEP@ s in a step
-  static constexpr double dt = @DT@;                        // s
+  // The file, and how many time steps of @TIMESTEP@ s a step of the task has.
+  static constexpr drl::RobotModel model{@FILE@, @SKIP@};
+  static constexpr double dt = @DT@;  // s
   static constexpr int nq = @NQ@, nv = @NV@, nu = @NU@;  // positions, velocities, actuators
   static constexpr int step_limit = 1000;
   // The controls are offset + scale * (the policy's output, clipped to [low, high]).
@@ -120,8 +121,8 @@ constexpr const char* kFixed = R"TASK(  static constexpr int obs_dim = nq + nv +
     F square = F(0);
     for (int k = 0; k < 3; ++k) square = square + (at[k] - s.target[k]) * (at[k] - s.target[k]);
     drl::Step<F, 2, 1> result;
-    result.metrics[0] = drl::math::sqrt(square);
-    result.terms[0] = drl::math::exp(F(-4) * square / F(p.spread * p.spread));
+    const F distance = result.metrics[0] = drl::math::sqrt(square);
+    result.terms[0] = drl::math::exp(-distance / F(p.spread));
     result.terms[1] = effort(action);
     return result;
   }
@@ -319,7 +320,7 @@ std::string robot_task(const std::string& file, const std::string& name) {
     const double *at = start->xpos + 3 * tip, *base = start->xpos + 3 * root;
     const double length = std::hypot(at[0] - base[0], at[1] - base[1], at[2] - base[2]);
     values.insert(values.end(), {{"@PURPOSE@", "bring the last body to a point that changes between episodes"},
-                                 {"@SPREAD@", number(rounded(std::max(0.3 * length, 0.02)))},
+                                 {"@SPREAD@", number(rounded(std::max(0.3 * length, 0.1 * m.stat.extent)))},
                                  {"@TIP@", literal(name_of(m, mjOBJ_BODY, tip))}});
   }
   // Texts of the user come last, because they may contain such words.

@@ -64,8 +64,7 @@ void CommandOptions::describe(OptionVisitor& v) {
   v("task_library", task_library, "also load tasks from this library; may be repeated", as_path, Effect::none, here, per_rank());
   v("ranks", ranks,
     "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
-    "or "
-    "per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
+    "or per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
     at_least(0), Effect::none, here);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
     here, per_rank());

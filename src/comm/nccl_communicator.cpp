@@ -77,7 +77,7 @@ struct ConnectProblem {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConnectProblem, text, looks_for_others)
 
-// What a rank reports when it arrives: its GPU, or why it cannot use it.
+// A rank reports this when it arrives: its GPU, or why the GPU cannot be used.
 struct Arrival {
   GpuIdentity gpu = {};
   std::string trouble = {};

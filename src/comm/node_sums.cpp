@@ -59,8 +59,7 @@ std::unique_ptr<NodeSums> NodeSums::make(MPI_Comm comm) {
   if (rank == 0)
     log::warn(
         "the {} ranks of this host cannot share memory, so all-reduces use MPI, which is several times slower for "
-        "small "
-        "networks (/dev/shm is full, or not the same for all ranks): check df -h /dev/shm",
+        "small networks (/dev/shm is full, or not the same for all ranks): check df -h /dev/shm",
         size);
   return nullptr;
 }

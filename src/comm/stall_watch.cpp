@@ -126,8 +126,7 @@ void StallWatch::end(const std::vector<size_t>& stopped) {
   if (!missing.empty()) {
     log::error(
         "no answer from {} for {:g} s (stopped by SIGSTOP, SIGTSTP or a debugger): resume the run; --comm_timeout "
-        "allows "
-        "more time",
+        "allows more time",
         ranks_text(missing, hosts_), seconds_);
   } else {
     log::error(

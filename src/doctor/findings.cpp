@@ -250,8 +250,7 @@ Check gpu_setup_finding(const std::vector<RankFacts>& ranks) {
     if (order.empty() && rank.device_order != "PCI_BUS_ID")
       order = format(
           "CUDA_DEVICE_ORDER is {} on {} (Slurm and drl number GPUs by PCI_BUS_ID, so ranks may compute on GPUs that "
-          "are "
-          "far from their cores): unset CUDA_DEVICE_ORDER",
+          "are far from their cores): unset CUDA_DEVICE_ORDER",
           printable(rank.device_order), rank.host);
   add(Status::failed, one_core);
   add(Status::warning, hidden);

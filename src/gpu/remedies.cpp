@@ -28,8 +28,7 @@ std::string gpu_remedy(const std::string& reason) {
   for (const auto& [parts, remedy] : kRemedies)
     if (std::regex_search(reason, std::regex(parts))) return remedy;
   return "run \"dmesg | grep -i xid\" on that node to see the driver's errors (or ask the administrator); exclude the "
-         "node "
-         "(srun --exclude=NODE) and have its GPU checked";
+         "node (srun --exclude=NODE) and have its GPU checked";
 }
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// What to do about failures of GPUs. This does not need CUDA.
+// Remedies for failures of GPUs, as texts. This header does not need CUDA.
 #pragma once
 
 #include <string>

@@ -125,7 +125,8 @@ std::string emit_keyframes(const RobotModel& model) {
                         (key.act.empty() ? "" : ", " + numbers(key.act)) + "},",
                     "        ");
   return "  static constexpr int kKeyframes = " + std::to_string(model.keyframes.size()) + ";\n" +
-         emit_table("  // Hash of the name; qpos, qvel, ctrl.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes", text);
+         emit_table("  // Hash of the name; qpos, qvel, ctrl, act.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes",
+                    text);
 }
 
 // Returns the square of a distance as a float, rounded up.
@@ -325,8 +326,10 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   for (const int t : limited_tendons(model))
     add_limit(row_of_tendon(model, t), *model.tendons[static_cast<size_t>(t)].limit);
   const auto text_of = [](int index) { return std::to_string(index); };
-  text += emit_table("  // Indices into qvel of joints with limits, their ranges; the initial qpos.\n", "int",
-                     "limited", "kLimits", limited.empty() ? "" : wrapped(listed(limited, text_of) + ",", "        "));
+  text += emit_table(
+      "  // Limits: indices into qvel, or nv plus the index of a tendon or ball with rows; their ranges; the initial "
+      "qpos.\n",
+      "int", "limited", "kLimits", limited.empty() ? "" : wrapped(listed(limited, text_of) + ",", "        "));
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
   if (count_numbers(branch) > 0) text += emit_branches(model, branch);

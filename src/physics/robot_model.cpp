@@ -224,8 +224,8 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(quat))};
   }
-  // Where libmujoco finds that a geom's or site's frame nearly is that of its body or of the body's inertia, it uses
-  // this frame instead.
+  // If a geom's or site's frame is nearly that of its body, or that of the body's inertia, libmujoco uses the latter
+  // frame. `same_frame` is its decision.
   Placement placement(const std::string& name, int b, int same_frame, const mjtNum* pos, const mjtNum* quat) const {
     constexpr mjtNum kNoPos[] = {0, 0, 0}, kNoQuat[] = {1, 0, 0, 0};
     if (same_frame == mjSAMEFRAME_BODY) pos = kNoPos;

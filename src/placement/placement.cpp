@@ -259,8 +259,7 @@ std::string shared_cores_warning(const Topology& topology, const std::vector<Hos
     if (threads > enough && cores > 0)
       return fmt::format(
           "{} with {} in total {} {} of {} (training will be slow): use fewer ranks or threads (--ranks, --threads), "
-          "or "
-          "request more cores (srun -c)",
+          "or request more cores (srun -c)",
           counted(inside, "rank"), counted(threads, "thread"), inside == 1 ? "uses" : "share", counted(cores, "core"),
           host);
   }

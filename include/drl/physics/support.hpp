@@ -3,7 +3,7 @@
 // steps. A header that drl_robot writes adds the functions of one model:
 //
 //   using P = drl::physics::half_cheetah_robot::Physics<F>;
-//   P::State state;                            qpos, qvel, warm_start, time: all that the next step depends on
+//   P::State state;                            all that the next step depends on: qpos, qvel, warm_start, time, act
 //   P::Stage last;
 //   P::Forces forces = drl::physics::step<P>(state, ctrl, last);
 //   drl::physics::derive_all<P>(last, forces, derived);   the quantities that a task reads, with MuJoCo's names
