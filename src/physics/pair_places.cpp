@@ -47,10 +47,9 @@ class Places {
     }
     if (rows_of(all) <= r_.nv && contacts == 0) return all;
     visit_states();
-    // A full matrix is faster if there are more rows than degrees of freedom. Places are for the worst moment, but this
-    // is decided by what is usual.
+    // Places are for the worst moment, but this is decided by what is usual.
     std::ranges::sort(usual_rows_);
-    const bool is_dense = usual_rows_[usual_rows_.size() * 9 / 10] > r_.nv;
+    const bool is_dense = is_full_matrix_faster(r_.nv, usual_rows_[usual_rows_.size() * 9 / 10]);
     if (contacts > 0)
       return {.rows = std::min(all.rows, contacts * most_edges_),
               .cones = std::min(all.cones, contacts),
@@ -70,6 +69,14 @@ class Places {
   static constexpr int kMostCost = 200'000;  // of a run: degrees of freedom and rows, summed over its steps
 
   static int rows_of(const PairPlaces& places) { return places.rows + 6 * places.cones; }
+  // Compares the multiplications of one iteration of the solver for a number of rows: of the chain of rank-one updates
+  // (take_pair_row), in which each row passes through all rows before it, and of adding the rows to one matrix and
+  // factorising it (balance_dense).
+  static bool is_full_matrix_faster(int dofs, int rows) {
+    const double n = dofs, r = rows;
+    const double chain = r * (6 * n + r * n), full = n * n * n / 6 + 2 * n * n + r * n * n / 2;
+    return full < chain;
+  }
   const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
   void add(PairPlaces& to, const GeomPair& pair, int contacts) const {
     if (r_.elliptic && pair.cone.dimensions > 1)
