@@ -14,7 +14,7 @@
 
 namespace drl::math {
 
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 inline namespace DRL_ISA {
 
 // Versions for packs that use the processor's instruction. min and max treat NaN and zeros like the generic ones below.
@@ -76,7 +76,7 @@ DRL_HD double sqrt_double(double x) { return __builtin_sqrt(x); }
 // Returns a * b + c, rounded once if the instruction set has such an instruction. x86-64-v2 has none, so that its last
 // bits may differ.
 DRL_HD float fma(float a, float b, float c) {
-#if defined(__CUDA_ARCH__) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(DRL_GPU_CODE) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return __builtin_fmaf(a, b, c);
 #else
   return a * b + c;
@@ -203,7 +203,7 @@ inline double log(double x) { return std::log(x); }
 inline double tanh(double x) { return std::tanh(x); }
 inline double atan2(double y, double x) { return std::atan2(y, x); }
 
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 // Versions for packs of doubles, lane by lane.
 #define DRL_OF_DOUBLES(function)                                                \
   template <int W>                                                              \
@@ -282,7 +282,7 @@ DRL_HD float scaled_cos(double scale, float x) {
   return static_cast<float>(scaled_cos_wide<double, uint64_t>(scale, static_cast<double>(x)));
 }
 inline double scaled_cos(double scale, double x) { return scale * std::cos(x); }
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 template <int W>
 DRL_HD Pack<float, W> scaled_cos(double scale, Pack<float, W> x) {
   return convert<Pack<float, W>>(
@@ -297,7 +297,7 @@ namespace wide {
 using math::abs, math::max, math::min, math::select, math::sqrt;
 DRL_HD float fma(float a, float b, float c) { return math::fma(a, b, c); }
 DRL_HD double fma(double a, double b, double c) {
-#if defined(__CUDA_ARCH__) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(DRL_GPU_CODE) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return __builtin_fma(a, b, c);
 #else
   return a * b + c;
@@ -306,7 +306,7 @@ DRL_HD double fma(double a, double b, double c) {
 DRL_HD float sin(float x) { return math::sin(x); }
 DRL_HD float cos(float x) { return math::cos(x); }
 
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 template <int W>
 DRL_HD Pack<float, W> fma(Pack<float, W> a, Pack<float, W> b, Pack<float, W> c) {
   return math::fma(a, b, c);
@@ -353,7 +353,7 @@ DRL_HD D sin_shifted(D x, uint64_t shift) {
 }
 DRL_HD double sin(double x) { return sin_shifted<double, uint64_t>(x, 0); }
 DRL_HD double cos(double x) { return sin_shifted<double, uint64_t>(x, 1); }
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 template <int W>
 DRL_HD Pack<double, W> sin(Pack<double, W> x) {
   return sin_shifted<Pack<double, W>, Pack<uint64_t, W>>(x, 0);

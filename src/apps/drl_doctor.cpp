@@ -10,6 +10,7 @@
 
 #include "apps/program.hpp"
 #include "base/check.hpp"
+#include "base/failure.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/options.hpp"
@@ -74,7 +75,8 @@ struct DoctorOptions {
     v("gpu_ids", gpu_ids, "use only these visible GPUs: all, a list such as 0,2, or None for the CPU",
       per_rank(kind_of_gpu_ids), not_with("device", "cpu"));
     v("runs_dir", runs_dir, "directory of all runs, default $DRL_RUNS_DIR or runs", as_path);
-    v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable", as_path, per_rank());
+    v("task_library", task_library, "task library to load on all ranks, as drl_train does; repeatable", as_path,
+      per_rank());
     v("json", json, "save the whole report in this file; - = standard output (the text is then on standard error)",
       as_path);
     v("timeout", timeout, "time limit for each check and for the start of all ranks", unit("s"), at_least(1));
@@ -103,13 +105,14 @@ int run_checks(const DoctorOptions& options, const LaunchInfo& launch, double lo
 
   // 2. Place the ranks, and print and compare their facts.
   const Placement placement = check_placement(rounds, launch, options.device, options.gpu_ids, options.threads);
-  const std::vector<RankFacts> ranks = check_facts(rounds, launch, placement, load);
+  const bool wants_cpu = options.device == "cpu" || no_gpus(options.gpu_ids);
+  const std::vector<RankFacts> ranks = check_facts(rounds, launch, placement, load, wants_cpu);
 
   // 3. Check what they share: MPI, the directory of runs, the job, and the GPUs with NCCL.
   check_all_reduce(rounds);
   check_run_directory(rounds, runs_folder(options.runs_dir));
   check_job(rounds, allocation(process_environment()));
-  check_gpus(rounds, placement, ranks, options.device == "cpu" || no_gpus(options.gpu_ids));
+  check_gpus(rounds, placement, ranks, wants_cpu);
 
   rounds.begin("report");
   return std::stoi(rounds.broadcast(rounds.is_rank_zero() ? std::to_string(rounds.report().finish()) : ""));
@@ -137,13 +140,14 @@ int run_checks_or_abort(const DoctorOptions& options, const LaunchInfo& launch, 
   } catch (const ReportedError&) {
     throw;
   } catch (const std::exception& error) {
+    const std::string message = message_of(error);
     if (!report.is_active()) {
-      log::error("{}", error.what());
+      log::error("{}", message);
       // Rank 0 reports it and aborts all ranks, unless it is waiting in an MPI collective.
-      if (rounds.send_failure(error.what())) std::this_thread::sleep_for(kReportTime);
+      if (rounds.send_failure(message)) std::this_thread::sleep_for(kReportTime);
       comm.abort(kFailure);
     }
-    Check check = check_of_message(Status::failed, error.what());
+    Check check = check_of_message(Status::failed, message);
     check.name = "drl_doctor";
     return abort_all(comm, report, check);
   }

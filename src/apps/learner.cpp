@@ -1,6 +1,9 @@
 #include "apps/learner.hpp"
 
+#include <tuple>
+
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "run/evaluator.hpp"
@@ -55,6 +58,19 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communica
 
 #endif
 
+// --nets and --precision select the engine on CPUs. On a GPU they must have their defaults, because the run would
+// record another engine than that which trained it.
+void require_engine_of_gpus(const TrainOptions& options) {
+  const TrainOptions defaults;
+  for (const auto& [name, given, only] :
+       {std::tuple{"nets", options.nets, defaults.nets}, {"precision", options.precision, defaults.precision}})
+    if (given != only)
+      throw UsageError(
+          fmt::format("--{0} {1} is not available on GPUs (there, cuBLAS computes the networks in float32): "
+                      "use --{0} {2}, or --device cpu",
+                      name, given, only));
+}
+
 }  // namespace
 
 Learner::Learner(const Options& options, const Workplace& place, Communicator& comm)
@@ -62,7 +78,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
   on_all_ranks(comm, [&] {
-    if (gpu >= 0) open_gpu_libraries();
+    if (gpu >= 0) require_engine_of_gpus(train), open_gpu_libraries();
     const TaskSpec task = task_spec(train.task, options.env->bytes());
     plan_ = options.algorithm().plan(
         {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/descriptor.hpp"
+#include "base/failure.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 
@@ -28,7 +29,7 @@ inline int run_program(int argc, char** argv, int (*run)(const std::vector<std::
     log::error("{}", error.what());
     return error.exit_code();
   } catch (const std::exception& error) {
-    log::error("{}", error.what());
+    log::error("{}", message_of(error));
     return kFailure;
   }
 }

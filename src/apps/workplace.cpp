@@ -38,6 +38,7 @@ Workplace find_workplace(const Settings& settings, const LaunchInfo& launch, Com
   place.world_size = comm.size();
   place.placement = place_rank(comm, launch, process_environment(), options.device, options.gpu_ids,
                                threads ? std::optional(threads) : std::nullopt);
+  warn_of_slow_nccl(comm, place.placement);
   if (place.placement.gpu >= 0) place.gpu_model = gpu_name(place.placement.gpu);
   place.rank_hosts = compare_hardware(
       comm, {host_name(), place.machine.cpu_model + ", " + std::string(name_of(isa_of("auto"))), place.gpu_model});

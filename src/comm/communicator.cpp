@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
+#include "base/failure.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "comm/patience.hpp"
@@ -47,7 +48,7 @@ Outcome run_and_catch(const std::function<void()>& work) {
   } catch (const Error& error) {
     return {error.what(), error.exit_code()};
   } catch (const std::exception& error) {
-    return {error.what(), kFailure};
+    return {message_of(error), kFailure};
   }
 }
 

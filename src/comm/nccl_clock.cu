@@ -7,7 +7,7 @@ namespace {
 // Copies the sums to the host, which sees them at once, even if later work hangs.
 DRL_HD void publish(const NcclTimes& sums, NcclTimes* times) {
   *times = sums;
-#if defined(__CUDA_ARCH__)
+#if defined(DRL_GPU_CODE)
   __threadfence_system();
 #endif
 }

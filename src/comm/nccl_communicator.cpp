@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/failure.hpp"
 #include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -179,14 +180,14 @@ void NcclCommunicator::connect() {
   }
 }
 
-// Selects this rank's GPU and allocates memory there.
+// Selects this rank's GPU and allocates memory there. Any failure is in the result, as the other ranks wait for it.
 Arrival NcclCommunicator::arrive() {
   try {
     gpu::use(options_.device);
     device_ = std::make_unique<OnDevice>();
     return {this_gpu(options_.device)};
-  } catch (const Error& error) {
-    return {.trouble = error.what()};
+  } catch (const std::exception& error) {
+    return {.trouble = message_of(error)};
   }
 }
 

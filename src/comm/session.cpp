@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/check.hpp"
+#include "base/failure.hpp"
 #include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -124,7 +125,7 @@ void check_world(const LaunchInfo& launch, const Communicator& comm) {
 }
 
 // Ends all ranks after an error that the other ranks do not know about; they may be waiting for this one.
-int abort_all(Communicator& comm, const char* message, int exit_code) {
+int abort_all(Communicator& comm, const std::string& message, int exit_code) {
   log::error("{}", message);
   comm.abort(exit_code);
   return exit_code;
@@ -177,7 +178,7 @@ int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)
     } catch (const Error& error) {
       return abort_all(*comm, error.what(), error.exit_code());
     } catch (const std::exception& error) {
-      return abort_all(*comm, error.what(), kFailure);
+      return abort_all(*comm, message_of(error), kFailure);
     }
   } catch (const ReportedError& error) {
     return error.exit_code();

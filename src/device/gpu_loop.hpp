@@ -12,8 +12,7 @@ namespace drl::gpu {
 
 template <class Function>
 void launch_loop(void* stream, int64_t begin, int64_t end, const Function& function) {
-  const AnnouncedLaunch announced(function, end - begin);
-  DRL_GPU(launch(stream, begin, end, function));
+  announce(function, end - begin, [&] { DRL_GPU(launch(stream, begin, end, function)); });
 }
 
 template <class Function>

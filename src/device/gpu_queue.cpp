@@ -66,12 +66,10 @@ class GpuQueue final : public Queue {
   void release_host(void* memory, size_t) noexcept override { (void)gpuFreeHost(memory); }
 
   void copy_bytes(void* to, const void* from, size_t bytes) override {
-    const AnnouncedLaunch announced(CopyBytes{bytes});
-    DRL_GPU(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream_.get()));
+    announce(CopyBytes{bytes}, 1, [&] { DRL_GPU(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream_.get())); });
   }
   void clear_bytes(void* memory, size_t bytes) override {
-    const AnnouncedLaunch announced(ClearBytes{bytes});
-    DRL_GPU(gpuMemsetAsync(memory, 0, bytes, stream_.get()));
+    announce(ClearBytes{bytes}, 1, [&] { DRL_GPU(gpuMemsetAsync(memory, 0, bytes, stream_.get())); });
   }
   bool done() override { return gpu::has_ended(gpuStreamQuery(stream_.get()), "gpuStreamQuery"); }
 

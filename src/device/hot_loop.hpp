@@ -6,7 +6,7 @@
 
 #include "device/reduce.hpp"
 
-#if defined(__CUDACC__) || defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_COMPILER) || defined(DRL_GPU_RUNTIME)
 #define DRL_GPU_UNIT
 #include "device/gpu_loop.hpp"
 #else

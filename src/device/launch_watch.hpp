@@ -25,22 +25,16 @@ class LaunchWatch {
  public:
   virtual ~LaunchWatch() = default;
   virtual void begins(const Launch& launch) = 0;  // called before the launch is enqueued
-  virtual void ends() = 0;                        // called after that
+  virtual void ends() = 0;                        // called after that, unless it failed
 };
 inline LaunchWatch* launch_watch = nullptr;  // only benchmarks set it
 
-// Announces a launch to the watch, if there is one. It exists while the launch is enqueued.
-class AnnouncedLaunch {
- public:
-  template <class T>
-  explicit AnnouncedLaunch(const T& what, int64_t count = 1) {
-    if (launch_watch) launch_watch->begins({typeid(T), &what, count});
-  }
-  ~AnnouncedLaunch() {
-    if (launch_watch) launch_watch->ends();
-  }
-  AnnouncedLaunch(const AnnouncedLaunch&) = delete;
-  AnnouncedLaunch& operator=(const AnnouncedLaunch&) = delete;
-};
+// Calls `enqueue`, which enqueues a launch, and announces the launch to the watch, if there is one.
+template <class T, class Enqueue>
+void announce(const T& what, int64_t count, const Enqueue& enqueue) {
+  if (launch_watch) launch_watch->begins({typeid(T), &what, count});
+  enqueue();
+  if (launch_watch) launch_watch->ends();
+}
 
 }  // namespace drl

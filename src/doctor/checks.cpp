@@ -108,10 +108,11 @@ Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const std::s
   return placement;
 }
 
-std::vector<RankFacts> check_facts(Rounds& rounds, const LaunchInfo& launch, const Placement& placement, double load) {
+std::vector<RankFacts> check_facts(Rounds& rounds, const LaunchInfo& launch, const Placement& placement, double load,
+                                   bool wants_cpu) {
   rounds.begin("facts");
   RankFacts mine = facts_of_this_rank(launch, placement, load);
-  add_gpu_facts(placement, mine);
+  add_gpu_facts(placement, mine, wants_cpu);
   const std::vector<RankFacts> ranks = rounds.gather(mine);
   if (!rounds.is_rank_zero()) return ranks;
   rounds.report().add_ranks(

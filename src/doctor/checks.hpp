@@ -15,7 +15,9 @@ Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const std::s
 
 // Returns the facts of all ranks on rank 0 (elsewhere nothing), prints their table and compares them. `load` is the
 // time from the start of this process to main, in seconds.
-std::vector<RankFacts> check_facts(Rounds& rounds, const LaunchInfo& launch, const Placement& placement, double load);
+// `wants_cpu` is true if the options ask for the CPU.
+std::vector<RankFacts> check_facts(Rounds& rounds, const LaunchInfo& launch, const Placement& placement, double load,
+                                   bool wants_cpu);
 // Checks the sums, latency and bandwidth of MPI's all-reduces.
 void check_all_reduce(Rounds& rounds);
 // Checks that all nodes share the directory of runs, that its locks work and that it has free space.
@@ -25,13 +27,13 @@ void check_job(Rounds& rounds, const std::optional<Allocation>& job);
 
 // GPU checks. Builds without CUDA replace them by no_gpu_checks.cpp.
 
-// Adds the facts of this rank's GPU to `facts`, if it has one.
-void add_gpu_facts(const Placement& placement, RankFacts& facts);
+// Adds the facts of this rank's GPU to `facts`, or why it has none.
+void add_gpu_facts(const Placement& placement, RankFacts& facts, bool wants_cpu);
 // Runs a small kernel on a device and reads its results back. Returns "" if that worked within `seconds`, else the
 // reason. The device stays the current one of this process.
 std::string try_kernel(int device, double seconds);
-// Checks the GPUs of all ranks, a kernel on each, and NCCL's network and all-reduces. `ranks` is used on rank 0 only;
-// `wants_cpu` is true if the options ask for the CPU. Call it last: it throws CheckFailed if a GPU or NCCL fails.
+// Checks the GPUs of all ranks, a kernel on each, and NCCL's network and all-reduces. `ranks` is used on rank 0 only.
+// Call it last: it throws CheckFailed if a GPU or NCCL fails.
 void check_gpus(Rounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks, bool wants_cpu);
 
 }  // namespace drl

@@ -34,6 +34,34 @@ std::string hosts_of_missing_ranks(const std::map<int, RollCallAnswer>& present)
   return incomplete.empty() ? "" : " on " + join(incomplete, " or ");
 }
 
+// Returns why ranks have no GPU. Texts that are the same on all ranks are not followed by ranks.
+std::string why_no_gpu(const std::vector<RankFacts>& ranks) {
+  std::vector<std::string> reasons;
+  for (const RankFacts& rank : ranks)
+    reasons.push_back(rank.device != "cpu"         ? ""
+                      : !rank.other_gpus.empty()   ? rank.other_gpus + " GPUs, which drl cannot use"
+                      : !rank.cuda_trouble.empty() ? rank.cuda_trouble
+                                                   : "no GPU found");
+  return groups_of(reasons).size() == 1 ? reasons.front() : values_with_ranks(reasons, column(ranks, &RankFacts::host));
+}
+
+// Returns the first remedy for a driver that cannot be used.
+std::string driver_remedy(const std::vector<RankFacts>& ranks) {
+  for (const RankFacts& rank : ranks)
+    if (!rank.cuda_remedy.empty()) return rank.cuda_remedy;
+  return "";
+}
+
+// Returns the finding if no rank has a GPU.
+Check no_gpu_finding(const std::vector<RankFacts>& ranks) {
+  const std::string remedy = driver_remedy(ranks), others = other_gpus_text(ranks);
+  if (!remedy.empty()) return {Status::warning, "no GPU can be used (" + why_no_gpu(ranks) + ")", remedy};
+  if (!others.empty()) return {Status::skipped, others};
+  if (std::ranges::all_of(ranks, [](const RankFacts& rank) { return rank.cuda_trouble.empty(); }))
+    return {Status::skipped, "no rank uses a GPU, see \"placement\""};
+  return {Status::skipped, "no GPU found (" + why_no_gpu(ranks) + ")"};
+}
+
 }  // namespace
 
 Check no_answer_finding(const std::vector<int>& ranks, const std::vector<std::string>& hosts, double seconds) {
@@ -191,7 +219,14 @@ Check slurm_finding(const std::string& job, const std::string& version, const st
   return {Status::ok, first + "scontrol did not report whether job " + job + " can be requeued"};
 }
 
-Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda, bool wants_cpu) {
+std::string other_gpus_text(const std::vector<RankFacts>& ranks) {
+  const std::string makers = values_with_ranks(column(ranks, &RankFacts::other_gpus), column(ranks, &RankFacts::host));
+  return makers.empty() ? ""
+                        : "the nodes' GPUs are not NVIDIA's: " + makers +
+                              "; drl runs on NVIDIA GPUs and CPUs only: use nodes with NVIDIA GPUs, or --device cpu";
+}
+
+Check gpus_finding(const std::vector<RankFacts>& ranks, bool wants_cpu) {
   std::vector<int> without;
   std::vector<std::string> troubles;
   std::vector<GpuIdentity> gpus;
@@ -204,14 +239,13 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda,
     troubles.push_back(rank.gpu_trouble);
   }
   if (wants_cpu) return {Status::skipped, "the options select the CPU (--device, --gpu_ids)"};
-  if (without.size() == ranks.size() && !cuda.remedy.empty())
-    return {Status::warning, "no GPU can be used (" + cuda.trouble + ")", cuda.remedy};
-  if (without.size() == ranks.size())
-    return {Status::skipped,
-            cuda.devices == 0 ? "no GPU found (" + cuda.trouble + ")" : "no rank uses a GPU, see \"placement\""};
-  if (!without.empty())
-    return {Status::failed, ranks_text(without, column(ranks, &RankFacts::host)) + " found no GPU, but other ranks did",
-            "run nvidia-smi on that node; to leave it out, use srun --exclude=NODE"};
+  if (without.size() == ranks.size()) return no_gpu_finding(ranks);
+  if (!without.empty()) {
+    const std::string remedy = driver_remedy(ranks);
+    return {
+        Status::failed, "only some ranks have a GPU: " + why_no_gpu(ranks),
+        (remedy.empty() ? "run nvidia-smi on that node" : remedy) + "; to leave the node out, use srun --exclude=NODE"};
+  }
   Check libraries{Status::failed, ""};
   for (std::string& trouble : troubles) {
     if (trouble.empty()) continue;
@@ -234,26 +268,18 @@ Check gpu_setup_finding(const std::vector<RankFacts>& ranks) {
   const auto add = [&](Status status, const std::string& message) {
     if (!message.empty()) checks.push_back(check_of_message(status, message));
   };
-  const std::vector<std::string> hosts = column(ranks, &RankFacts::host);
-  const std::vector<Group> groups = groups_of(hosts);
-  std::string one_core, hidden, order;  // of the first host with this problem
-  for (const Group& host : groups) {
-    std::vector<int> visible;
-    for (int r : host.ranks) {
-      const RankFacts& rank = ranks[static_cast<size_t>(r)];
-      visible.push_back(rank.visible_gpus);
-      if (one_core.empty() && groups.size() > 1) one_core = one_core_warning(rank.cores, rank.host);
-    }
-    if (hidden.empty()) hidden = hidden_gpus_warning(visible, hosts[static_cast<size_t>(host.ranks.front())]);
-  }
+  std::vector<NcclRank> all_ranks;
+  for (const RankFacts& rank : ranks) all_ranks.push_back({rank.host, true, rank.visible_gpus, rank.cores});
+  const NcclWarnings slow = slow_nccl_warnings(all_ranks);
+  std::string order;
   for (const RankFacts& rank : ranks)
     if (order.empty() && rank.device_order != "PCI_BUS_ID")
       order = format(
           "CUDA_DEVICE_ORDER is {} on {} (Slurm and drl number GPUs by PCI_BUS_ID, so ranks may compute on GPUs that "
           "are far from their cores): unset CUDA_DEVICE_ORDER",
           printable(rank.device_order), rank.host);
-  add(Status::failed, one_core);
-  add(Status::warning, hidden);
+  add(Status::failed, slow.one_core);
+  add(Status::warning, slow.hidden_gpus);
   add(Status::warning, order);
   if (checks.empty() && ranks.size() == 1) return {Status::ok, "only 1 rank, nothing to communicate"};
   if (checks.empty()) return {Status::ok, "no setting was found that makes NCCL slow"};

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "doctor/report.hpp"
-#include "placement/cuda_support.hpp"
 
 namespace drl {
 
@@ -52,9 +51,11 @@ Check time_finding(const std::string& job, std::optional<double> seconds_left);
 Check slurm_finding(const std::string& job, const std::string& version, const std::string& record);
 
 // Checks that each rank has its own GPU, that cuBLAS and NCCL can be used, and that drivers and NCCL match, by
-// check_identities (comm/gpu_identity.hpp). `cuda` is rank 0's; `wants_cpu` is true if the options ask for the CPU. The
-// other GPU checks are meaningful only if this one is ok.
-Check gpus_finding(const std::vector<RankFacts>& ranks, const CudaSupport& cuda, bool wants_cpu);
+// check_identities (comm/gpu_identity.hpp). `wants_cpu` is true if the options ask for the CPU. The other GPU checks
+// are meaningful only if this one is ok.
+Check gpus_finding(const std::vector<RankFacts>& ranks, bool wants_cpu);
+// Returns which nodes have GPUs that drl cannot use, and what to do; "" if there are none.
+std::string other_gpus_text(const std::vector<RankFacts>& ranks);
 
 // Looks for settings with which NCCL is slow: GPUs that are hidden from the other ranks of a host, one core per rank on
 // several hosts, and a CUDA_DEVICE_ORDER with which ranks use other GPUs than those near their cores.

@@ -11,6 +11,7 @@
 #include "doctor/checks.hpp"
 #include "doctor/nccl_network.hpp"
 #include "gpu/runtime.hpp"
+#include "placement/cuda_support.hpp"
 
 namespace drl {
 namespace {
@@ -182,8 +183,11 @@ void check_nccl(Rounds& rounds, int device, const std::vector<std::string>& gpus
 
 }  // namespace
 
-void add_gpu_facts(const Placement& placement, RankFacts& facts) {
-  if (placement.gpu < 0) return;
+void add_gpu_facts(const Placement& placement, RankFacts& facts, bool wants_cpu) {
+  if (placement.gpu < 0) {
+    if (!wants_cpu) facts.cuda_trouble = cuda_support().trouble, facts.cuda_remedy = cuda_support().remedy;
+    return;
+  }
   facts.device_order = process_environment()("CUDA_DEVICE_ORDER").value_or("");
   facts.gpu_trouble = caught_usage_error(gpuOpenLibraries);
   try {
@@ -196,8 +200,7 @@ void add_gpu_facts(const Placement& placement, RankFacts& facts) {
 
 void check_gpus(Rounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks, bool wants_cpu) {
   rounds.begin("GPUs");
-  const Check check = rounds.decide(
-      "", [&](const auto&) { return gpus_finding(ranks, wants_cpu ? CudaSupport{} : cuda_support(), wants_cpu); });
+  const Check check = rounds.decide("", [&](const auto&) { return gpus_finding(ranks, wants_cpu); });
   rounds.end(check);
   if (check.status != Status::ok) return;
   rounds.begin("GPU setup");

@@ -23,6 +23,9 @@ struct RankFacts : GpuIdentity {
   std::string blas;           // of libtorch; "" without it
   std::string torch_trouble;  // why libtorch cannot be used; only in builds with libtorch
   bool reference_blas = false;
+  std::string other_gpus;    // maker of the node's GPUs, which drl cannot use (maker_of_other_gpus)
+  std::string cuda_trouble;  // why the driver shows no GPU, as in CudaSupport; only of ranks that want one
+  std::string cuda_remedy;   // what to do about that
   std::string gpu_trouble;   // why cuBLAS and NCCL cannot be used; only of ranks with a GPU
   std::string device_order;  // CUDA_DEVICE_ORDER; only of ranks with a GPU
   std::string mpi, thread_level, gtl;
@@ -30,8 +33,9 @@ struct RankFacts : GpuIdentity {
   double load = -1;      // s from the start of the process to main; negative if unknown
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, host, device, visible_gpus, gpu, uuid, pci, driver,
-                                   cuda, nccl, cpu_model, cores, cpus, blas, torch_trouble, reference_blas, gpu_trouble,
-                                   device_order, mpi, thread_level, gtl, launcher, build, load)
+                                   cuda, nccl, cpu_model, cores, cpus, blas, torch_trouble, reference_blas, other_gpus,
+                                   cuda_trouble, cuda_remedy, gpu_trouble, device_order, mpi, thread_level, gtl,
+                                   launcher, build, load)
 
 // Returns the facts of this process. add_gpu_facts() (checks.hpp) adds those of its GPU.
 RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement, double load);

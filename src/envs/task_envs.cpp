@@ -137,9 +137,10 @@ LoopCall TaskEnvs::call(Queue& queue, const StepRow& row, int64_t begin, int64_t
 }
 
 void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {
-  const AnnouncedLaunch announced(TaskLaunch{&record_, &call}, call.end - call.begin);
-  char error[256] = "";
-  if (loop(&call, error, sizeof(error)) != 0) fail(error);
+  announce(TaskLaunch{&record_, &call}, call.end - call.begin, [&] {
+    char error[256] = "";
+    if (loop(&call, error, sizeof(error)) != 0) fail(error);
+  });
 }
 
 void TaskEnvs::fail(const std::string& why) const {

@@ -1,14 +1,13 @@
-// Maps the names gpu..., gpublas... and gpuccl... that all other code uses to CUDA, cuBLAS and NCCL. HIP, hipBLAS and
-// RCCL have the same calls and could be added here without changing any kernel. With DRL_GPU_HOST the names belong to
-// the tests' CPU emulation, which runs the same code on the host.
+// The GPU runtime (drl/lanes/gpu_runtime.hpp) and, under names gpublas... and gpuccl..., the libraries that drl uses
+// with it: cuBLAS and NCCL. For AMD GPUs, hipBLAS and RCCL have the same calls and could be added here. With
+// DRL_GPU_RUNTIME, the emulated runtime has these names too.
 #pragma once
 
-#if defined(DRL_GPU_HOST)
-#include "gpu/host_runtime.hpp"
-#else
+#include "drl/lanes/gpu_runtime.hpp"
+
+#if !defined(DRL_GPU_RUNTIME)
 
 #include <cublas_v2.h>
-#include <cuda_runtime.h>
 #include <nccl.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -41,53 +40,6 @@ inline const Libraries& libraries() {
 
 // Opens cuBLAS and NCCL, unless they are open. Throws UsageError if they cannot be used.
 inline void gpuOpenLibraries() { (void)drl::gpu::libraries(); }
-
-// Device, memory
-#define gpuError_t cudaError_t
-#define gpuSuccess cudaSuccess
-#define gpuErrorNotReady cudaErrorNotReady
-#define gpuErrorNoDevice cudaErrorNoDevice
-#define gpuGetErrorString cudaGetErrorString
-#define gpuGetErrorName cudaGetErrorName
-#define gpuGetLastError cudaGetLastError
-#define gpuGetDeviceCount cudaGetDeviceCount
-#define gpuSetDevice cudaSetDevice
-#define gpuDeviceProp cudaDeviceProp
-#define gpuGetDeviceProperties cudaGetDeviceProperties
-#define gpuDriverGetVersion cudaDriverGetVersion
-#define gpuRuntimeGetVersion cudaRuntimeGetVersion
-#define gpuMemGetInfo cudaMemGetInfo
-#define gpuMalloc cudaMalloc
-#define gpuFree cudaFree
-#define gpuMallocHost cudaMallocHost
-#define gpuFreeHost cudaFreeHost
-#define gpuMemcpyAsync cudaMemcpyAsync
-#define gpuMemcpyDefault cudaMemcpyDefault
-#define gpuMemsetAsync cudaMemsetAsync
-
-// Streams, events, graphs
-#define gpuStream_t cudaStream_t
-#define gpuStreamNonBlocking cudaStreamNonBlocking
-#define gpuStreamCreateWithFlags cudaStreamCreateWithFlags
-#define gpuStreamDestroy cudaStreamDestroy
-#define gpuStreamQuery cudaStreamQuery
-#define gpuStreamBeginCapture cudaStreamBeginCapture
-#define gpuStreamEndCapture cudaStreamEndCapture
-#define gpuStreamCaptureModeThreadLocal cudaStreamCaptureModeThreadLocal
-#define gpuLaunchConfig_t cudaLaunchConfig_t
-#define gpuLaunchKernelEx cudaLaunchKernelEx
-#define gpuEvent_t cudaEvent_t
-#define gpuEventCreate cudaEventCreate
-#define gpuEventDestroy cudaEventDestroy
-#define gpuEventRecord cudaEventRecord
-#define gpuEventQuery cudaEventQuery
-#define gpuEventElapsedTime cudaEventElapsedTime
-#define gpuGraph_t cudaGraph_t
-#define gpuGraphExec_t cudaGraphExec_t
-#define gpuGraphInstantiateWithFlags cudaGraphInstantiateWithFlags
-#define gpuGraphLaunch cudaGraphLaunch
-#define gpuGraphDestroy cudaGraphDestroy
-#define gpuGraphExecDestroy cudaGraphExecDestroy
 
 // Matrix products
 #define gpublasHandle_t cublasHandle_t
@@ -133,16 +85,5 @@ inline void gpuOpenLibraries() { (void)drl::gpu::libraries(); }
 // Named ranges for the profiler
 #define gpuRangePush nvtxRangePushA
 #define gpuRangePop nvtxRangePop
-
-// For kernels: returns the GPU's clock in nanoseconds, which all multiprocessors share.
-#if defined(__CUDACC__)
-__host__ __device__ __forceinline__ unsigned long long gpuNanoseconds() {
-  unsigned long long time = 0;
-#if defined(__CUDA_ARCH__)
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-#endif
-  return time;
-}
-#endif
 
 #endif

@@ -41,7 +41,7 @@ struct GatherRows {
   DRL_HD void operator()(int64_t row) const {
     const float* from = rows.data + (rows.index ? rows.index[row] : row) * inputs;
     float* to = out + row * stride;
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
     if (inputs >= kFloatLanes) return gather<math::Floats>(from, to);
     if (inputs >= 4) return gather<Pack<float, 4>>(from, to);
 #endif

@@ -63,13 +63,14 @@ std::string first_word(const fs::path& file) {
   return word;
 }
 
-// Looks for PCI classes 0x03 (display and 3D controllers) and 0x12 (processing accelerators, such as AMD's MI300).
-bool has_pci_gpu(const fs::path& root, const std::string& vendor) {
+// Looks for PCI devices of a vendor in classes that begin with `display` (of the display controllers, 0x03) or 0x12
+// (processing accelerators, such as AMD's MI300).
+bool has_pci_gpu(const fs::path& root, const std::string& vendor, const std::string& display = "0x03") {
   std::error_code ignored;
   for (const fs::directory_entry& device : fs::directory_iterator(root / "sys/bus/pci/devices", ignored)) {
     if (first_word(device.path() / "vendor") != vendor) continue;
     const std::string kind = first_word(device.path() / "class");
-    if (kind.starts_with("0x03") || kind.starts_with("0x12")) return true;
+    if (kind.starts_with(display) || kind.starts_with("0x12")) return true;
   }
   return false;
 }
@@ -79,7 +80,7 @@ bool has_nvidia_gpu(const fs::path& root) {
   return fs::exists(root / "dev/nvidia0", ignored) || has_pci_gpu(root, "0x10de");
 }
 
-// Also true for integrated graphics. The job's variables show whether GPUs were granted.
+// Also true for integrated graphics.
 bool has_amd_gpu(const fs::path& root) {
   std::error_code ignored;
   if (fs::exists(root / "dev/kfd", ignored))  // ROCm's driver, which computes through the render nodes
@@ -88,11 +89,14 @@ bool has_amd_gpu(const fs::path& root) {
   return has_pci_gpu(root, "0x1002");
 }
 
-// Returns whether the batch system granted AMD GPUs, by the first of these lists that is set (in ROCm's order); an
-// empty list means none. Returns nullopt if no list is set.
-std::optional<bool> lists_amd_gpus(const Environment& environment) {
-  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
-    if (const auto list = environment(name)) return !devices_in_list(*list).empty();
+// Intel's GPUs for computing are not VGA controllers (class 0x0300), unlike those in its processors.
+bool has_intel_gpu(const fs::path& root) { return has_pci_gpu(root, "0x8086", "0x0380"); }
+
+// Returns whether the batch system granted GPUs of AMD or Intel, by the first of these lists that is set; an empty list
+// means none. Returns nullopt if no list is set. Entries may be parts of GPUs ("0.1").
+std::optional<bool> lists_other_gpus(const Environment& environment) {
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"})
+    if (const auto list = environment(name)) return !devices_in_list(list->substr(0, list->find('.'))).empty();
   return std::nullopt;
 }
 
@@ -202,7 +206,8 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   const auto list = environment("CUDA_VISIBLE_DEVICES");
   gpus.visible = list ? devices_in_list(*list) : numbers_below(on_node);
   gpus.granted = on_node > 0 && !gpus.visible.empty();
-  if (!gpus.physical && gpus.in_job && has_amd_gpu(root)) gpus.amd = lists_amd_gpus(environment).value_or(gpus.granted);
+  gpus.maker = maker_of_other_gpus(root);
+  if (!gpus.maker.empty() && gpus.in_job) gpus.maker_granted = lists_other_gpus(environment).value_or(gpus.granted);
   gpus.ids = ids_on_node(gpus.visible, slurm);
   const auto task = environment("SLURM_LOCALID");
   // If this task sees only one of several devices, and no variable contains its number on the node, it gets a name that
@@ -210,6 +215,10 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   if (slurm.empty() && on_node > 1 && gpus.ids.size() == 1 && is_number(gpus.ids[0]) && task)
     gpus.ids[0] += " of task " + *task;
   return gpus;
+}
+
+std::string maker_of_other_gpus(const fs::path& root) {
+  return has_nvidia_gpu(root) ? "" : has_amd_gpu(root) ? "AMD" : has_intel_gpu(root) ? "Intel" : "";
 }
 
 bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids == "none"; }
@@ -270,10 +279,11 @@ std::string remedy(const CudaSupport& cuda, const std::string& otherwise) {
 // Returns the choice if CUDA shows no GPU. Throws UsageError if the GPUs of a Slurm job would be idle.
 DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   DeviceChoice choice;
-  if (gpus.amd)
+  if (gpus.maker_granted)
     throw UsageError(
-        "the job's GPUs would be idle (they are AMD GPUs; drl runs on NVIDIA GPUs and CPUs only): request nodes with "
-        "NVIDIA GPUs, or request no GPUs and use --device cpu");
+        "the job's GPUs would be idle (they are " + gpus.maker +
+        " GPUs; drl runs on NVIDIA GPUs and CPUs only): request nodes with NVIDIA GPUs, or request no GPUs "
+        "and use --device cpu");
   const std::string why = !cuda.built ? "this build of drl has no GPU support" : cuda.trouble;
   if (gpus.granted && gpus.physical)
     throw UsageError("the job's GPUs would be idle (" + why + "): " +
@@ -298,6 +308,9 @@ DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids
   if (device != "auto" && device != "cpu" && !wants_cuda)
     throw UsageError("--device " + printable(device) +
                      " is not valid (choices: auto, cpu, cuda, cuda:N): use --device auto");
+  if (wants_cuda && cuda.devices == 0 && !gpus.maker.empty())
+    throw UsageError("--device " + printable(device) + " is not available (this node has " + gpus.maker +
+                     " GPUs; drl runs on NVIDIA GPUs and CPUs only): use a node with NVIDIA GPUs, or --device cpu");
   if (wants_cuda && !cuda.built)
     throw UsageError("--device " + printable(device) +
                      " is not available (this build of drl has no GPU support): build drl with GPU support "

@@ -106,9 +106,8 @@ struct Facts {
   std::string host, cpus;
   int threads = 0, cpus_per_task = 0;  // as in HostRank
   std::vector<std::string> gpus = {};  // ids; empty on the CPU
-  int visible_gpus = 0;                // as in Placement
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, host, cpus, threads, cpus_per_task, gpus, visible_gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, host, cpus, threads, cpus_per_task, gpus)
 
 // Returns the position of this rank among the ranks of its host, and the facts of all ranks of the host. Rank 0 sends
 // each rank only its host's facts, because those of all ranks would be too much data at scale.
@@ -187,14 +186,26 @@ int count_visible_gpus(const std::vector<std::string>& ids) {
              : cuda_support().devices;
 }
 
-// Collective. Prints, on rank 0, the first warning of each kind that any rank has. `mine` has one text per kind, "" for
-// none.
-void print_first_warnings(Communicator& comm, const std::vector<std::string>& mine) {
-  const std::vector<std::vector<std::string>> all = gather_facts(comm, mine);
-  for (size_t kind = 0; kind < mine.size(); ++kind) {
-    const auto first = std::ranges::find_if(all, [&](const auto& warnings) { return !warnings[kind].empty(); });
-    if (first != all.end()) log::warn("{}", (*first)[kind]);
-  }
+// Collective. Prints, on rank 0, the first warning that any rank has; "" is none.
+void print_first_warning(Communicator& comm, const std::string& mine) {
+  for (const std::string& warning : gather_texts(comm, mine))
+    if (!warning.empty()) return log::warn("{}", warning);
+}
+
+// `visible` are the visible_gpus of a host's ranks.
+std::string hidden_gpus_warning(const std::vector<int>& visible, const std::string& host) {
+  if (visible.size() < 2 || std::ranges::any_of(visible, [](int count) { return count != 1; })) return "";
+  return fmt::format(
+      "each of the {} ranks on {} sees only its own GPU (NCCL may then use host memory instead of NVLink, see "
+      "github.com/NVIDIA/nccl/issues/1066): let each rank see all GPUs of its node, with srun --gpu-bind=none and "
+      "without --gpus-per-task or a wrapper that sets CUDA_VISIBLE_DEVICES",
+      visible.size(), host);
+}
+
+std::string one_core_warning(const std::string& host) {
+  return "ranks on " + host +
+         " have one core each (NCCL's threads, which send data between nodes, must share it): request several cores "
+         "per rank, with srun --cpus-per-task=4";
 }
 
 }  // namespace
@@ -266,20 +277,30 @@ std::string shared_cores_warning(const Topology& topology, const std::vector<Hos
   return "";
 }
 
-std::string hidden_gpus_warning(const std::vector<int>& visible, const std::string& host) {
-  if (visible.size() < 2 || std::ranges::any_of(visible, [](int count) { return count != 1; })) return "";
-  return fmt::format(
-      "each of the {} ranks on {} sees only its own GPU (NCCL may then use host memory instead of NVLink, see "
-      "github.com/NVIDIA/nccl/issues/1066): let each rank see all GPUs of its node, with srun --gpu-bind=none and "
-      "without --gpus-per-task or a wrapper that sets CUDA_VISIBLE_DEVICES",
-      visible.size(), host);
+NcclWarnings slow_nccl_warnings(const std::vector<NcclRank>& ranks) {
+  NcclWarnings warnings;
+  const std::vector<Group> hosts = groups_of(column(ranks, &NcclRank::host));
+  for (const Group& host : hosts) {
+    std::vector<int> visible;
+    for (int r : host.ranks) {
+      const NcclRank& rank = ranks[static_cast<size_t>(r)];
+      visible.push_back(rank.visible_gpus);
+      if (warnings.one_core.empty() && hosts.size() > 1 && rank.on_gpu && rank.cores == 1)
+        warnings.one_core = one_core_warning(host.text);
+    }
+    if (warnings.hidden_gpus.empty()) warnings.hidden_gpus = hidden_gpus_warning(visible, host.text);
+  }
+  return warnings;
 }
 
-std::string one_core_warning(int cores, const std::string& host) {
-  if (cores != 1) return "";
-  return "ranks on " + host +
-         " have one core each (NCCL's threads, which send data between nodes, must share it): request several cores "
-         "per rank, with srun --cpus-per-task=4";
+void warn_of_slow_nccl(Communicator& comm, const Placement& mine) {
+  std::vector<NcclRank> ranks;
+  for (const auto& [host, on_gpu, visible_gpus, cores] :
+       gather_facts(comm, std::tuple(host_name(), mine.gpu >= 0, mine.visible_gpus, mine.cores)))
+    ranks.push_back({host, on_gpu, visible_gpus, cores});
+  const NcclWarnings warnings = slow_nccl_warnings(ranks);  // there are none on other ranks, which gather nothing
+  for (const std::string& warning : {warnings.hidden_gpus, warnings.one_core})
+    if (!warning.empty()) log::warn("{}", warning);
 }
 
 Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environment& environment,
@@ -298,7 +319,6 @@ Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environ
     mine.threads = threads.value_or(0);
     mine.cpus_per_task = slurm_cpus(*topology, environment, "SLURM_CPUS_PER_TASK");
     mine.gpus = choice.gpus.ids;
-    if (choice.cuda) mine.visible_gpus = count_visible_gpus(mine.gpus);
     if (launch.launcher == "srun") granted = slurm_cpus(*topology, environment, "SLURM_CPUS_ON_NODE");
   });
 
@@ -317,17 +337,9 @@ Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environ
   if (comm.rank() == 0 && !choice.info.empty()) log::info("{}", choice.info);
   if (placement.gpu >= 0) placement.device = fmt::format("cuda:{}", placement.gpu);
   placement.text = summary(comm, placement);
-  placement.visible_gpus = mine.visible_gpus;
-  std::vector<std::string> warnings(3);
-  if (me == 0) {
-    std::vector<int> visible;
-    for (const Facts& one : facts) visible.push_back(one.visible_gpus);
-    if (!shortage_was_reported(environment)) warnings[0] = shared_cores_warning(*topology, ranks, mine.host);
-    warnings[1] = hidden_gpus_warning(visible, mine.host);
-  }
-  const bool several_hosts = static_cast<size_t>(comm.size()) > ranks.size();
-  if (placement.gpu >= 0 && several_hosts) warnings[2] = one_core_warning(placement.cores, mine.host);
-  print_first_warnings(comm, warnings);
+  if (choice.cuda) placement.visible_gpus = count_visible_gpus(mine.gpus);
+  const bool warns = me == 0 && !shortage_was_reported(environment);
+  print_first_warning(comm, warns ? shared_cores_warning(*topology, ranks, mine.host) : "");
   return placement;
 }
 

@@ -25,12 +25,15 @@ struct Placement {
 };
 
 // Collective. Finds the ranks that share a host, assigns devices, binds this process to its part of the cores if Slurm
-// left the binding to the program, and warns once, on rank 0, if ranks share cores, if their GPUs may communicate
-// slowly, or if NCCL lacks cores. `device`, `gpu_ids` and `threads` are the values of these options. Throws
-// ReportedError on all ranks if the options are not possible. If the topology cannot be read, nothing is bound; this is
-// not an error.
+// left the binding to the program, and warns once, on rank 0, if ranks share cores. `device`, `gpu_ids` and `threads`
+// are the values of these options. Throws ReportedError on all ranks if the options are not possible. If the topology
+// cannot be read, nothing is bound; this is not an error.
 Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environment& environment,
                      const std::string& device, const std::string& gpu_ids, std::optional<int> threads);
+
+// Collective. Warns once, on rank 0, of settings with which NCCL is slow (slow_nccl_warnings). drl_doctor has a check
+// for them.
+void warn_of_slow_nccl(Communicator& comm, const Placement& mine);
 
 // One of the ranks on a host. The functions below are pure.
 struct HostRank {
@@ -62,11 +65,18 @@ int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, siz
 // otherwise "".
 std::string shared_cores_warning(const Topology& topology, const std::vector<HostRank>& ranks, const std::string& host);
 
-// Returns a warning if each of a host's ranks sees only its own GPU, otherwise "": NCCL may then use host memory
-// instead of NVLink. `visible` are the ranks' visible_gpus.
-std::string hidden_gpus_warning(const std::vector<int>& visible, const std::string& host);
-// Returns a warning if a rank with a GPU has one core, which NCCL's network threads then share; otherwise "". Only runs
-// on several hosts have such threads.
-std::string one_core_warning(int cores, const std::string& host);
+// What NCCL's speed depends on. `visible_gpus` and `cores` are those of Placement.
+struct NcclRank {
+  std::string host;
+  bool on_gpu = false;
+  int visible_gpus = 0, cores = 1;
+};
+// Warnings, each of the first host that it applies to; "" if there is none.
+struct NcclWarnings {
+  std::string hidden_gpus;  // each rank of a host sees only its own GPU: NCCL may use host memory instead of NVLink
+  std::string one_core;     // on several hosts, a rank has one core, which NCCL's threads for the network share
+};
+// `ranks` are all ranks of the run.
+NcclWarnings slow_nccl_warnings(const std::vector<NcclRank>& ranks);
 
 }  // namespace drl

@@ -67,7 +67,7 @@ struct TrainOptions {
     v("precision", precision,
       "precision of matrix products in fused networks; bf16 rounds their factors to 8 significant bits, and is 1.2 to "
       "1.7 times as fast on CPUs with AVX512_BF16",
-      one_of({"fp32", "bf16"}), only_with("hardware", "cpu"));
+      one_of({"fp32", "bf16"}));
   }
 };
 

@@ -2,6 +2,7 @@
 // plant faults.
 #include <gtest/gtest.h>
 
+#include "../support/pretended_gpu.hpp"
 #include "comm/mpi_library.hpp"
 #include "programs.hpp"
 
@@ -46,6 +47,18 @@ TEST_F(GpuRun, TrainsOnOneGpuAndOnTwo) {
   }
 }
 
+// Slurm and hwloc number GPUs by PCI address; CUDA's default begins with the fastest one.
+TEST_F(GpuRun, NumbersGpusByTheirPciAddress) {
+  const Words fastest_first = {"env", "DRL_HOST_GPUS=H100 2,A100 1"};
+  const auto model = [&](const Words& variables, const std::string& name) {
+    const Result result = train(fastest_first + variables, 1, {"--run_name", name, "--device", "cuda:0"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out.find("A100") != std::string::npos ? "A100" : "H100";
+  };
+  EXPECT_STREQ(model({}, "a"), "A100");
+  EXPECT_STREQ(model({"CUDA_DEVICE_ORDER=FASTEST_FIRST"}, "b"), "H100") << "the user's setting is kept";
+}
+
 TEST_F(GpuRun, CublasAndNcclAreOpenedOnlyForAGpu) {
   const Words missing = kTwoGpus + Words{"DRL_HOST_FAULT=no_libraries"};
   for (int ranks : {1, 2})
@@ -78,6 +91,27 @@ TEST_F(GpuRun, ADriverThatIsTooOldIsAUsageError) {
     expect_error(train(old, ranks, {"--device", "cuda"}), 2,
                  {"--device cuda ", "insufficient", "CUDA 12.2", "CUDA 13.0", "update the driver", "--device cpu"});
   EXPECT_EQ(train(old, 1, {"--device", "cpu"}).exit_code, 0);
+}
+
+// They choose the networks' engine on CPUs only, and would be recorded with the run.
+TEST_F(GpuRun, OptionsOfTheCpusEngineAreUsageErrors) {
+  for (int ranks : {1, 2}) {
+    expect_error(train(kTwoGpus, ranks, {"--nets", "fused"}), 2,
+                 {"--nets fused ", "GPUs", "--nets auto", "--device cpu"});
+    expect_error(train(kTwoGpus, ranks, {"--precision", "bf16"}), 2,
+                 {"--precision bf16 ", "GPUs", "--precision fp32", "--device cpu"});
+  }
+  EXPECT_EQ(train(kTwoGpus, 1, {"--nets", "fused", "--device", "cpu"}).exit_code, 0);
+}
+
+TEST_F(GpuRun, AGpuOfAnotherMakerIsAUsageError) {
+  const Words node = with_amd_gpu();
+  if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
+  const Words no_driver = node + Words{"env", "DRL_HOST_FAULT=no_driver"};
+  expect_error(train(no_driver, 1, {"--device", "cuda"}), 2, {"--device cuda ", "AMD GPUs", "NVIDIA", "--device cpu"});
+  const Words granted = no_driver + Words{"SLURM_JOB_ID=1", "ROCR_VISIBLE_DEVICES=0"};
+  expect_error(train(granted), 2, {"idle", "AMD GPUs", "NVIDIA", "--device cpu"});
+  EXPECT_EQ(train(no_driver).exit_code, 0) << "by default, drl computes on the CPU";
 }
 
 // In the exclusive compute mode, one process at a time can use a GPU.

@@ -250,7 +250,7 @@ TEST(FailingRank, EndsTheOthersAndIsNamed) {
   const Result result =
       run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", limited, "bash"} + program);
   EXPECT_EQ(result.exit_code, 1);
-  expect_mentions(result.err, {"error: [rank 1 on "});
+  expect_mentions(result.err, {"error: [rank 1 on ", "memory", "--num_envs"});
 }
 
 // Returns the states of the ranks, such as {'S', 'R'}; T means stopped.

@@ -23,7 +23,17 @@ std::vector<RankFacts> four_ranks() {
   return ranks;
 }
 
-Check finding(const std::vector<RankFacts>& ranks) { return gpus_finding(ranks, {true, 2, ""}, false); }
+Check finding(const std::vector<RankFacts>& ranks) { return gpus_finding(ranks, false); }
+
+// The ranks of these nodes have no GPU for this reason.
+std::vector<RankFacts> without_gpus(const std::vector<std::string>& nodes, const std::string& trouble,
+                                    const std::string& remedy = "") {
+  std::vector<RankFacts> ranks = four_ranks();
+  for (RankFacts& rank : ranks)
+    if (std::ranges::count(nodes, rank.host))
+      rank.device = "cpu", rank.cuda_trouble = trouble, rank.cuda_remedy = remedy;
+  return ranks;
+}
 
 TEST(Gpus, AreUsedByAllRanksOrNone) {
   std::vector<RankFacts> ranks = four_ranks();
@@ -31,17 +41,50 @@ TEST(Gpus, AreUsedByAllRanksOrNone) {
   expect_mentions(finding(ranks).finding, {"4 ranks", "NCCL 2.28.9", "driver 580.65, CUDA 13.0"});
   ranks[2].device = ranks[3].device = "cpu";
   EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"ranks 2, 3 on n2", "no GPU"});
+  expect_mentions(finding(ranks).finding, {"ranks 2, 3 on n2", "no GPU found"});
   expect_mentions(finding(ranks).remedy, {"nvidia-smi"});
   ranks[0].device = ranks[1].device = "cpu";
   EXPECT_EQ(finding(ranks).status, Status::skipped);
   expect_mentions(finding(ranks).finding, {"\"placement\""});
-  EXPECT_EQ(gpus_finding(ranks, {true, 0, "no driver"}, false).status, Status::skipped);
-  expect_mentions(gpus_finding(ranks, {true, 0, "no driver"}, false).finding, {"no GPU", "no driver"});
-  EXPECT_EQ(gpus_finding(ranks, {true, 0, "old driver", "update it"}, false).status, Status::warning);
-  EXPECT_EQ(gpus_finding(ranks, {true, 0, "old driver", "update it"}, false).remedy, "update it");
-  EXPECT_EQ(gpus_finding(ranks, {}, true).status, Status::skipped);
-  expect_mentions(gpus_finding(ranks, {}, true).finding, {"--device", "--gpu_ids"});
+  ranks = without_gpus({"n1", "n2"}, "no driver");
+  EXPECT_EQ(finding(ranks).status, Status::skipped);
+  expect_mentions(finding(ranks).finding, {"no GPU", "no driver"});
+  ranks = without_gpus({"n1", "n2"}, "old driver", "update it");
+  EXPECT_EQ(finding(ranks).status, Status::warning);
+  EXPECT_EQ(finding(ranks).remedy, "update it");
+  EXPECT_EQ(gpus_finding(ranks, true).status, Status::skipped);
+  expect_mentions(gpus_finding(ranks, true).finding, {"--device", "--gpu_ids"});
+}
+
+// Rank 0 may be on a node whose driver works, or on the one whose driver does not.
+TEST(Gpus, ADriverThatFailsOnOneNodeIsNamed) {
+  for (const auto& [node, which] : {std::pair{"n1", "ranks 0, 1 on n1"}, {"n2", "ranks 2, 3 on n2"}}) {
+    const Check check = finding(without_gpus({node}, "CUDA 12.2 is too old", "update the driver"));
+    EXPECT_EQ(check.status, Status::failed);
+    expect_mentions(check.finding, {"CUDA 12.2 is too old", which});
+    expect_mentions(check.remedy, {"update the driver", "--exclude"});
+  }
+  // Neither node has a GPU, for different reasons.
+  std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no driver");
+  ranks[2].cuda_trouble = ranks[3].cuda_trouble = "CUDA 12.2 is too old";
+  ranks[2].cuda_remedy = ranks[3].cuda_remedy = "update the driver";
+  EXPECT_EQ(finding(ranks).status, Status::warning);
+  expect_mentions(finding(ranks).finding, {"no driver (ranks 0, 1 on n1)", "CUDA 12.2 is too old (ranks 2, 3 on n2)"});
+  EXPECT_EQ(finding(ranks).remedy, "update the driver");
+}
+
+TEST(Gpus, OfOtherMakersAreNamed) {
+  std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no GPU driver on this node");
+  EXPECT_EQ(other_gpus_text(ranks), "");
+  for (RankFacts& rank : ranks) rank.other_gpus = "AMD";
+  EXPECT_EQ(finding(ranks).status, Status::skipped);
+  expect_mentions(finding(ranks).finding, {"AMD (ranks 0, 1 on n1; ranks 2, 3 on n2)", "NVIDIA", "--device cpu"});
+  EXPECT_EQ(other_gpus_text(ranks), finding(ranks).finding);
+  ranks = without_gpus({"n2"}, "no GPU driver on this node");
+  ranks[2].other_gpus = ranks[3].other_gpus = "Intel";
+  EXPECT_EQ(finding(ranks).status, Status::failed);
+  expect_mentions(finding(ranks).finding, {"Intel GPUs", "ranks 2, 3 on n2"});
+  expect_mentions(finding(ranks).remedy, {"--exclude"});
 }
 
 TEST(Gpus, FailIfTwoRanksShareOne) {

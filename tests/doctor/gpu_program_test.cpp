@@ -2,6 +2,7 @@
 // and plant faults.
 #include <nlohmann/json.hpp>
 
+#include "../support/pretended_gpu.hpp"
 #include "ranks.hpp"
 
 namespace drl::test {
@@ -65,8 +66,8 @@ TEST_F(GpuDoctor, NamesSettingsThatSlowNcclDown) {
 
   const Result hidden = two("H100 1", "H100 2");
   EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
-  expect_check(hidden, "placement", "warning", {"2 ranks on ", "NVLink", "->", "--gpu-bind=none"});
   expect_check(hidden, "GPU setup", "warning", {"2 ranks on ", "NVLink", "->", "--gpu-bind=none"});
+  expect_check(hidden, "placement", "ok", {});
 
   const Result order = mpirun({{2, doctor(all + Words{"CUDA_DEVICE_ORDER=FASTEST_FIRST"})}});
   EXPECT_EQ(order.exit_code, 0) << order.err;
@@ -133,6 +134,29 @@ TEST_F(GpuDoctor, NamesAnOldDriverAndATakenGpu) {
   const Result taken = alone({"DRL_HOST_FAULT=taken"});
   EXPECT_EQ(taken.exit_code, 1) << taken.err;
   expect_check(taken, "GPU kernel", "failed", {"DevicesUnavailable", "->", "nvidia-smi -q -d COMPUTE"});
+}
+
+// Rank 0's node has no trouble.
+TEST_F(GpuDoctor, NamesAnOldDriverOfAnotherNode) {
+  const auto node = [&](const std::string& name, const Words& fault) {
+    return Part{1, doctor(Words{"LD_PRELOAD=" DRL_FAULTY_MPI, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 1"} + fault)};
+  };
+  const Result result = mpirun({node("node1", {}), node("node2", {"DRL_HOST_FAULT=old_driver"})});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  expect_check(result, "GPUs", "failed",
+               {"CUDA 12.2", "CUDA 13.0", "rank 1 on node2", "->", "update the driver", "--exclude"});
+}
+
+TEST_F(GpuDoctor, NamesGpusOfAnotherMaker) {
+  const Words node = with_amd_gpu();
+  if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
+  const Words variables = {"DRL_HOST_FAULT=no_driver"};
+  const Result result = run_program(node + doctor(variables));
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  expect_check(result, "GPUs", "skipped", {"AMD", "NVIDIA", "--device cpu"});
+  const Result wanted = run_program(node + doctor(variables, {"--device", "cuda"}));
+  EXPECT_EQ(wanted.exit_code, 1) << wanted.out << wanted.err;
+  expect_check(wanted, "placement", "failed", {"--device cuda ", "AMD", "->", "NVIDIA", "--device cpu"});
 }
 
 TEST_F(GpuDoctor, FailsIfTheBuildHasNoCodeForAGpu) {

@@ -4,6 +4,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "../support/pretended_gpu.hpp"
+
 namespace drl::test {
 namespace {
 
@@ -32,6 +34,18 @@ TEST_F(Doctor, FindsNoFailureOnThisMachine) {
     EXPECT_NE(lines_of_check(result.out, name), "") << name << " in " << result.out;
   EXPECT_FALSE(holds(result.out, "failed")) << result.out;
   EXPECT_TRUE(folder.names().empty()) << "files were left behind";
+}
+
+TEST_F(Doctor, NamesGpusOfAnotherMaker) {
+  const Words node = with_amd_gpu();
+  if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
+  const Words doctor = node + Words{kDoctor, "--runs_dir", (folder / "runs").string()};
+  const Result result = run_program(doctor);
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  expect_check(result, "GPUs", "skipped", {"AMD", "NVIDIA", "--device cpu"});
+  const Result wanted = run_program(doctor + Words{"--device", "cuda"});
+  EXPECT_EQ(wanted.exit_code, 1) << wanted.out << wanted.err;
+  expect_check(wanted, "placement", "failed", {"--device cuda ", "AMD", "->", "NVIDIA", "--device cpu"});
 }
 
 TEST_F(Doctor, SavesTheReportAsJson) {

@@ -31,7 +31,7 @@ TEST_P(GpuEnvs, PassTheChecksOfTasks) {
     EXPECT_LT(each.largest, kLargeDifference) << each.what << ": " << each.where;
 }
 
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
 // The driver reserves a stack for each thread that the GPU can run at once: on 132 multiprocessors with 2048 threads
 // each, Go1's 39,120 bytes are 10.6 GB. The emulated GPU has 1.1 GB.
 TEST(GpuStacks, ThatDoNotFitIntoTheMemoryAreAnErrorThatTellsBothSizes) {

@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GpuLearner,
                                          Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),
                          [](const auto& info) { return info.param.name; });
 
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
 
 // The work of a learner's second iteration, which records, and of its third, which only launches.
 struct Work {

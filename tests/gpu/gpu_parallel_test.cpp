@@ -81,11 +81,11 @@ TEST_P(GpuParallel, IfOneRankCannotRecordAllLaunchOneKernelAtATime) {
     options.fault = world().rank() + 1 == world().size() ? fault : Fault::none;
     Learner one_faulty = on_gpu(options);
     one_faulty.iterate(*comm, 0, 3);
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
     const gpu::HostCounts before = gpu::host_counts();
 #endif
     one_faulty.iterate(*comm, 3, 4);
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
     int64_t all = 0;
     for (size_t kind = 0; kind < before.done.size(); ++kind) all += gpu::host_counts().done[kind] - before.done[kind];
     EXPECT_EQ(gpu::host_counts().calls - before.calls, all) << "a recording was launched";
@@ -94,7 +94,7 @@ TEST_P(GpuParallel, IfOneRankCannotRecordAllLaunchOneKernelAtATime) {
   }
 }
 
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
 // An error of NCCL during a recording is the run's error. It is not taken for work that cannot be recorded, about which
 // the ranks would have to agree by another collective.
 TEST_P(GpuParallel, AnErrorOfNcclWhileRecordingIsReported) {

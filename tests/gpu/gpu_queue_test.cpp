@@ -7,6 +7,7 @@
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "device/fingerprint_kernels.hpp"
+#include "device/launch_watch.hpp"
 #include "gpu_rig.hpp"
 #include "nets/net_kernels.hpp"
 #if defined(DRL_GPU_RUNTIME)  // otherwise only the GPU compiler understands it
@@ -102,6 +103,23 @@ TEST_F(GpuQueueTest, StillWorksAfterAFailedRecording) {
   EXPECT_EQ(to_host(*queue, number)[0], 3);
 }
 
+// The runtime keeps an error until someone asks for it, which would be the next library.
+TEST_F(GpuQueueTest, AFailedRecordingLeavesNoErrorBehind) {
+  queue->synchronize();
+  const auto wait = [&] { queue->synchronize(); };
+  EXPECT_THROW(queue->record(wait), Error);
+  EXPECT_EQ(gpuGetLastError(), gpuSuccess);
+  // Here, the recording itself fails at its end.
+  const auto wait_and_go_on = [&] {
+    try {
+      wait();
+    } catch (const Error&) {
+    }
+  };
+  EXPECT_THROW(queue->record(wait_and_go_on), Error);
+  EXPECT_EQ(gpuGetLastError(), gpuSuccess);
+}
+
 TEST_F(GpuQueueTest, EventsMeasureTheTimeBetweenThem) {
   const auto begin = queue->make_event(), end = queue->make_event();
   Array<float> numbers(*queue, 1 << 20);
@@ -111,6 +129,43 @@ TEST_F(GpuQueueTest, EventsMeasureTheTimeBetweenThem) {
   queue->synchronize();
   EXPECT_GT(end->seconds_since(*begin), 0);
   EXPECT_LT(end->seconds_since(*begin), 1);
+}
+
+// A watch sees each launch before and after it is enqueued. Its errors, as those of a benchmark that has no memory for
+// an event, reach the caller.
+class Watch final : public LaunchWatch {
+ public:
+  Watch() { launch_watch = this; }
+  ~Watch() override { launch_watch = nullptr; }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  void begins(const Launch& launch) override {
+    EXPECT_TRUE(launch.type == typeid(AddUp) || launch.type == typeid(CopyBytes));
+    began += launch.count;
+  }
+  void ends() override {
+    if (fails) throw std::runtime_error("after the launch");
+    ended += 1;
+  }
+  int64_t began = 0;
+  int ended = 0;
+  bool fails = false;
+};
+
+TEST_F(GpuQueueTest, AWatchSeesLaunchesAndMayThrow) {
+  Array<double> numbers(*queue, 2);
+  {
+    Watch watch;
+    for_each(*queue, 2, AddUp{ones.data(), 3, numbers.data()});
+    queue->copy(numbers.data(), ones.data(), 1);
+    EXPECT_EQ(watch.began, 3);
+    EXPECT_EQ(watch.ended, 2);
+    watch.fails = true;
+    EXPECT_THROW(set(numbers.data(), 1), std::runtime_error);
+    EXPECT_THROW(queue->copy(numbers.data(), ones.data(), 1), std::runtime_error);
+  }
+  set(numbers.data(), 4);
+  EXPECT_EQ(to_host(*queue, numbers)[0], 4);
 }
 
 // Sums over rows have different function objects for hosts and GPUs.

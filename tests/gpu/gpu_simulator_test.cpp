@@ -183,7 +183,7 @@ TEST_F(GpuSimulator, StepsOneHalfWhileTheGpuChoosesTheOthersActions) {
   EXPECT_EQ(envs.calls, "a0+32@0 a32+18@0 s0@0 a0+32@1 s32@0 a32+18@1 s0@1 a0+32@2 s32@1 a32+18@2 s0@2 s32@2 ");
 }
 
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
 
 // The second iteration records the update, and the third launches the recording with one call per mini-batch.
 TEST_F(GpuSimulator, TheUpdateIsRecorded) {

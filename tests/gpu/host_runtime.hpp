@@ -1,11 +1,12 @@
 // An emulation of the CUDA runtime on the CPU, to test GPU code without a GPU. It has the names and semantics of
-// gpu/runtime.hpp. Memory comes from malloc, so that the sanitizers see every access. A stream runs work as soon as it
-// is enqueued. A graph contains the work that was enqueued while it was captured and nothing else, so that tests notice
-// work that is missing in a graph.
+// drl/lanes/gpu_runtime.hpp and gpu/runtime.hpp. The threads of a kernel run one after the other. Memory comes from
+// malloc, so that the sanitizers see every access. A stream runs work as soon as it is enqueued. A graph contains the
+// work that was enqueued while it was captured and nothing else, so that tests notice work that is missing in a graph.
 #pragma once
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -14,8 +15,11 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "drl/lanes/hd.hpp"
@@ -33,6 +37,7 @@ struct HostGraph {
 };
 struct HostStream {
   std::unique_ptr<HostGraph> capturing;
+  bool capture_failed = false;     // by a call that is not allowed during a capture
   std::atomic<bool> stuck{false};  // in a kernel or collective that never ends; later work is never done
 };
 struct HostEvent {
@@ -50,7 +55,9 @@ inline int& host_pci_bus() {
 }
 
 // Tests that run a program as a child process can set DRL_HOST_GPUS. It lists the process's devices by name and number
-// ("H100 1,H100 2"); equal numbers are the same device. If it is unset, the process has one device that no other has.
+// ("H100 1,H100 2"); equal numbers are the same device. The numbers are those of the PCI bus. The list begins with the
+// fastest device, as CUDA's own does, unless CUDA_DEVICE_ORDER is PCI_BUS_ID when the first function is called. If
+// DRL_HOST_GPUS is unset, the process has one device that no other has.
 struct HostDevice {
   std::string name;
   int number;
@@ -65,6 +72,8 @@ inline const std::vector<HostDevice>& host_devices() {
     for (std::string entry;
          std::getline(list, entry, ',') && std::istringstream(entry) >> device.name >> device.number;)
       all.push_back(device);
+    const char* order = std::getenv("CUDA_DEVICE_ORDER");
+    if (order && std::strcmp(order, "PCI_BUS_ID") == 0) std::ranges::sort(all, {}, &HostDevice::number);
     return all;
   }();
   return devices;
@@ -113,8 +122,8 @@ using gpuGraph_t = drl::gpu::HostGraph*;
 using gpuGraphExec_t = drl::gpu::HostGraph*;
 enum gpuMemcpyKind { gpuMemcpyDefault };
 inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1,
-                            gpuErrorNoKernelImage = 209, gpuErrorNoDevice = 100, gpuErrorInsufficientDriver = 35,
-                            gpuErrorDevicesUnavailable = 46;
+                            gpuErrorInvalidConfiguration = 9, gpuErrorNoKernelImage = 209, gpuErrorNoDevice = 100,
+                            gpuErrorInsufficientDriver = 35, gpuErrorDevicesUnavailable = 46;
 inline constexpr unsigned gpuStreamNonBlocking = 1;
 inline constexpr int gpuStreamCaptureModeThreadLocal = 1;
 
@@ -155,12 +164,29 @@ inline const char* gpuGetErrorString(gpuError_t status) {
       return "invalid use of the emulated runtime";
   }
 }
-inline gpuError_t gpuGetLastError() { return gpuSuccess; }
-inline gpuError_t gpuGetDeviceCount(int* count) {
-  if (drl::gpu::host_fault("old_driver")) return gpuErrorInsufficientDriver;
-  return *count = static_cast<int>(drl::gpu::host_devices().size()), gpuSuccess;
+namespace drl::gpu {
+// The last error of this thread, which stays until gpuGetLastError returns it.
+inline gpuError_t& host_last_error() {
+  static thread_local gpuError_t last = gpuSuccess;
+  return last;
 }
-inline gpuError_t gpuSetDevice(int) { return drl::gpu::host_fault("taken") ? gpuErrorDevicesUnavailable : gpuSuccess; }
+// Returns the status of a function, and keeps it if it is an error.
+inline gpuError_t host_status(gpuError_t status) {
+  if (status != gpuSuccess) host_last_error() = status;
+  return status;
+}
+}  // namespace drl::gpu
+inline gpuError_t gpuGetLastError() { return std::exchange(drl::gpu::host_last_error(), gpuSuccess); }
+inline gpuError_t gpuGetDeviceCount(int* count) {
+  using namespace drl::gpu;
+  if (host_fault("old_driver") || host_fault("no_driver")) return host_status(gpuErrorInsufficientDriver);
+  *count = static_cast<int>(host_devices().size());
+  return host_status(*count ? gpuSuccess : gpuErrorNoDevice);
+}
+inline gpuError_t gpuGetDevice(int* device) { return *device = 0, gpuSuccess; }
+inline gpuError_t gpuSetDevice(int) {
+  return drl::gpu::host_status(drl::gpu::host_fault("taken") ? gpuErrorDevicesUnavailable : gpuSuccess);
+}
 inline gpuError_t gpuGetDeviceProperties(gpuDeviceProp* properties, int place) {
   *properties = {};
   const drl::gpu::HostDevice& device = drl::gpu::host_devices().at(static_cast<size_t>(place));
@@ -173,21 +199,21 @@ inline gpuError_t gpuDeviceCanAccessPeer(int* can, int, int) {
   return *can = !drl::gpu::host_fault("no_peers"), gpuSuccess;
 }
 inline gpuError_t gpuDriverGetVersion(int* version) {
-  return *version = drl::gpu::host_fault("old_driver") ? 12020 : 13000, gpuSuccess;
+  *version = drl::gpu::host_fault("no_driver") ? 0 : drl::gpu::host_fault("old_driver") ? 12020 : 13000;
+  return gpuSuccess;
 }
 inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
-namespace drl::gpu {
-// The stack that each thread of a kernel is said to need, in bytes.
-inline int64_t& host_stack() {
-  static int64_t bytes = 0;
-  return bytes;
+// Those of an H100.
+enum gpuDeviceAttribute { gpuMultiprocessorCount = 132, gpuThreadsPerMultiprocessor = 2048 };
+inline gpuError_t gpuDeviceGetAttribute(int* value, gpuDeviceAttribute attribute, int) {
+  return *value = attribute, gpuSuccess;
 }
-}  // namespace drl::gpu
 inline gpuError_t gpuMemGetInfo(size_t* free, size_t* total) { return *free = *total = size_t{1} << 30, gpuSuccess; }
 
 // Fresh device memory has arbitrary contents.
 inline gpuError_t gpuMalloc(void** memory, size_t bytes) {
-  if (bytes > size_t{1} << 34 || drl::gpu::host_fault("no_memory")) return gpuErrorMemoryAllocation;
+  if (bytes > size_t{1} << 34 || drl::gpu::host_fault("no_memory"))
+    return drl::gpu::host_status(gpuErrorMemoryAllocation);
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xEE, bytes);
   return gpuSuccess;
@@ -207,23 +233,27 @@ inline gpuError_t gpuMemsetAsync(void* memory, int value, size_t bytes, gpuStrea
 }
 
 inline gpuError_t gpuStreamCreateWithFlags(gpuStream_t* stream, unsigned) {
+  if (drl::gpu::host_fault("no_host_memory")) throw std::bad_alloc();
   *stream = new drl::gpu::HostStream;
   (*stream)->stuck = drl::gpu::host_fault("kernel_hangs");
   return gpuSuccess;
 }
 inline gpuError_t gpuStreamDestroy(gpuStream_t stream) { return delete stream, gpuSuccess; }
 inline gpuError_t gpuStreamQuery(gpuStream_t stream) {
-  if (drl::gpu::host_fault("no_kernel_image")) return gpuErrorNoKernelImage;
-  return stream->capturing ? gpuErrorInvalid : stream->stuck ? gpuErrorNotReady : gpuSuccess;
+  if (drl::gpu::host_fault("no_kernel_image")) return drl::gpu::host_status(gpuErrorNoKernelImage);
+  if (stream->capturing) stream->capture_failed = true;
+  return drl::gpu::host_status(stream->capturing ? gpuErrorInvalid : stream->stuck ? gpuErrorNotReady : gpuSuccess);
 }
 inline gpuError_t gpuStreamBeginCapture(gpuStream_t stream, int) {
-  if (stream->capturing) return gpuErrorInvalid;
+  if (stream->capturing) return drl::gpu::host_status(gpuErrorInvalid);
   stream->capturing = std::make_unique<drl::gpu::HostGraph>();
+  stream->capture_failed = false;
   return gpuSuccess;
 }
 inline gpuError_t gpuStreamEndCapture(gpuStream_t stream, gpuGraph_t* graph) {
+  if (stream->capture_failed) stream->capturing.reset();
   *graph = stream->capturing.release();
-  return *graph ? gpuSuccess : gpuErrorInvalid;
+  return drl::gpu::host_status(*graph ? gpuSuccess : gpuErrorInvalid);
 }
 
 inline gpuError_t gpuEventCreate(gpuEvent_t* event) { return *event = new drl::gpu::HostEvent, gpuSuccess; }
@@ -235,7 +265,7 @@ inline gpuError_t gpuEventRecord(gpuEvent_t event, gpuStream_t stream) {
   return gpuSuccess;
 }
 inline gpuError_t gpuEventQuery(gpuEvent_t event) {
-  return event->captured ? gpuErrorInvalid : event->passed ? gpuSuccess : gpuErrorNotReady;
+  return drl::gpu::host_status(event->captured ? gpuErrorInvalid : event->passed ? gpuSuccess : gpuErrorNotReady);
 }
 inline gpuError_t gpuEventElapsedTime(float* milliseconds, gpuEvent_t from, gpuEvent_t to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
@@ -246,7 +276,7 @@ inline gpuError_t gpuGraphInstantiateWithFlags(gpuGraphExec_t* exec, gpuGraph_t 
   return *exec = new drl::gpu::HostGraph(*graph), gpuSuccess;
 }
 inline gpuError_t gpuGraphLaunch(gpuGraphExec_t exec, gpuStream_t stream) {
-  if (stream->capturing) return gpuErrorInvalid;
+  if (stream->capturing) return drl::gpu::host_status(gpuErrorInvalid);
   ++drl::gpu::host_counts().calls;
   for (const drl::gpu::HostNode& node : exec->nodes) drl::gpu::host_do(stream, node);
   return gpuSuccess;
@@ -308,6 +338,37 @@ inline gpublasStatus_t gpublasSgemm(gpublasHandle_t handle, gpublasOperation_t o
                                     int n, int k, const float* alpha, const float* a, int lda, const float* b, int ldb,
                                     const float* beta, float* c, int ldc) {
   return gpublasSgemmStridedBatched(handle, op_a, op_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);
+}
+
+// Kernels
+#define __global__
+#define __launch_bounds__(threads)
+struct gpuIndex {
+  unsigned x;
+};
+inline thread_local gpuIndex blockIdx, threadIdx, blockDim;  // of the running kernel
+
+namespace drl::gpu {
+// The stack that each thread of a kernel is said to need, in bytes.
+inline int64_t& host_stack() {
+  static int64_t bytes = 0;
+  return bytes;
+}
+}  // namespace drl::gpu
+template <class... Parameters>
+gpuError_t gpuKernelStack(void (*)(Parameters...), int64_t* bytes) {
+  return *bytes = drl::gpu::host_stack(), gpuSuccess;
+}
+template <class... Parameters>
+gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, gpuStream_t stream,
+                     std::type_identity_t<Parameters>... arguments) {
+  if (blocks == 0 || threads == 0 || threads > 1024) return drl::gpu::host_status(gpuErrorInvalidConfiguration);
+  drl::gpu::host_enqueue(stream, drl::gpu::HostWork::kernel, [=] {
+    blockDim.x = threads;
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
+      for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) kernel(arguments...);
+  });
+  return gpuSuccess;
 }
 
 // The clock for kernels.

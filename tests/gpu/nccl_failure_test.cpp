@@ -92,6 +92,14 @@ TEST_F(NcclFailure, ASharedGpuIsAnErrorOnAllRanks) {
   expect_mentions(end.message, {"ranks 0, " + std::to_string(last_rank()) + " on " + host_name(), "0000:3b:00"});
 }
 
+// The other ranks wait for this rank, so it must report a failure of any kind.
+TEST_F(NcclFailure, ARankWithoutMemoryIsNamed) {
+  if (is_last()) ::setenv("DRL_HOST_FAULT", "no_host_memory", 1);
+  const Ending end = ending([&] { connect(); });
+  ::unsetenv("DRL_HOST_FAULT");
+  expect_failure_reported_by_rank_zero(end, {last_rank_text() + " on testhost", "not enough memory", "--num_envs"});
+}
+
 TEST_F(NcclFailure, ARankThatDoesNotReachTheStartIsNamed) {
   if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
   options.init_timeout = 0.3;
@@ -130,6 +138,16 @@ TEST_F(NcclFailure, AnErrorAtTheStartIsReportedByItsRank) {
   EXPECT_EQ(end.code, kFailure);
   expect_mentions(end.message, {"NCCL", "start", "unhandled system error", gpu_text()});
   wait_for_the_abort();
+}
+
+// As in wait() below, one of NCCL's kernels may be the cause.
+TEST_F(NcclFailure, AnErrorOfTheGpuAtTheStartHasTheSameAdvice) {
+  ::setenv("DRL_HOST_FAULT", "no_kernel_image", 1);
+  const Ending end = ending([&] { connect(); });
+  ::unsetenv("DRL_HOST_FAULT");
+  EXPECT_EQ(end.code, kFailure);
+  expect_mentions(end.message, {"the GPU failed", "NoKernelImageForDevice"});
+  EXPECT_EQ(contains(end.message, "NCCL_SHM_DISABLE=1"), world().size() > 1) << end.message;
 }
 
 // ---- Work -----------------------------------------------------------------------------------------------------------

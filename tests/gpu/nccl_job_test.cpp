@@ -32,7 +32,7 @@ constexpr int kLaunches = 3;
 // Injects faults. The emulated collectives run immediately, so the effect of a missing rank on the others is injected
 // too.
 void inject([[maybe_unused]] const std::string& fault, [[maybe_unused]] int rank) {
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
   gpu::host_collectives().hangs_at = kLaunches - 1;
   gpu::host_collectives().abort_hangs = fault == "gpu_hangs";
   if (fault == "nccl_error" && rank == 1) gpu::host_collectives().error = gpucclSystemError;
@@ -125,7 +125,7 @@ TEST_F(NcclJob, AStalledRankIsNamedOnceAndEndsTheJob) {
   EXPECT_EQ(count(job.err, "--comm_timeout"), 1) << job.err;
 }
 
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
 
 TEST_F(NcclJob, ARankWhoseNcclFailsEndsTheJob) {
   const Result job = run("nccl_error");

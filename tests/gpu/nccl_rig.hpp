@@ -16,7 +16,7 @@ namespace drl::test {
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // In the emulation each rank has a separate GPU.
-#if defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_RUNTIME)
 constexpr bool kMayShareGpu = false;
 #else
 constexpr bool kMayShareGpu = true;

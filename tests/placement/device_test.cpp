@@ -139,11 +139,11 @@ void plant_pci(const TempFolder& root, const std::string& vendor, const std::str
 
 TEST(VisibleGpus, AreAmdIfTheDriverHasAGpu) {
   TempFolder root;
-  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd);
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).maker_granted);
   write(root.path() / "dev/kfd", "");
-  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd) << "the driver without a GPU";
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).maker_granted) << "the driver without a GPU";
   plant_kfd(root);
-  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).amd);
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).maker_granted);
   EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).physical) << "physical means NVIDIA";
 }
 
@@ -156,7 +156,7 @@ TEST(VisibleGpus, AreAmdIfPciListsAnAmdGpu) {
                                           {"0x8086", "0x030000", false}}) {
     TempFolder root;
     plant_pci(root, vendor, kind);
-    EXPECT_EQ(gpus_of(kGrantsEight, root.path()).amd, amd) << vendor << " " << kind;
+    EXPECT_EQ(gpus_of(kGrantsEight, root.path()).maker_granted, amd) << vendor << " " << kind;
   }
 }
 
@@ -165,13 +165,13 @@ TEST(VisibleGpus, AreAmdIfTheVariablesOfTheJobListThem) {
   TempFolder root;
   plant_kfd(root);
   std::map<std::string, std::string> job = {{"SLURM_JOB_ID", "1"}};
-  EXPECT_FALSE(gpus_of(job, root.path()).amd) << "a job without GPUs";
+  EXPECT_FALSE(gpus_of(job, root.path()).maker_granted) << "a job without GPUs";
   for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
     job = {{"SLURM_JOB_ID", "1"}, {name, "0,1"}};
-    EXPECT_TRUE(gpus_of(job, root.path()).amd) << name;
+    EXPECT_TRUE(gpus_of(job, root.path()).maker_granted) << name;
     job = kGrantsEight;
     job[name] = "";
-    EXPECT_FALSE(gpus_of(job, root.path()).amd) << "hidden by " << name;
+    EXPECT_FALSE(gpus_of(job, root.path()).maker_granted) << "hidden by " << name;
   }
 }
 
@@ -179,16 +179,44 @@ TEST(VisibleGpus, AreAmdIfTheVariablesOfTheJobListThem) {
 TEST(VisibleGpus, AreNotAmdOutsideAJob) {
   TempFolder root;
   plant_kfd(root), plant_pci(root, "0x1002", "0x030000");
-  EXPECT_FALSE(gpus_of({}, root.path()).amd);
-  EXPECT_FALSE(gpus_of({{"HIP_VISIBLE_DEVICES", "0"}}, root.path()).amd);
+  EXPECT_FALSE(gpus_of({}, root.path()).maker_granted);
+  EXPECT_FALSE(gpus_of({{"HIP_VISIBLE_DEVICES", "0"}}, root.path()).maker_granted);
 }
 
 TEST(VisibleGpus, AreNotAmdBesideNvidiaGpus) {
   TempFolder root;
   plant_kfd(root);
   write(root.path() / "dev/nvidia0", "");
-  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).amd);
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).maker_granted);
   EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).physical);
+}
+
+TEST(MakerOfOtherGpus, IsThatOfCardsThatDrlCannotUse) {
+  for (const auto& [vendor, kind, maker] : {std::tuple{"0x1002", "0x038000", "AMD"},  // MI250X
+                                            {"0x8086", "0x038000", "Intel"},          // Data Center GPU Max
+                                            {"0x8086", "0x120000", "Intel"},
+                                            {"0x8086", "0x030000", ""},     // a processor's graphics
+                                            {"0x10de", "0x030200", ""},     // NVIDIA
+                                            {"0x1a03", "0x030000", ""}}) {  // a server's management controller
+    TempFolder root;
+    plant_pci(root, vendor, kind);
+    EXPECT_EQ(maker_of_other_gpus(root.path()), maker) << vendor << " " << kind;
+    EXPECT_EQ(gpus_of({}, root.path()).maker, maker);
+  }
+  TempFolder root;
+  EXPECT_EQ(maker_of_other_gpus(root.path()), "");
+  plant_kfd(root);
+  EXPECT_EQ(maker_of_other_gpus(root.path()), "AMD");
+}
+
+// gres.conf(5): AutoDetect=oneapi sets ZE_AFFINITY_MASK. Its entries may be parts of a GPU.
+TEST(MakerOfOtherGpus, IntelsAreGrantedByTheJobsVariables) {
+  TempFolder root;
+  plant_pci(root, "0x8086", "0x038000");
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).maker_granted);
+  EXPECT_FALSE(gpus_of({{"SLURM_JOB_ID", "1"}}, root.path()).maker_granted);
+  for (const char* list : {"0,1", "0.0,0.1"})
+    EXPECT_TRUE(gpus_of({{"SLURM_JOB_ID", "1"}, {"ZE_AFFINITY_MASK", list}}, root.path()).maker_granted) << list;
 }
 
 Names selected(const Names& visible, const std::string& gpu_ids) {
@@ -328,12 +356,22 @@ TEST(ChooseDevice, ADriverThatCannotBeUsedHasItsOwnRemedy) {
 
 TEST(ChooseDevice, GrantedAmdGpusMustNotBeIdle) {
   Gpus gpus = kFour;
-  gpus.amd = true;
+  gpus.maker = "AMD", gpus.maker_granted = true;
   for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
     expect_mentions(error_of([&] { choose_device("auto", "all", gpus, cuda); }),
                     {"idle", "AMD", "NVIDIA", "--device cpu"});
   EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
   EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
+}
+
+TEST(ChooseDevice, CudaNeedsANodeWithNvidiaGpus) {
+  for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
+    for (const char* device : {"cuda", "cuda:0"}) {
+      expect_mentions(error_of([&] { choose_device(device, "all", {.maker = "AMD"}, cuda); }),
+                      {std::string("--device ") + device + " ", "AMD GPUs", "NVIDIA", "--device cpu"});
+      EXPECT_FALSE(choose_device("auto", "all", {.maker = "AMD"}, cuda).cuda);
+    }
+  EXPECT_TRUE(choose_device("cuda", "all", {.maker = "AMD"}, kTwoGpus).cuda) << "CUDA shows GPUs";
 }
 
 TEST(ChooseDevice, GrantedGpusThatDoNotExistDetermineTheNumberOfRanks) {

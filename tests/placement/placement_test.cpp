@@ -280,17 +280,38 @@ TEST(SharedCoresWarning, CountsThreadsNotRanks) {
   expect_mentions(shared_cores_warning(g4dn, ranks, "node1"), {"2 ranks", "6 threads", "4 cores"});
 }
 
-TEST(HiddenGpusWarning, AppearsIfNoRankOfAHostSeesAnotherRanksGpu) {
-  expect_mentions(hidden_gpus_warning({1, 1, 1, 1}, "node1"),
-                  {"4 ranks on node1", "host memory", "NVLink", "--gpu-bind=none", "CUDA_VISIBLE_DEVICES"});
-  EXPECT_EQ(hidden_gpus_warning({1}, "node1"), "") << "one rank has nobody to reach";
-  EXPECT_EQ(hidden_gpus_warning({4, 4, 4, 4}, "node1"), "");
-  EXPECT_EQ(hidden_gpus_warning({0, 0}, "node1"), "") << "ranks without GPUs";
+// Returns ranks on these hosts, each of which sees `visible` GPUs and has `cores` cores.
+std::vector<NcclRank> nccl_ranks(const std::vector<std::string>& hosts, int visible, int cores = 8) {
+  std::vector<NcclRank> ranks;
+  for (const std::string& host : hosts)
+    ranks.push_back({.host = host, .on_gpu = true, .visible_gpus = visible, .cores = cores});
+  return ranks;
 }
 
-TEST(OneCoreWarning, AppearsForOneCore) {
-  expect_mentions(one_core_warning(1, "node1"), {"node1", "NCCL", "--cpus-per-task=4"});
-  EXPECT_EQ(one_core_warning(2, "node1"), "");
+TEST(SlowNcclWarnings, GpusAreHiddenIfNoRankOfAHostSeesAnotherRanksGpu) {
+  const auto hidden = [](const std::vector<NcclRank>& ranks) { return slow_nccl_warnings(ranks).hidden_gpus; };
+  expect_mentions(hidden(nccl_ranks({"node1", "node1", "node1", "node1"}, 1)),
+                  {"4 ranks on node1", "host memory", "NVLink", "--gpu-bind=none", "CUDA_VISIBLE_DEVICES"});
+  EXPECT_EQ(hidden(nccl_ranks({"node1", "node2"}, 1)), "") << "no rank has a neighbour";
+  EXPECT_EQ(hidden(nccl_ranks({"node1", "node1"}, 2)), "");
+  EXPECT_EQ(hidden(nccl_ranks({"node1", "node1"}, 0)), "") << "parts of GPUs (MIG)";
+  std::vector<NcclRank> ranks = nccl_ranks({"node1", "node2", "node1", "node2"}, 2);
+  ranks[1].visible_gpus = ranks[3].visible_gpus = 1;
+  expect_mentions(hidden(ranks), {"2 ranks on node2"});
+  ranks[3].visible_gpus = 2;
+  EXPECT_EQ(hidden(ranks), "");
+}
+
+TEST(SlowNcclWarnings, OneCoreMattersForGpusOfSeveralHosts) {
+  const auto one_core = [](const std::vector<NcclRank>& ranks) { return slow_nccl_warnings(ranks).one_core; };
+  expect_mentions(one_core(nccl_ranks({"node1", "node2"}, 1, 1)), {"node1", "NCCL", "--cpus-per-task=4"});
+  EXPECT_EQ(one_core(nccl_ranks({"node1", "node1"}, 2, 1)), "") << "NCCL sends nothing through a network";
+  std::vector<NcclRank> ranks = nccl_ranks({"node1", "node2"}, 1, 2);
+  EXPECT_EQ(one_core(ranks), "");
+  ranks[1].cores = 1;
+  expect_mentions(one_core(ranks), {"node2"});
+  ranks[1].on_gpu = false;
+  EXPECT_EQ(one_core(ranks), "") << "ranks on CPUs do not use NCCL";
 }
 
 }  // namespace

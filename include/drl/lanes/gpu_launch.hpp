@@ -1,15 +1,12 @@
 // Runs a function object (drl/lanes/loop.hpp) over a range of indices as a GPU kernel of this library. Compiled by the
-// GPU compiler, or with DRL_GPU_RUNTIME, a header that replaces CUDA's runtime by an emulation on the CPU.
+// GPU compiler, or with DRL_GPU_RUNTIME (drl/lanes/gpu_runtime.hpp).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "drl/lanes/gpu_runtime.hpp"
 #include "drl/lanes/hd.hpp"
-#if defined(DRL_GPU_RUNTIME)
-#include DRL_GPU_RUNTIME
-#else
-#include <cuda_runtime.h>
-#endif
 
 namespace drl::gpu {
 
@@ -33,100 +30,66 @@ constexpr int block_size(int64_t count, int multiprocessors) {
   return size;
 }
 
-#if defined(DRL_GPU_RUNTIME)
-
-using Status = gpuError_t;
-inline constexpr Status kSuccess = gpuSuccess;
-inline const char* name_of(Status status) { return gpuGetErrorName(status); }
-inline const char* text_of(Status status) { return gpuGetErrorString(status); }
-
-// Enqueues function over the indices [begin, end).
-template <class Function>
-Status launch(void* stream, int64_t begin, int64_t end, const Function& function) {
-  host_enqueue(static_cast<gpuStream_t>(stream), HostWork::kernel, [begin, end, function] {
-    for (int64_t i = begin; i < end; ++i) call(function, i);
-  });
-  return kSuccess;
-}
-// Loads the kernel, and raises `stack` to the bytes of memory for its variables that a thread needs. Loading is not
-// allowed while a graph is captured.
-template <class Function>
-Status probe(int64_t& stack) {
-  if (stack < host_stack()) stack = host_stack();
-  return kSuccess;
-}
-// Gets the number of threads that the GPU can run at once, for each of which the driver reserves a stack.
-inline Status count_threads(int64_t& count) {
-  count = 132 * 2048;
-  return kSuccess;
-}
-inline Status free_memory(size_t& free) {
-  size_t total = 0;
-  return gpuMemGetInfo(&free, &total);
-}
-
-#else
-
 template <class Function>
 __global__ void __launch_bounds__(kMaxBlockSize) loop_kernel(int64_t begin, int64_t end, const Function function) {
   const int64_t i = begin + static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < end) call(function, i);
 }
 
-using Status = cudaError_t;
-inline constexpr Status kSuccess = cudaSuccess;
-inline const char* name_of(Status status) { return cudaGetErrorName(status); }
-inline const char* text_of(Status status) { return cudaGetErrorString(status); }
+using Status = gpuError_t;
+inline constexpr Status kSuccess = gpuSuccess;
+inline const char* name_of(Status status) { return gpuGetErrorName(status); }
+inline const char* text_of(Status status) { return gpuGetErrorString(status); }
 
 // Gets the number of multiprocessors of the calling thread's GPU, which a thread never changes.
 inline Status count_multiprocessors(int& count) {
   static thread_local int known = 0;
   if (known == 0) {
     int device = 0;
-    if (const Status status = cudaGetDevice(&device); status != kSuccess) return status;
-    if (const Status status = cudaDeviceGetAttribute(&known, cudaDevAttrMultiProcessorCount, device);
-        status != kSuccess)
+    if (const Status status = gpuGetDevice(&device); status != kSuccess) return status;
+    if (const Status status = gpuDeviceGetAttribute(&known, gpuMultiprocessorCount, device); status != kSuccess)
       return status;
   }
   count = known;
   return kSuccess;
 }
 
+// Enqueues function over the indices [begin, end).
 template <class Function>
 Status launch(void* stream, int64_t begin, int64_t end, const Function& function) {
   int multiprocessors = 0;
   if (const Status status = count_multiprocessors(multiprocessors); status != kSuccess) return status;
   const int size = block_size(end - begin, multiprocessors);
   const int64_t blocks = (end - begin + size - 1) / size;
-  if (blocks >= (int64_t{1} << 31)) return cudaErrorInvalidConfiguration;  // a grid has fewer blocks
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(size));
-  config.stream = static_cast<cudaStream_t>(stream);
-  return cudaLaunchKernelEx(&config, loop_kernel<Function>, begin, end, function);
+  if (blocks >= (int64_t{1} << 31)) return gpuErrorInvalidConfiguration;  // a grid has fewer blocks
+  return gpuLaunch(loop_kernel<Function>, static_cast<unsigned>(blocks), static_cast<unsigned>(size),
+                   static_cast<gpuStream_t>(stream), begin, end, function);
 }
+
+// Loads the kernel, and raises `stack` to the bytes of memory for its variables that a thread needs. Loading is not
+// allowed while a graph is captured.
 template <class Function>
 Status probe(int64_t& stack) {
-  cudaFuncAttributes attributes{};
-  const Status status = cudaFuncGetAttributes(&attributes, loop_kernel<Function>);
-  if (stack < static_cast<int64_t>(attributes.localSizeBytes)) stack = static_cast<int64_t>(attributes.localSizeBytes);
+  int64_t bytes = 0;
+  const Status status = gpuKernelStack(loop_kernel<Function>, &bytes);
+  if (stack < bytes) stack = bytes;
   return status;
 }
+
+// Gets the number of threads that the GPU can run at once, for each of which the driver reserves a stack.
 inline Status count_threads(int64_t& count) {
   int device = 0, threads = 0, multiprocessors = 0;
-  if (const Status status = cudaGetDevice(&device); status != kSuccess) return status;
-  if (const Status status = cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
-      status != kSuccess)
+  if (const Status status = gpuGetDevice(&device); status != kSuccess) return status;
+  if (const Status status = gpuDeviceGetAttribute(&threads, gpuThreadsPerMultiprocessor, device); status != kSuccess)
     return status;
   const Status status = count_multiprocessors(multiprocessors);
   count = int64_t{threads} * multiprocessors;
   return status;
 }
+
 inline Status free_memory(size_t& free) {
   size_t total = 0;
-  return cudaMemGetInfo(&free, &total);
+  return gpuMemGetInfo(&free, &total);
 }
-
-#endif
 
 }  // namespace drl::gpu

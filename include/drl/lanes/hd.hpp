@@ -1,9 +1,23 @@
 // Macros for functions that run on both host and device.
 #pragma once
 
-#if defined(__CUDACC__)
+// DRL_GPU_COMPILER is defined if a compiler for GPUs compiles this unit, and DRL_GPU_CODE while it compiles for the
+// GPU.
+#if defined(__CUDACC__) || defined(__HIP__)
+#define DRL_GPU_COMPILER
+#endif
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define DRL_GPU_CODE
+#endif
+
+#if defined(DRL_GPU_COMPILER)
+#if defined(__HIP__)
+#define DRL_HD __host__ __device__ inline __attribute__((always_inline))
+#define DRL_HD_CALLED inline __host__ __device__ __attribute__((noinline))
+#else
 #define DRL_HD __host__ __device__ __forceinline__
 #define DRL_HD_CALLED inline __host__ __device__ __noinline__
+#endif
 #define DRL_LAMBDA
 #else
 // Inlining is forced: code that a unit compiles for its own instruction set must not become a function that the linker

@@ -14,7 +14,7 @@
 
 #include "drl/lanes/hd.hpp"
 
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 #if defined(__SSE__)
 #include <immintrin.h>
 #elif defined(__ARM_NEON)
@@ -68,7 +68,7 @@ DRL_HD bool all_finite(float x) { return x - x == 0; }
 DRL_HD bool all_finite(double x) { return x - x == 0; }
 // Returns the index of the lowest bit that is set; bits must not be 0.
 DRL_HD int lowest_bit(uint32_t bits) {
-#if defined(__CUDA_ARCH__)
+#if defined(DRL_GPU_CODE)
   return __ffs(static_cast<int>(bits)) - 1;
 #else
   return __builtin_ctz(bits);
@@ -162,7 +162,7 @@ DRL_HD constexpr F select(bool condition, F yes, F no) {
 
 }  // namespace math
 
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 
 inline namespace DRL_ISA {
 
@@ -460,7 +460,7 @@ DRL_HD constexpr To bit_cast(From x) {
 
 // Returns the integer quotient x / by.
 DRL_HD uint32_t quotient(uint32_t x, uint32_t by) { return x / by; }
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 // Computes in double, where the quotient of two 32-bit integers is never rounded up to the next integer.
 template <int W>
 DRL_HD Pack<uint32_t, W> quotient(Pack<uint32_t, W> x, uint32_t by) {
@@ -478,7 +478,7 @@ DRL_HD void while_any(M mask, Body&& body) {
 
 }  // namespace drl
 
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 // Only explains an error: functions of the standard library do not take packs.
 #define DRL_EXPLAIN(function)                                                             \
   template <class T, int W, class... More>                                                \

@@ -25,7 +25,7 @@ struct PhiloxKey {
 
 // Returns the upper 32 bits of a * b.
 DRL_HD constexpr uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 template <int W>
 DRL_HD Pack<uint32_t, W> multiply_high(uint32_t a, Pack<uint32_t, W> b) {
 #if defined(__AVX512F__)
@@ -102,7 +102,7 @@ DRL_HD constexpr Words4Of<U> random_bits(uint64_t seed, Purpose purpose, uint64_
 DRL_HD constexpr float uniform01(uint32_t bits) {
   return static_cast<float>(static_cast<int32_t>(bits >> 8)) * 0x1p-24f;
 }
-#if !defined(__CUDACC__)
+#if !defined(DRL_GPU_COMPILER)
 template <int W>
 DRL_HD Pack<float, W> uniform01(Pack<uint32_t, W> bits) {
   return convert<Pack<float, W>>(bit_cast<Pack<int32_t, W>>(bits >> 8)) * 0x1p-24f;

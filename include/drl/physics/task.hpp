@@ -16,7 +16,7 @@ inline namespace DRL_ISA {
 
 // The type in which physics for F is computed. On a host, a single float environment is computed as a full register of
 // identical lanes, because a robot's functions are large and are compiled for registers only.
-#if defined(__CUDACC__) || defined(DRL_GPU_HOST)
+#if defined(DRL_GPU_COMPILER) || defined(DRL_GPU_RUNTIME)
 template <class F>
 using ComputedAs = F;
 #else
@@ -378,7 +378,7 @@ DRL_HD decltype(auto) compiled_parts() {
     constexpr robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
     return robot::Parts<Definition>(parts);
   } else {
-#if defined(__CUDACC__)
+#if defined(DRL_GPU_COMPILER)
     static_assert(sizeof(Definition) == 0, "the Parts::find of a robot that runs on GPUs must be constexpr");
 #else
     static const robot::Parts<Definition> parts = find_parts<Definition, Compiled>();

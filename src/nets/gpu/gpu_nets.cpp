@@ -49,11 +49,12 @@ class Blas {
                   rows = slices > 1 ? n / slices : 0, done = rows * slices;
     if (slices > 1) {
       const float one = 1, zero = 0;
-      const AnnouncedLaunch announced(GpuProduct{"weights", in, out, rows, slices, false});
-      DRL_GPU(gpublasSgemmStridedBatched(handle_, GPUBLAS_OP_N, GPUBLAS_OP_T, static_cast<int>(in),
-                                         static_cast<int>(out), static_cast<int>(rows), &one, x, static_cast<int>(in),
-                                         rows * in, dy, static_cast<int>(out), rows * out, &zero, slices_.data(),
-                                         static_cast<int>(in), size, static_cast<int>(slices)));
+      announce(GpuProduct{"weights", in, out, rows, slices, false}, 1, [&] {
+        DRL_GPU(gpublasSgemmStridedBatched(handle_, GPUBLAS_OP_N, GPUBLAS_OP_T, static_cast<int>(in),
+                                           static_cast<int>(out), static_cast<int>(rows), &one, x, static_cast<int>(in),
+                                           rows * in, dy, static_cast<int>(out), rows * out, &zero, slices_.data(),
+                                           static_cast<int>(in), size, static_cast<int>(slices)));
+      });
       for_each(queue_, size, AddSlices{slices_.data(), slices, size, dw});
     }
     if (done < n)
@@ -65,9 +66,10 @@ class Blas {
   void product(const char* kind, gpublasOperation_t op_a, gpublasOperation_t op_b, int64_t m, int64_t n, int64_t k,
                const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
     const float alpha = 1;
-    const AnnouncedLaunch announced(GpuProduct{kind, m, n, k, 1, beta != 0});
-    DRL_GPU(gpublasSgemm(handle_, op_a, op_b, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), &alpha, a,
-                         static_cast<int>(lda), b, static_cast<int>(ldb), &beta, c, static_cast<int>(ldc)));
+    announce(GpuProduct{kind, m, n, k, 1, beta != 0}, 1, [&] {
+      DRL_GPU(gpublasSgemm(handle_, op_a, op_b, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), &alpha,
+                           a, static_cast<int>(lda), b, static_cast<int>(ldb), &beta, c, static_cast<int>(ldc)));
+    });
   }
 
   static constexpr int64_t kSliceRows = 2048;            // smallest number of rows in a slice
