@@ -168,6 +168,12 @@ std::vector<int> branches(const RobotModel& model) {
   }
   return branch;
 }
+int most_across(const RobotModel& model) {
+  int most = 0;
+  for (const GeomPair& pair : model.pairs)
+    if (model.elliptic) most = std::max(most, pair.cone.dimensions - 1);
+  return most;
+}
 bool edges_vary(const RobotModel& model) {
   const auto varies = [](const auto& contact) { return contact.cone.dimensions > 1 && !contact.cone.varies.empty(); };
   return !model.elliptic && (std::ranges::any_of(model.contacts, varies) || std::ranges::any_of(model.pairs, varies));

@@ -271,6 +271,13 @@ struct PairPlaces {
   bool dense = false;  // a full matrix is solved, because there are many rows (drl/physics/dense.hpp)
 };
 
+// MuJoCo's noslip solver, which computes the forces of friction once more after each solution: the most sweeps over
+// them, and the decrease of the cost (not scaled by the inertia) below which it stops.
+struct Noslip {
+  int iterations = 0;
+  double tolerance = 0;
+};
+
 // Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in
 // the order of RobotModel::parameters.
 struct Parameter {
@@ -333,6 +340,7 @@ struct RobotModel {
   bool implicit_actuators = false;  // they treat the damping of actuators implicitly too, as implicitfast does
   bool elliptic = false;            // friction cones are elliptic, otherwise pyramidal
   double impratio = 1;              // ratio of frictional to normal impedance
+  std::optional<Noslip> noslip;     // if anything has friction
   Numbers3 gravity{};
   double density = 0, viscosity = 0;  // of the surrounding fluid
   Numbers3 wind{};                    // velocity of the fluid

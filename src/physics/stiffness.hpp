@@ -22,7 +22,10 @@ struct StiffestConstraint {
 };
 StiffestConstraint stiffest_constraint(const RobotModel& model);
 
-// Returns whether lanes compute a robot in double.
-inline bool needs_double(const RobotModel& model) { return stiffest_constraint(model).stiffness > kMostStiffInFloat; }
+// Returns whether contacts or equality constraints are too stiff for float.
+inline bool is_stiff(const RobotModel& model) { return stiffest_constraint(model).stiffness > kMostStiffInFloat; }
+// Returns whether lanes compute a robot in double: also with the noslip solver, which tells singular matrices from
+// others by determinants of 1e-10.
+inline bool needs_double(const RobotModel& model) { return model.noslip || is_stiff(model); }
 
 }  // namespace drl::robot_compiler

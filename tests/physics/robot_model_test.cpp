@@ -494,8 +494,6 @@ INSTANTIATE_TEST_SUITE_P(
                                             "</equality>",
             {"equality 'lock': ", "power of solimp"}},
         UnsupportedCase{"<option timestep='0'/>" DRL_BODY("<freejoint/>"), {"option: ", "timestep"}},
-        UnsupportedCase{"<option noslip_iterations='3'/>" DRL_BODY("<joint frictionloss='1'/>"),
-                        {"option: ", "noslip_iterations"}},
         UnsupportedCase{"<option><flag override='enable'/></option>" DRL_BALL_ON_FLOOR("geom"),
                         {"option: ", "flag override"}},
         UnsupportedCase{"<option><flag sleep='enable'/></option>" DRL_BODY("<freejoint/>"), {"option: ", "flag sleep"}},
