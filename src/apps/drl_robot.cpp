@@ -164,7 +164,7 @@ void explain(const RobotModel& model, const Program& program) {
                 counted(model.noslip->iterations, "sweep").c_str());
   if (const StiffestConstraint stiffest = stiffest_constraint(model); stiffest.stiffness > kMostStiffInFloat)
     std::printf(
-        "steps are computed in double, because contacts or equality constraints are too stiff for float (%s: %.2g, at "
+        "steps are computed in double, because constraints are too stiff for float (%s: %.2g, at "
         "most %g)\n",
         printable(stiffest.name).c_str(), stiffest.stiffness, kMostStiffInFloat);
   if (!model.equalities.empty())

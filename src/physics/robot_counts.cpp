@@ -101,7 +101,7 @@ std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator
   std::set<int> dofs;
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     bool is_moved = model.dofs[i].joint == actuator.target;
-    if (actuator.acts_on == Actuator::site) {
+    if (actuator.acts_on == Actuator::site || actuator.acts_on == Actuator::slider_crank) {
       const auto moves_site = [&](const Actuator::Site& of) {
         return of.site >= 0 && moves(model, i, model.sites[static_cast<size_t>(of.site)].body);
       };

@@ -327,7 +327,8 @@ class Reader : PartReader {
           quoted("actuator", mjOBJ_ACTUATOR, a),
           {of(m_.actuator_gear, a, 6), of(m_.actuator_gainprm, a, mjNGAIN), of(m_.actuator_biasprm, a, mjNBIAS),
            of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2), of(m_.actuator_dynprm, a, mjNDYN),
-           of(m_.actuator_actrange, a, 2), of(m_.actuator_lengthrange, a, 2), of(m_.actuator_acc0, a, 1)});
+           of(m_.actuator_actrange, a, 2), of(m_.actuator_lengthrange, a, 2), of(m_.actuator_acc0, a, 1),
+           of(m_.actuator_cranklength, a, 1)});
   }
   // Refuses options that change only contacts, if the model has these.
   void refuse_options_of_constraints() {
