@@ -159,9 +159,12 @@ void explain(const RobotModel& model, const Program& program) {
         "%zu of the pairs are with the world; for contacts between bodies there are places for %d rows of friction "
         "pyramids and %d elliptic cones (--places changes them)\n",
         model.ground_pairs, model.pair_places.rows, model.pair_places.cones);
-  if (const StiffestConstraint stiffest = stiffest_constraint(model); program.is_wide)
+  if (model.noslip)
+    std::printf("the noslip solver follows each solution, with at most %s, in double\n",
+                counted(model.noslip->iterations, "sweep").c_str());
+  if (const StiffestConstraint stiffest = stiffest_constraint(model); stiffest.stiffness > kMostStiffInFloat)
     std::printf(
-        "steps are computed in double, because contacts or equality constraints are too stiff for float (%s: %.2g, at "
+        "steps are computed in double, because constraints are too stiff for float (%s: %.2g, at "
         "most %g)\n",
         printable(stiffest.name).c_str(), stiffest.stiffness, kMostStiffInFloat);
   if (!model.equalities.empty())

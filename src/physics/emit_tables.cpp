@@ -11,6 +11,7 @@
 #include "drl/task/abi.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/robot_counts.hpp"
+#include "physics/stiffness.hpp"
 
 namespace drl::robot_compiler {
 namespace {
@@ -311,6 +312,11 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   if (senses_lengths(model)) line("bool", {{"kSensesLengths", "true"}});
   if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
+  if (model.noslip) {
+    line("int", {{"kNoslipIterations", count(model.noslip->iterations)}, {"kNoslipAcross", count(most_across(model))}});
+    line("double", {{"kNoslipTolerance", number(model.noslip->tolerance)}});
+    if (!is_stiff(model)) line("bool", {{"kWideForNoslip", "true"}});
+  }
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
   const std::vector<int> branch = branches(model);
   if (const int number = count_numbers(branch); number > 0)

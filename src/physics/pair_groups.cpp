@@ -68,7 +68,7 @@ class Clusters {
 }  // namespace
 
 void group_pairs(RobotModel& robot) {
-  if (robot.pairs.size() <= kMostPairsInFull) return;
+  if (robot.pairs.size() <= kMostPairsInFull || robot.noslip) return;  // noslip keeps MuJoCo's order
   const Clusters clusters(robot);
   // The first cluster is the one of a plane, if there is one.
   const auto key = [&](const GeomPair& pair) {

@@ -141,9 +141,12 @@ void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
       robot.pairs, [&](const GeomPair& pair) { return is_of_world(pair.first) || is_of_world(pair.second); });
   robot.ground_pairs = robot.pairs.size() - moving.size();
   int ground = Places::place_ground_pairs(robot);
-  if (ground > kMostGround) robot.ground_pairs = 0, ground = 0;
+  if (ground > kMostGround || robot.noslip) robot.ground_pairs = 0, ground = 0;
+  // The noslip solver goes through the contacts in MuJoCo's order.
+  if (robot.noslip) std::ranges::sort(robot.pairs, {}, [](const GeomPair& pair) { return pair.sensed.order; });
   robot.pair_places = Places(model, robot).choose(contacts);
   robot.pair_places.ground = ground;
+  if (robot.noslip) robot.pair_places.dense = true;
 }
 
 }  // namespace drl::robot_compiler

@@ -57,8 +57,11 @@ class Reader : PartReader {
         actuator.acts_on = is_in_parent ? Actuator::free_in_world : Actuator::free_in_body;
       if (m_.jnt_type[target] == mjJNT_BALL)
         actuator.acts_on = is_in_parent ? Actuator::ball_in_parent : Actuator::ball_in_body;
+    } else if (type == mjTRN_SLIDERCRANK) {
+      actuator.acts_on = Actuator::slider_crank, actuator.target = target;
+      actuator.from = site(target), actuator.reference = site(other), actuator.rod = m_.actuator_cranklength[a];
     } else {
-      refuse(where, type == mjTRN_BODY ? "adhesion" : "a slider-crank");
+      refuse(where, "adhesion");
     }
   }
   Actuator::Site site(int s) const {

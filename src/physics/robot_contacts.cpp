@@ -129,9 +129,9 @@ class Reader : PartReader {
     read_pair(touch);
   }
   // Returns whether the contact is of the kind that costs least: of a sphere, capsule or box with a horizontal plane
-  // that does not move, in an elliptic cone or with sliding friction only.
+  // that does not move, in an elliptic cone or with sliding friction only. The noslip solver needs rows along qvel.
   bool is_on_floor(int plane, int g, const ContactParameters& touch) const {
-    return m_.geom_type[plane] == mjGEOM_PLANE && m_.geom_bodyid[plane] == 0 &&
+    return !r_.noslip && m_.geom_type[plane] == mjGEOM_PLANE && m_.geom_bodyid[plane] == 0 &&
            column(rotation(m_.geom_quat + 4 * plane), 2) == Numbers3{0, 0, 1} &&
            (is_sphere_or_capsule(g) || is_box(g)) && (r_.elliptic || touch.dimensions <= 3);
   }

@@ -101,7 +101,7 @@ std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator
   std::set<int> dofs;
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     bool is_moved = model.dofs[i].joint == actuator.target;
-    if (actuator.acts_on == Actuator::site) {
+    if (actuator.acts_on == Actuator::site || actuator.acts_on == Actuator::slider_crank) {
       const auto moves_site = [&](const Actuator::Site& of) {
         return of.site >= 0 && moves(model, i, model.sites[static_cast<size_t>(of.site)].body);
       };
@@ -167,6 +167,12 @@ std::vector<int> branches(const RobotModel& model) {
       branch[b] = branch[parent(b)];
   }
   return branch;
+}
+int most_across(const RobotModel& model) {
+  int most = 0;
+  for (const GeomPair& pair : model.pairs)
+    if (model.elliptic) most = std::max(most, pair.cone.dimensions - 1);
+  return most;
 }
 bool edges_vary(const RobotModel& model) {
   const auto varies = [](const auto& contact) { return contact.cone.dimensions > 1 && !contact.cone.varies.empty(); };

@@ -63,6 +63,8 @@ bool has_exact_distances(const RobotModel& model);
 // legs and arms. The factors of a branch are computed anew only if one of its own contacts or limits becomes active or
 // inactive. Returns only -1 for models that have no branches, or whose factorisation is not split.
 std::vector<int> branches(const RobotModel& model);
+// Returns the most directions of friction that an elliptic cone of a pair has.
+int most_across(const RobotModel& model);
 // Returns whether environments change the friction of pyramids.
 bool edges_vary(const RobotModel& model);
 // Return whether a contact sensor matches pairs of geoms, and whether one needs a contact's own axes or its distance.

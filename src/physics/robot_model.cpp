@@ -71,10 +71,26 @@ class Reader : PartReader {
     const bool is_fast = m_.opt.integrator == mjINT_IMPLICITFAST;
     if (m_.opt.integrator == mjINT_IMPLICIT) refuse("option: ", "the integrator implicit");
     r_.elliptic = m_.opt.cone == mjCONE_ELLIPTIC, r_.impratio = m_.opt.impratio;
+    if (m_.opt.noslip_iterations > 0 && has_friction())
+      r_.noslip = {m_.opt.noslip_iterations,
+                   m_.opt.noslip_tolerance * m_.stat.meaninertia * std::max(1.0, static_cast<double>(m_.nv))};
     if ((m_.opt.enableflags & mjENBL_SLEEP) != 0) refuse("option: ", "the flag sleep");
     const bool has_damping = std::any_of(m_.dof_damping, m_.dof_damping + m_.nv, [](mjtNum d) { return d > 0; });
     r_.implicit_damping = !r_.runge_kutta && has_damping && !is_off(mjDSBL_EULERDAMP | mjDSBL_DAMPER);
     if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
+  }
+
+  // Returns whether joints, tendons or contacts may have friction.
+  bool has_friction() const {
+    const auto is_positive = [](mjtNum x) { return x > 0; };
+    if (!is_constraint_off(mjDSBL_FRICTIONLOSS) &&
+        (std::any_of(m_.dof_frictionloss, m_.dof_frictionloss + m_.nv, is_positive) ||
+         std::any_of(m_.tendon_frictionloss, m_.tendon_frictionloss + m_.ntendon, is_positive)))
+      return true;
+    if (is_constraint_off(mjDSBL_CONTACT)) return false;
+    for (int g = 0; g < m_.ngeom; ++g)
+      if (m_.geom_condim[g] > 1 && (m_.geom_contype[g] != 0 || m_.geom_conaffinity[g] != 0)) return true;
+    return std::any_of(m_.pair_dim, m_.pair_dim + m_.npair, [](int dimensions) { return dimensions > 1; });
   }
 
   // Reads the bodies of the file. Each one with joints begins a new Body.
@@ -145,7 +161,8 @@ class Reader : PartReader {
       // Without actuators libmujoco applies neither the compensation of gravity by actuators nor their limits.
       const bool has_actuators = m_.nu > 0 && !is_off(mjDSBL_ACTUATION);
       joint.carries_weight = m_.jnt_actgravcomp[j] && has_gravity_compensation();
-      if (joint.carries_weight && !has_actuators) refuse(where, "gravity compensation by actuators, although none is switched on");
+      if (joint.carries_weight && !has_actuators)
+        refuse(where, "gravity compensation by actuators, although none is switched on");
       if (m_.jnt_actfrclimited[j] && has_actuators)
         joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);
@@ -310,18 +327,13 @@ class Reader : PartReader {
           quoted("actuator", mjOBJ_ACTUATOR, a),
           {of(m_.actuator_gear, a, 6), of(m_.actuator_gainprm, a, mjNGAIN), of(m_.actuator_biasprm, a, mjNBIAS),
            of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2), of(m_.actuator_dynprm, a, mjNDYN),
-           of(m_.actuator_actrange, a, 2), of(m_.actuator_lengthrange, a, 2), of(m_.actuator_acc0, a, 1)});
+           of(m_.actuator_actrange, a, 2), of(m_.actuator_lengthrange, a, 2), of(m_.actuator_acc0, a, 1),
+           of(m_.actuator_cranklength, a, 1)});
   }
-  // Refuses options that change only contacts or friction, if the model has these.
+  // Refuses options that change only contacts, if the model has these.
   void refuse_options_of_constraints() {
     const bool has_contacts = !r_.contacts.empty() || !r_.pairs.empty();
     if ((m_.opt.enableflags & mjENBL_OVERRIDE) != 0 && has_contacts) refuse("option: ", "the flag override");
-    const auto rubs = [](const auto& contact) { return contact.cone.dimensions > 1; };
-    const auto has_friction = [](const auto& part) { return part.friction.has_value(); };
-    if (m_.opt.noslip_iterations > 0 &&
-        (std::ranges::any_of(r_.contacts, rubs) || std::ranges::any_of(r_.pairs, rubs) ||
-         std::ranges::any_of(r_.dofs, has_friction) || std::ranges::any_of(r_.tendons, has_friction)))
-      refuse("option: ", "noslip_iterations");
   }
   void refuse_the_rest() {
     for (int b = 0; b < m_.nbody; ++b)

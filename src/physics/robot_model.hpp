@@ -167,16 +167,27 @@ struct Actuator {
   std::string name;
   // joint: a hinge or a slide. site: a force and a torque in the site's axes, or, with a reference site, in that site's
   // axes. free_in_body, free_in_world: a free joint's force, and its torque in the axes of its body or of the world.
-  // ball_in_body, ball_in_parent: a ball joint's torque.
-  enum Transmission { joint, tendon, site, free_in_body, free_in_world, ball_in_body, ball_in_parent } acts_on = joint;
+  // ball_in_body, ball_in_parent: a ball joint's torque. slider_crank: the position of a slider, which moves along the
+  // z axis of the site `reference`; a rod connects it with the site `from`.
+  enum Transmission {
+    joint,
+    tendon,
+    site,
+    free_in_body,
+    free_in_world,
+    ball_in_body,
+    ball_in_parent,
+    slider_crank
+  } acts_on = joint;
   int target = 0;   // index of the joint, tendon or site
-  double gear = 0;  // of a joint or tendon
+  double gear = 0;  // of a joint, tendon or slider
+  double rod = 0;   // length of a slider-crank's rod
   std::array<double, 6> gears{};
   struct Site {
     int site = -1, frame = 0;
     Quaternion quat{};  // in its frame
   };
-  Site from{}, reference{};  // of the transmission `site`; a site -1: none
+  Site from{}, reference{};  // of the transmissions `site` and `slider_crank`; a site -1: none
   // The force is gain * control + bias, or gain * activation + bias. Gain and bias are affine (constant, and factors of
   // the actuator's length and velocity), or those of a muscle.
   std::array<double, 3> gain{}, bias{};
@@ -271,6 +282,13 @@ struct PairPlaces {
   bool dense = false;  // a full matrix is solved, because there are many rows (drl/physics/dense.hpp)
 };
 
+// MuJoCo's noslip solver, which computes the forces of friction once more after each solution: the most sweeps over
+// them, and the decrease of the cost (not scaled by the inertia) below which it stops.
+struct Noslip {
+  int iterations = 0;
+  double tolerance = 0;
+};
+
 // Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in
 // the order of RobotModel::parameters.
 struct Parameter {
@@ -333,6 +351,7 @@ struct RobotModel {
   bool implicit_actuators = false;  // they treat the damping of actuators implicitly too, as implicitfast does
   bool elliptic = false;            // friction cones are elliptic, otherwise pyramidal
   double impratio = 1;              // ratio of frictional to normal impedance
+  std::optional<Noslip> noslip;     // if anything has friction
   Numbers3 gravity{};
   double density = 0, viscosity = 0;  // of the surrounding fluid
   Numbers3 wind{};                    // velocity of the fluid

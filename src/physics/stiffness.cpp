@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "physics/robot_counts.hpp"
+
 namespace drl::robot_compiler {
 namespace {
 
@@ -39,15 +41,23 @@ double stiffness_of_rows(const RobotModel& model, const Equality& equality) {
 
 StiffestConstraint stiffest_constraint(const RobotModel& model) {
   StiffestConstraint stiffest;
-  const auto add = [&](const std::string& name, const auto& constraint, double share) {
-    const double d = std::max(constraint.softness.least, constraint.softness.most), stiffness = d / (1 - d) * share;
+  const auto add_stiffness = [&](const std::string& name, double stiffness) {
     if (stiffness > stiffest.stiffness) stiffest = {name, stiffness};
+  };
+  const auto add = [&](const std::string& name, const auto& constraint, double share) {
+    const double d = std::max(constraint.softness.least, constraint.softness.most);
+    add_stiffness(name, d / (1 - d) * share);
   };
   const auto of_contact = [&](const auto& c) { return stiffness_of_friction(model, c.friction, c.cone); };
   for (const FloorContact& contact : model.contacts) add(contact.name, contact, of_contact(contact));
   for (const GeomPair& pair : model.pairs)
     add(model.pair_geoms[static_cast<size_t>(pair.first)].name, pair, of_contact(pair));
   for (const Equality& equality : model.equalities) add(equality.name, equality, stiffness_of_rows(model, equality));
+  for (const Tendon& tendon : model.tendons) {
+    if (!tendon.has_rows() || dofs_of_tendon(model, tendon).size() < 2) continue;
+    if (tendon.limit) add(tendon.name, *tendon.limit, 1);
+    if (tendon.friction) add_stiffness(tendon.name, tendon.friction->weight * tendon.inverse_weight);
+  }
   return stiffest;
 }
 

@@ -1,4 +1,4 @@
-// Decides whether a robot's contacts and equality constraints are too stiff for float.
+// Decides whether a robot's constraints are too stiff for float.
 #pragma once
 
 #include <string>
@@ -14,15 +14,18 @@ namespace drl::robot_compiler {
 // be at most 1e-3.
 constexpr double kMostStiffInFloat = 500;
 
-// The stiffest contact or equality constraint of a model. Limits and dry friction do not count, however stiff they are:
-// each changes only one number on the matrix's diagonal (three for a free joint).
+// The stiffest contact, equality constraint, or row of a tendon or ball. Limits and dry friction of other joints do not
+// count, however stiff they are: each changes only one number on the matrix's diagonal (three for a free joint).
 struct StiffestConstraint {
-  std::string name;  // of a contact's geom, or of the equality constraint
+  std::string name;  // of a contact's geom, the equality constraint, the tendon or the ball joint
   double stiffness = 0;
 };
 StiffestConstraint stiffest_constraint(const RobotModel& model);
 
-// Returns whether lanes compute a robot in double.
-inline bool needs_double(const RobotModel& model) { return stiffest_constraint(model).stiffness > kMostStiffInFloat; }
+// Returns whether constraints are too stiff for float.
+inline bool is_stiff(const RobotModel& model) { return stiffest_constraint(model).stiffness > kMostStiffInFloat; }
+// Returns whether lanes compute a robot in double: also with the noslip solver, which tells singular matrices from
+// others by determinants of 1e-10.
+inline bool needs_double(const RobotModel& model) { return model.noslip || is_stiff(model); }
 
 }  // namespace drl::robot_compiler

@@ -147,7 +147,7 @@ Vec3 anchor_of(const Equality::Side& side, const Kinematics& kinematics);
 struct Kept {
   std::vector<Spatial> axis;
   TreeMatrix mass;                                // M plus what equality constraints add
-  TreeMatrix mass_alone;                          // M; only with implicit damping
+  TreeMatrix mass_alone;                          // M; only with implicit damping or the noslip solver
   std::vector<Expr> force;                        // without limits, dry friction and contacts
   TreeMatrix damping;                             // only with implicit damping
   std::vector<std::vector<Expr>> tendon_along;    // of each tendon with rows, in the solver's axes
@@ -192,6 +192,8 @@ void trace_sensors(const RobotModel& model, Program& p);
 inline bool refines(const RobotModel& model) { return has_exact_distances(model) && has_rows_of_pairs(model); }
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);
 void trace_distances(const RobotModel& model, Program& p);
+// Writes what the noslip solver needs (drl/physics/noslip.hpp).
+void trace_noslip(const RobotModel& model, const Kept& kept, Program& p);
 inline void trace(const RobotModel& model, Program& p) {
   p.is_wide = needs_double(model);
   const Kept kept = trace_smooth(model, p);
@@ -204,6 +206,7 @@ inline void trace(const RobotModel& model, Program& p) {
   trace_sensors(model, p);
   trace_distances(model, p);
   trace_unbalanced(model, kept, p);
+  trace_noslip(model, kept, p);
 }
 
 // Returns the number of residuals that floor contacts keep in the work.

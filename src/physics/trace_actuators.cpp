@@ -126,6 +126,9 @@ class Actuators {
       case Actuator::ball_in_parent:
         add_ball(actuator, of);
         break;
+      case Actuator::slider_crank:
+        add_slider_crank(actuator, of);
+        break;
       default:
         add_free_joint(actuator, of);
     }
@@ -244,6 +247,26 @@ class Actuators {
     };
     for (const int i : dofs_of_actuator(model_, actuator))
       of.along[index(i)] = moves(model_, index(i), site.body) ? push(point, index(i)) : -push(other, index(i));
+  }
+  // With the slider's axis a, the vector v from the slider's site to the crank's, and the rod's length r, the slider is
+  // at a v - sqrt((a v)^2 - v v + r^2). If the rod does not reach the axis, it is at a v.
+  void add_slider_crank(const Actuator& actuator, Transmission& of) const {
+    const Placement& crank = model_.sites[index(actuator.from.site)];
+    const Placement& slider = model_.sites[index(actuator.reference.site)];
+    const BodyPoint point = point_of(crank, k_), origin = point_of(slider, k_);
+    const Vec3 axis = turn_of(slider).column(2), way = apart(model_, k_, origin, point);
+    const Expr along = dot(way, axis), square = along * along - dot(way, way) + Expr(actuator.rod * actuator.rod);
+    const Expr root = sqrt(max(square, 1e-30)), gear = actuator.gear;
+    const Expr inverse = select_less(0, square, Expr(1) / root, 0), share = Expr(1) - along * inverse;
+    of.length = gear * (along - select_less(0, square, root, 0));
+    const Vec3 by_way = gear * (share * axis + inverse * way), by_axis = gear * (share * way);
+    for (const int i : dofs_of_actuator(model_, actuator)) {
+      const Spatial& motion = k_.axis[index(i)];
+      const auto move = [&](const BodyPoint& at) { return motion.linear + cross(motion.angular, at.arm); };
+      of.along[index(i)] = moves(model_, index(i), crank.body)
+                               ? dot(by_way, move(point))
+                               : dot(by_axis, cross(motion.angular, axis)) - dot(by_way, move(origin));
+    }
   }
   // Returns the rotation vector of a site relative to its reference site. As in libmujoco 3.5.0, a site's own rotation
   // comes first, so that this is exact only for sites that are not turned.

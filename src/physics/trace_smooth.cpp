@@ -250,7 +250,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
     const std::string name = identifier(model.dofs[i].name);
     kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
     keep_row(model, mass, i, "mass", kept.mass, p);
-    if (model.implicit_damping) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
+    if (model.implicit_damping || model.noslip) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
     kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
     if (model.implicit_damping) keep_row(model, dynamics.damping, i, "damping", kept.damping, p);
   }

@@ -35,6 +35,7 @@ class Reference {
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
   }
   const mjModel& model() const { return *model_; }
+  void disable_noslip() { model_->opt.noslip_iterations = 0; }
   // These set the friction of a geom, and shift the centre of mass of a body.
   void set_friction(int geom, const double* friction) { std::copy_n(friction, 3, model_->geom_friction + 3 * geom); }
   void shift_center_of_mass(int body, const double* by) {

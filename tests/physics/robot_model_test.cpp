@@ -494,8 +494,6 @@ INSTANTIATE_TEST_SUITE_P(
                                             "</equality>",
             {"equality 'lock': ", "power of solimp"}},
         UnsupportedCase{"<option timestep='0'/>" DRL_BODY("<freejoint/>"), {"option: ", "timestep"}},
-        UnsupportedCase{"<option noslip_iterations='3'/>" DRL_BODY("<joint frictionloss='1'/>"),
-                        {"option: ", "noslip_iterations"}},
         UnsupportedCase{"<option><flag override='enable'/></option>" DRL_BALL_ON_FLOOR("geom"),
                         {"option: ", "flag override"}},
         UnsupportedCase{"<option><flag sleep='enable'/></option>" DRL_BODY("<freejoint/>"), {"option: ", "flag sleep"}},
@@ -594,6 +592,50 @@ TEST(Stiffness, OfEqualitiesIsTheWeightOfRowsRelativeToTheInertia) {
     const StiffestConstraint stiffest = stiffest_constraint(read_robot_model(file));
     EXPECT_EQ(stiffest.name, "e");
     EXPECT_NEAR(stiffest.stiffness / most, 1, 1e-6) << inside;
+  }
+}
+
+// The same for rows along several degrees of freedom: a tendon's limit, its dry friction, and the limit of a ball
+// joint. Those along one do not count.
+TEST(Stiffness, OfTendonsAndBallsIsTheWeightOfRowsRelativeToTheInertia) {
+  const std::string slides =
+      "<worldbody><body><joint name='a' type='slide'/><geom size='0.1' mass='2'/></body><body><joint name='b' "
+      "type='slide'/><geom size='0.1' mass='0.3'/></body></worldbody><tendon><fixed name='e' limited='true' range='1 "
+      "9' ";
+  const std::string both = "<joint joint='a' coef='1'/><joint joint='b' coef='-3'/></fixed></tendon>";
+  const std::string one = "<joint joint='a' coef='1'/></fixed></tendon>";
+  const std::string stiff = "0.5 0.999 0.001";
+  struct Case {
+    std::string inside;
+    bool counts;
+  };
+  for (const auto& [inside, counts] :
+       {Case{slides + "solimplimit='" + stiff + "'>" + both, true},
+        Case{slides + "solimplimit='" + stiff + "'>" + one, false},
+        Case{slides + "solimplimit='0.1 0.2 0.001' frictionloss='3' solimpfriction='0.998 0.998 0.001'>" + both, true},
+        Case{"<worldbody><body><joint name='e' type='ball' limited='true' range='0 0.1' solimplimit='" + stiff +
+                 "'/><geom size='0.1' mass='2'/></body></worldbody>",
+             true}}) {
+    const TempFolder folder;
+    const std::string file = (folder / "robot.xml").string();
+    std::ofstream(file)
+        << "<mujoco><compiler angle='radian'/><option jacobian='dense'><flag contact='disable'/></option>" << inside
+        << "</mujoco>";
+    const auto model = load_model(file);
+    const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
+    if (model->jnt_type[0] == mjJNT_BALL) data->qpos[0] = std::cos(0.3), data->qpos[1] = std::sin(0.3);
+    mj_forward(model.get(), data.get());
+    double most = 0;
+    for (int row = 0; row < data->nefc; ++row) {
+      std::vector<double> solved(static_cast<size_t>(model->nv));
+      const double* along = data->efc_J + row * model->nv;
+      mj_solveM(model.get(), data.get(), solved.data(), along, 1);
+      most = std::max(most, data->efc_D[row] * mju_dot(along, solved.data(), model->nv));
+    }
+    ASSERT_GT(most, 400) << inside;
+    const RobotModel robot = read_robot_model(file);
+    EXPECT_NEAR(stiffest_constraint(robot).stiffness / most, counts ? 1 : 0, 1e-6) << inside;
+    EXPECT_EQ(needs_double(robot), counts && most > kMostStiffInFloat) << inside;
   }
 }
 

@@ -10,6 +10,12 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
+// True if the noslip solver follows each solution (drl/physics/noslip.hpp).
+template <class Sizes>
+constexpr bool has_noslip() {
+  return requires { Sizes::kNoslipIterations; };
+}
+
 // A row, whose residual is the dot product of `along` and qacc, plus `rest`.
 template <class F, int nv>
 struct PairRow {
@@ -154,12 +160,17 @@ DRL_HD void each_next_place(Mask<F> lanes, F count, int places, int& taken, cons
 }
 
 template <class P, class F>
-DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row) {
+DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row,
+                         [[maybe_unused]] bool opposes_next) {
   each_next_place(lanes, count, P::kPairRows, w.pair_rows, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
     PairRow<F, P::nv>& to = w.pair_row[place];
     F& to_weight = w.weight[P::Work::kFixedWeights + place];
     if (is_new) to = {}, to_weight = F(0);
     to.take(here, row), to_weight = math::select(here, weight, to_weight);
+    if constexpr (has_noslip<P>()) {
+      if (is_new) w.opposes_next[place] = F(0);
+      w.opposes_next[place] = math::select(here, F(opposes_next ? 1 : 0), w.opposes_next[place]);
+    }
   });
 }
 
@@ -261,7 +272,7 @@ DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, 
       find_along<P>(w, pair, wrench, row.along);
     }
     row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
-    put_pair_row<P>(w, lanes, count, weight, row);
+    put_pair_row<P>(w, lanes, count, weight, row, pair.edges > 1 && e % 2 == 0);
     count = count + math::select(lanes, F(1), F(0));
   }
 }

@@ -15,7 +15,7 @@ template <class P>
 DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
   // Relative, of forces; in double, what rounding leaves.
-  constexpr double kSame = !kIsDouble<F> ? 1e-5 : is_wide<P>() ? 1e-9 : 1e-12;
+  constexpr double kSame = !kIsDouble<F> ? 1e-5 : is_stiff<P>() ? 1e-9 : 1e-12;
   if constexpr (P::kCones > 0) {
     if (P::kGround == 0 && w.touches > 0) P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {

@@ -20,6 +20,7 @@
 #include "drl/physics/contact_sensors.hpp"
 #include "drl/physics/derive.hpp"
 #include "drl/physics/halves.hpp"
+#include "drl/physics/noslip.hpp"
 #include "drl/physics/solver.hpp"
 
 namespace drl {
@@ -158,6 +159,7 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
   solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
   if constexpr (has_exact_distances<P>() && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
   if constexpr (count_equality_rows<P>() > 0) P::equality_forces(w, stage.qacc);
+  if constexpr (has_noslip<P>()) noslip<P>(w, stage.qacc);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
   if constexpr (P::kFreeTurn > 0) {
     P::out_of_solver(w, stage.qacc, stage.qacc);

@@ -144,6 +144,14 @@ constexpr int count_tendon_places() {
   else
     return 0;
 }
+// Returns the number of rows whose forces the noslip solver may change.
+template <class Sizes>
+constexpr int count_noslip_rows() {
+  if constexpr (has_noslip<Sizes>())
+    return count_frictions<Sizes>() + Sizes::kPairRows + Sizes::kNoslipAcross * Sizes::kPairCones;
+  else
+    return 0;
+}
 // A row of an equality constraint: its residual at zero acceleration, and the force in the solution. The row's other
 // contributions are part of `mass` and `force` of the Work.
 template <class F>
@@ -263,6 +271,11 @@ struct Work {
   [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
   [[no_unique_address]] Array<F, count_tendon_places<Sizes>()> tendon_along;
+  // For the noslip solver: the rows of dry friction, the products of M^-1 and each row, and 1 for each row of a pair
+  // that is an edge of a pyramid whose opposite edge is the next row.
+  [[no_unique_address]] Array<F[Sizes::nv], (has_noslip<Sizes>() ? count_frictions<Sizes>() : 0)> friction_along;
+  [[no_unique_address]] Array<F[Sizes::nv], count_noslip_rows<Sizes>()> response;
+  [[no_unique_address]] Array<F, (has_noslip<Sizes>() ? Sizes::kPairRows : 0)> opposes_next;
 };
 
 // The memory of one stage of a robot whose steps lanes of float compute in double (Sizes::kWide): that of each half of
@@ -279,6 +292,11 @@ constexpr bool is_wide() {
     return Sizes::kWide;
   else
     return false;
+}
+// The same, but not for those that are computed in double only because of the noslip solver.
+template <class Sizes>
+constexpr bool is_stiff() {
+  return is_wide<Sizes>() && !requires { Sizes::kWideForNoslip; };
 }
 template <class F>
 inline constexpr bool kIsDouble = std::is_same_v<Scalar<F>, double>;

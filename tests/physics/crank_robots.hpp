@@ -1,0 +1,5 @@
+// Robots with slider-cranks.
+#pragma once
+
+#include "drl/physics/loop.hpp"
+#include "physics/crank.hpp"

@@ -1,0 +1,7 @@
+// Robots that use the noslip solver.
+#pragma once
+
+#include "drl/physics/loop.hpp"
+#include "physics/noslip.hpp"
+#include "physics/noslip_elliptic.hpp"
+#include "physics/sled.hpp"
