@@ -55,6 +55,20 @@ num_mini_batches = 8
 group_size = 32
 entropy_coef = 0.005
 max_grad_norm = 0.5
+)"},
+                                   {"PushCube", R"(
+num_envs = 512
+max_iterations = 100
+[grpo]
+learning_rate = 1e-3
+schedule = linear
+schedule_iterations = 100
+num_learning_epochs = 4
+num_mini_batches = 16
+group_size = 16
+entropy_coef = 0
+max_grad_norm = 0.5
+obs_normalization = true
 )"}};
 
 }  // namespace
