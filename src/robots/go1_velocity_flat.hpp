@@ -2,11 +2,11 @@
 // follows commanded velocities on flat ground.
 #pragma once
 
-#include "robots/velocity.hpp"
+#include "robots/quadruped.hpp"
 
 namespace drl {
 
-struct Go1 {
+struct Go1 : velocity::Quadruped {
   static constexpr const char* name = "Go1-Velocity-Flat";
   static constexpr char description[] = "a quadruped (Unitree Go1) walks at a commanded velocity";
   static constexpr RobotModel model{"go1.xml", 4, "unitree_go1/go1.xml",
@@ -30,33 +30,8 @@ struct Go1 {
   };
   static constexpr const char* foot_geoms[] = {"FR_foot_collision", "FL_foot_collision", "RR_foot_collision",
                                                "RL_foot_collision"};
-  static constexpr const char *root = "trunk", *torso = "trunk", *self_contact = nullptr;
+  static constexpr const char *root = "trunk", *torso = "trunk";
   static constexpr double height = 0.278;  // m, of the root at the start
-
-  static constexpr RewardTerm reward_terms[] = {
-      {"track_linear_velocity", 2},
-      {"track_angular_velocity", 2},
-      {"upright", 1},
-      {"pose", 1},
-      {"body_ang_vel", 0},
-      {"angular_momentum", 0},
-      {"dof_pos_limits", -1},
-      {"action_rate_l2", -0.1},
-      {"air_time", 0},
-      {"foot_clearance", -2},
-      {"foot_swing_height", -0.25},
-      {"foot_slip", -0.1},
-      {"soft_landing", -1e-5},
-  };
-
-  // Draws an environment's sliding, torsional and rolling friction of the feet.
-  template <class F>
-  DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
-    const F sliding = draws.uniform(F(0.3), F(1.5)), torsional = velocity::log_uniform(draws, 1e-4, 2e-2);
-    return {{sliding, torsional, velocity::log_uniform(draws, 1e-5, 5e-3)}};
-  }
-
-  static constexpr auto preset = velocity::preset("10000");
 };
 
 template <class R>

@@ -9,6 +9,8 @@
 // of 8/m.
 #pragma once
 
+#include <cmath>
+
 #include "robots/common.hpp"
 
 namespace drl {

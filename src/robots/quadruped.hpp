@@ -1,0 +1,37 @@
+// The numbers that four-legged robots share in the velocity tasks: mjlab's for Go1.
+#pragma once
+
+#include "robots/velocity.hpp"
+
+namespace drl::velocity {
+
+struct Quadruped {
+  static constexpr const char* self_contact = nullptr;
+
+  static constexpr RewardTerm reward_terms[] = {
+      {"track_linear_velocity", 2},
+      {"track_angular_velocity", 2},
+      {"upright", 1},
+      {"pose", 1},
+      {"body_ang_vel", 0},
+      {"angular_momentum", 0},
+      {"dof_pos_limits", -1},
+      {"action_rate_l2", -0.1},
+      {"air_time", 0},
+      {"foot_clearance", -2},
+      {"foot_swing_height", -0.25},
+      {"foot_slip", -0.1},
+      {"soft_landing", -1e-5},
+  };
+
+  // Draws an environment's sliding, torsional and rolling friction of the feet.
+  template <class F>
+  DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
+    const F sliding = draws.uniform(F(0.3), F(1.5)), torsional = log_uniform(draws, 1e-4, 2e-2);
+    return {{sliding, torsional, log_uniform(draws, 1e-5, 5e-3)}};
+  }
+
+  static constexpr auto preset = velocity::preset("10000");
+};
+
+}  // namespace drl::velocity
