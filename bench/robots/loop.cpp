@@ -1,12 +1,11 @@
-// The loop over environments of a compiled robot for one instruction set, as a library of tasks contains it.
-// tools/compare_robots --code measures how long it takes to compile and how large it becomes.
+// A step of a compiled robot in the lanes of one instruction set, with its forces and sensors, as a library of tasks
+// contains it. tools/compare_robots --code measures how long it takes to compile and how large it becomes.
 #include DRL_HEADER
 #include "drl/lanes/loop.hpp"
 #include "drl/physics/loop.hpp"
 
-namespace drl::DRL_ISA {
+namespace drl {
 
-using Step = StepRobots<DRL_COMPILED>;
-template void loop<Step>(int64_t, int64_t, const Step&);
+template void StepRobots<DRL_COMPILED>::lanes<Pack<float, DRL_LANES>>(int64_t) const;
 
-}  // namespace drl::DRL_ISA
+}  // namespace drl

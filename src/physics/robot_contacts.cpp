@@ -68,9 +68,12 @@ class Reader : PartReader {
   ContactParameters explicit_contact(int p) {
     const std::string where = quoted("pair", mjOBJ_PAIR, p);
     const mjtNum *friction = m_.pair_friction + 5 * p, *solreffriction = m_.pair_solreffriction + 2 * p;
-    if (m_.pair_dim[p] > 1 && (friction[0] != friction[1] || friction[3] != friction[4]))
+    const bool rolls = m_.pair_dim[p] == 6;
+    if (m_.pair_dim[p] > 1 && (friction[0] != friction[1] || (rolls && friction[3] != friction[4])))
       refuse(where, "friction that differs by direction");
-    if (solreffriction[0] != 0 || solreffriction[1] != 0) refuse(where, "solreffriction");
+    // Only elliptic cones use it.
+    if (r_.elliptic && m_.pair_dim[p] > 1 && (solreffriction[0] != 0 || solreffriction[1] != 0))
+      refuse(where, "solreffriction");
     return {m_.pair_geom1[p],
             m_.pair_geom2[p],
             m_.pair_dim[p],

@@ -366,6 +366,9 @@ TEST(RobotModel, FeaturesWithoutEffectAreNotRefused) {
       ball + "<actuator><general joint='hip' gaintype='affine' gainprm='2 0 0'/></actuator>",
       "<default><geom solimp='0.9 0.9 0.001 0.5 3'/></default><worldbody><geom type='plane' size='1 1 1'/><body>"
       "<freejoint/><geom size='0.1'/></body></worldbody>",
+      ball +
+          "<worldbody><body><freejoint/><geom name='other' size='0.1'/></body></worldbody><contact><pair geom1='ball' "
+          "geom2='other' condim='4' friction='1 1 0.1 0.2 0.3' solreffriction='0.01 1'/></contact>",
       "<option gravity='0 0 0'/><worldbody><body gravcomp='1'><joint actuatorgravcomp='true'/><geom size='0.1'/></body>"
       "</worldbody>",
       "<worldbody><body mocap='true'><geom size='0.1' contype='0' conaffinity='0'/></body><body><freejoint/>"
