@@ -10,23 +10,33 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// Returns the highest point of the tiles under a box, or -1e30 beside the field. `middle` and `half` are the box's
-// centre and half sizes along x and y, in the field's axes.
+// Returns the highest point of the field under a box, or of the tiles under a large box. Returns -1e30 beside the
+// field. `middle` and `half` are the box's centre and half sizes along x and y, in the field's axes.
 DRL_HD double highest_under(const HeightMap& map, const double* middle, const double* half) {
-  int first[2], last[2];
+  constexpr int kMostCells = 6;  // along each side, beyond which tiles are faster
+  double low[2], high[2];        // in cells
+  bool is_large = false;
   for (int k = 0; k < 2; ++k) {
-    const int cells = (k == 0 ? map.columns : map.rows) - 1, tiles = k == 0 ? map.tile_columns() : map.tile_rows();
-    const double scale = cells / (2.0 * map.size[k] * HeightMap::kTile);
-    const double low = (middle[k] - half[k] + map.size[k]) * scale, high = (middle[k] + half[k] + map.size[k]) * scale;
-    if (!(low < tiles && high >= 0)) return -1e30;  // or not a number
-    first[k] = low < 0 ? 0 : static_cast<int>(low);
-    last[k] = high < tiles ? static_cast<int>(high) : tiles - 1;
+    const int cells = (k == 0 ? map.columns : map.rows) - 1;
+    const double scale = cells / (2.0 * map.size[k]);
+    low[k] = (middle[k] - half[k] + map.size[k]) * scale, high[k] = (middle[k] + half[k] + map.size[k]) * scale;
+    if (!(low[k] < cells && high[k] > 0)) return -1e30;  // or not a number
+    low[k] = low[k] < 0 ? 0 : low[k], high[k] = high[k] > cells ? cells : high[k];
+    is_large = is_large || high[k] - low[k] > kMostCells;
+  }
+  const int columns = is_large ? map.tile_columns() : map.columns, rows = is_large ? map.tile_rows() : map.rows;
+  const double scale = is_large ? 1.0 / HeightMap::kTile : 1;
+  const float* from = is_large ? map.tiles : map.heights;
+  int last[2];
+  for (int k = 0; k < 2; ++k) {
+    const int most = (k == 0 ? columns : rows) - 1, next = static_cast<int>(scale * high[k]) + (is_large ? 0 : 1);
+    last[k] = next < most ? next : most;
   }
   float highest = -1e30f;
-  for (int row = first[1]; row <= last[1]; ++row)
-    for (int column = first[0]; column <= last[0]; ++column) {
-      const float tile = map.tiles[row * map.tile_columns() + column];
-      highest = tile > highest ? tile : highest;
+  for (int row = static_cast<int>(scale * low[1]); row <= last[1]; ++row)
+    for (int column = static_cast<int>(scale * low[0]); column <= last[0]; ++column) {
+      const float here = from[row * columns + column];
+      highest = here > highest ? here : highest;
     }
   return static_cast<double>(highest) * map.size[2];
 }
