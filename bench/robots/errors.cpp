@@ -71,6 +71,7 @@ double quantile(std::vector<double> numbers, double share) {
 void run(const std::string& file, int count) {
   test::Reference reference(file);
   const mjModel& m = reference.model();
+  load_heights<Compiled::Physics<float>>(m);
   const auto in_double = std::make_unique<Evaluated<double>>();
   const auto in_float = std::make_unique<Evaluated<float>>();
   std::vector<double> errors, of_float, noises;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include DRL_HEADER
+#include "drl/physics/shared_heights.hpp"
 #include "drl/physics/support.hpp"
 #include "physics/reference.hpp"
 

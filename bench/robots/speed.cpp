@@ -71,6 +71,7 @@ double run_libmujoco(const mjModel& m, mjData& d, int steps, test::Reference& dr
 void run(const std::string& file, int steps) {
   const auto model = load_model(file);  // with the solver that the file asks for
   const mjModel& m = *model;
+  load_heights<Compiled::Physics<float>>(m);
   const std::unique_ptr<mjData, test::DeleteData> d(mj_makeData(&m));
   test::Reference draws(file);
   Lanes lanes(draws);

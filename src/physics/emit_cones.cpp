@@ -37,6 +37,16 @@ std::string emit_hulls(const RobotModel& model) {
   return text + choice + "    }\n  }\n";
 }
 
+// The heights are in memory, which this key and MuJoCo's indices lead to (drl/physics/height_map.hpp).
+std::string emit_height_fields(const RobotModel& model) {
+  std::string indices;
+  for (const HeightField& field : model.height_fields) indices += count(field.index) + ", ";
+  return "  static constexpr uint64_t kModelKey = model_key(" + quoted(model.file) + ");\n" +
+         wrapped("static constexpr int kHeightFields = " + count(model.height_fields.size()) + ";", "  ") +
+         emit_table("  // MuJoCo's indices of height fields, whose heights are not part of this header.\n", "int",
+                    "height_field", "kHeightFields", "        " + indices + "\n");
+}
+
 std::string emit_parameters(const RobotModel& model) {
   std::string text;
   for (const Parameter& p : model.parameters)
@@ -132,6 +142,7 @@ std::string emit_cone_tables(const RobotModel& model) {
             count(model.convex_iterations) + "}; }\n";
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
+  if (!model.height_fields.empty()) text += emit_height_fields(model);
   if (parameters > 0) text += emit_parameters(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);

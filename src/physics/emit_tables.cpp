@@ -52,7 +52,8 @@ std::string moved_by(const RobotModel& model, int body, size_t first) {
 }
 
 std::string emit_pair_geoms(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"};
+  constexpr const char* kKinds[] = {"plane",    "sphere", "capsule", "ellipsoid",
+                                    "cylinder", "box",    "mesh",    "height_field"};
   const std::vector<int> frames = touching_frames(model);
   const bool has_more_bits = model.nv > 64;
   std::string text;
@@ -223,7 +224,8 @@ class PairTables {
     const GeomPair& pair = model_.pairs[p];
     return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
            std::to_string(bodies_[static_cast<size_t>(body_on_ground(model_, p))]) + ", " + std::to_string(p) + ", " +
-           std::to_string(pair.place) + (geom(pair.first).body >= 0 ? ", true" : ", false");
+           std::to_string(pair.place) + (geom(pair.first).body >= 0 ? ", true" : ", false") +
+           (pair.places > 0 ? ", " + std::to_string(pair.places) : "");
   }
 
   const RobotModel& model_;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "drl/lanes/philox.hpp"
+#include "drl/physics/height_fields.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -14,24 +15,30 @@ int most_contacts(PairGeom::Kind a, PairGeom::Kind b) {
     constexpr int kWithPlane[] = {0, 1, 2, 1, 4, 4, 4};
     return kWithPlane[b];
   }
+  if (a == PairGeom::height_field) return physics::OverField::kMostContacts;
   if (a == PairGeom::box && b == PairGeom::box) return physics::kMostShapeContacts;
   return b > PairGeom::capsule && b != PairGeom::box ? 1 : 2;
 }
 
 class Places {
  public:
-  Places(const mjModel& model, const RobotModel& robot) : m_(model), r_(robot) {}
+  Places(const mjModel& model, const RobotModel& robot) : m_(model), r_(robot), most_on_field_(robot.ground_pairs) {
+    for (size_t p = 0; p < r_.pairs.size(); ++p)
+      pair_of_[std::minmax(geom(r_.pairs[p].first).geom, geom(r_.pairs[p].second).geom)] = p;
+  }
 
   // Returns the number of contacts that ground pairs can have, and gives each pair its places.
-  static int place_ground_pairs(RobotModel& robot) {
+  int place_ground_pairs(RobotModel& robot) {
     int places = 0;
+    if (!r_.height_fields.empty()) visit_states();
     for (size_t p = 0; p < robot.ground_pairs; ++p) {
       GeomPair& pair = robot.pairs[p];
-      const auto kind = [&](int g) { return robot.pair_geoms[static_cast<size_t>(g)].kind; };
+      const PairGeom::Kind first = geom(pair.first).kind, second = geom(pair.second).kind;
       pair.place = places;
+      if (first == PairGeom::height_field) pair.places = places_on_field(pair, most_on_field_[p]);
       // Lanes may find the contacts of parallel capsules at different ends.
-      const bool are_capsules = kind(pair.first) == PairGeom::capsule && kind(pair.second) == PairGeom::capsule;
-      places += are_capsules ? 5 : most_contacts(kind(pair.first), kind(pair.second));
+      const bool are_capsules = first == PairGeom::capsule && second == PairGeom::capsule;
+      places += pair.places > 0 ? pair.places : are_capsules ? 5 : most_contacts(first, second);
     }
     return places;
   }
@@ -43,7 +50,6 @@ class Places {
       const PairGeom &a = geom(pair.first), &b = geom(pair.second);
       add(all, pair, most_contacts(a.kind, b.kind));
       most_edges_ = std::max(most_edges_, pair.edges);
-      pair_of_[std::minmax(a.geom, b.geom)] = p;
     }
     if (rows_of(all) <= r_.nv && contacts == 0) return all;
     visit_states();
@@ -78,14 +84,30 @@ class Places {
     return full < chain;
   }
   const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
+  // Returns how many contacts with a height field a lane has places for: twice as many as libmujoco has in random
+  // motion, but enough for the six triangles around a point of the grid and two more, and at most one for each prism
+  // that a sphere around the geom can reach.
+  int places_on_field(const GeomPair& pair, int seen) const {
+    constexpr int kLeast = 8;
+    const HeightField& field = r_.height_fields[static_cast<size_t>(geom(pair.first).hull)];
+    const PairGeom& other = geom(pair.second);
+    double prisms = 2;
+    for (size_t k = 0; k < 2; ++k) {
+      const double cell = 2 * field.size[k] / ((k == 0 ? field.columns : field.rows) - 1);
+      prisms *= std::floor(2 * (std::max(other.bound, other.radius) + pair.margin) / cell) + 2;
+    }
+    const int most = most_contacts(PairGeom::height_field, other.kind);
+    return static_cast<int>(std::min({double(most), prisms, double(std::max(kLeast, 2 * seen))}));
+  }
   void add(PairPlaces& to, const GeomPair& pair, int contacts) const {
     if (r_.elliptic && pair.cone.dimensions > 1)
       to.cones += contacts;
     else
       to.rows += contacts * std::max(1, pair.edges);
   }
-  // Runs the model from its initial states and from random ones, with random controls.
+  // Runs the model from its initial states and from random ones, with random controls, the first time it is called.
   void visit_states() {
+    if (!usual_rows_.empty()) return;
     const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(&m_), mj_deleteData);
     mjData& d = *data;
     uint64_t draws = 0;
@@ -116,9 +138,14 @@ class Places {
   // Returns the number of rows.
   int count(const mjData& d) {
     PairPlaces here;
+    std::vector<int> on_field(most_on_field_.size());
     for (int c = 0; c < d.ncon; ++c) {
       const auto pair = pair_of_.find(std::minmax(d.contact[c].geom[0], d.contact[c].geom[1]));
-      if (pair != pair_of_.end()) add(here, r_.pairs[pair->second], 1);
+      if (pair == pair_of_.end()) continue;
+      if (pair->second >= r_.ground_pairs)
+        add(here, r_.pairs[pair->second], 1);
+      else if (int& count = on_field[pair->second]; ++count > most_on_field_[pair->second])
+        most_on_field_[pair->second] = count;
     }
     most_.rows = std::max(most_.rows, here.rows), most_.cones = std::max(most_.cones, here.cones);
     return rows_of(here);
@@ -128,19 +155,21 @@ class Places {
   const RobotModel& r_;
   std::map<std::pair<int, int>, size_t> pair_of_;  // by geoms
   PairPlaces most_;
-  std::vector<int> usual_rows_;  // of each step that began in an initial state
+  std::vector<int> most_on_field_;  // contacts of each ground pair
+  std::vector<int> usual_rows_;     // of each step that began in an initial state
   int most_edges_ = 1;
 };
 
 }  // namespace
 
 void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
-  constexpr int kMostGround = 256;  // beyond, a lane's memory would be mostly for contacts that never exist
+  // Beyond, a lane's memory would be mostly for contacts that never exist.
+  const int kMostGround = robot.height_fields.empty() ? 256 : 1024;
   const auto is_of_world = [&](int g) { return robot.pair_geoms[static_cast<size_t>(g)].body < 0; };
   const auto moving = std::ranges::stable_partition(
       robot.pairs, [&](const GeomPair& pair) { return is_of_world(pair.first) || is_of_world(pair.second); });
   robot.ground_pairs = robot.pairs.size() - moving.size();
-  int ground = Places::place_ground_pairs(robot);
+  int ground = Places(model, robot).place_ground_pairs(robot);
   if (ground > kMostGround || robot.noslip) robot.ground_pairs = 0, ground = 0;
   // The noslip solver goes through the contacts in MuJoCo's order.
   if (robot.noslip) std::ranges::sort(robot.pairs, {}, [](const GeomPair& pair) { return pair.sensed.order; });

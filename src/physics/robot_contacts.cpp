@@ -32,6 +32,7 @@ class Reader : PartReader {
     Softness softness;
     Numbers3 frictions;               // sliding, torsional, rolling
     std::vector<int> friction_geoms;  // the geoms whose friction counts; the largest value is used
+    double gap = 0;                   // MuJoCo's
   };
   // Combines the parameters of two geoms as MuJoCo's mj_contactParam does: takes those of the geom with the higher
   // priority, or mixes both.
@@ -62,7 +63,8 @@ class Reader : PartReader {
             std::max(kLeastFriction, mu),
             softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
             {},
-            friction_geoms};
+            friction_geoms,
+            m_.geom_gap[a] + m_.geom_gap[b]};
   }
   // Reads the parameters of an explicit <pair>.
   ContactParameters explicit_contact(int p) {
@@ -81,7 +83,8 @@ class Reader : PartReader {
             std::max(kLeastFriction, friction[0]),
             softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, {"pair", mjOBJ_PAIR, p}),
             {friction[0], friction[2], friction[3]},
-            {}};
+            {},
+            m_.pair_gap[p]};
   }
   // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d.
   double edge_weight(const ContactParameters& touch) const {
@@ -198,6 +201,8 @@ class Reader : PartReader {
         return PairGeom::cylinder;
       case mjGEOM_BOX:
         return PairGeom::box;
+      case mjGEOM_HFIELD:
+        return PairGeom::height_field;
       default:
         return PairGeom::mesh;
     }
@@ -219,6 +224,7 @@ class Reader : PartReader {
     const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
     for (size_t k = 0; k < 3; ++k) geom.size[k] = size[k], geom.extent[k] = std::abs(box[k]) + box[k + 3];
     if (geom.kind == PairGeom::mesh) geom.hull = hull_of(m_.geom_dataid[g]);
+    if (geom.kind == PairGeom::height_field) geom.hull = height_field_of(m_.geom_dataid[g]);
     r_.pair_geoms.push_back(geom);
     return place->second;
   }
@@ -232,25 +238,40 @@ class Reader : PartReader {
              " (" + std::to_string(count) + "; maxhullvert=\"64\" in the file's <mesh> makes it smaller)");
     return place->second;
   }
+  // Returns the index of a height field, and adds it if it is new.
+  int height_field_of(int field) {
+    const auto known = std::ranges::find(r_.height_fields, field, &HeightField::index);
+    if (known != r_.height_fields.end()) return static_cast<int>(known - r_.height_fields.begin());
+    HeightField& added = r_.height_fields.emplace_back();
+    added.index = field, added.rows = m_.hfield_nrow[field], added.columns = m_.hfield_ncol[field];
+    std::copy_n(m_.hfield_size + 4 * field, 4, added.size.begin());
+    return static_cast<int>(r_.height_fields.size()) - 1;
+  }
   // Refuses options of the convex collision detector, which all pairs without a closed form need.
   void check_convex(const PairGeom& a, const PairGeom& b) {
     using enum PairGeom::Kind;
-    const bool is_closed = a.kind == plane || (a.kind == sphere && b.kind == cylinder) ||
-                           (a.kind != ellipsoid && a.kind != cylinder && (!b.is_turned() || b.kind == box));
+    const bool is_closed =
+        a.kind == plane || (a.kind == sphere && b.kind == cylinder) ||
+        (a.kind != ellipsoid && a.kind != cylinder && a.kind != height_field && (!b.is_turned() || b.kind == box));
     if (is_closed) return;
     const std::string pair = ", for geoms '" + a.name + "' and '" + b.name + "'";
     if ((m_.opt.enableflags & mjENBL_MULTICCD) != 0) refuse("option: ", "the flag multiccd", pair);
     if (is_off(mjDSBL_NATIVECCD)) refuse("option: ", "nativeccd=\"disable\"", pair);
   }
   void read_pair(const ContactParameters& touch) {
-    for (const int g : {touch.a, touch.b})
-      if (m_.geom_type[g] == mjGEOM_HFIELD || m_.geom_type[g] > mjGEOM_MESH)
-        return refuse(quoted("geom", mjOBJ_GEOM, g),
-                      std::string(m_.geom_type[g] == mjGEOM_HFIELD ? "a height field" : "a signed distance field") +
-                          " that may touch other geoms",
-                      ", such as geom '" + name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a) + "'");
-    if (m_.geom_type[touch.a] == mjGEOM_PLANE && m_.geom_type[touch.b] == mjGEOM_PLANE)
-      return;  // MuJoCo has no function
+    for (const int g : {touch.a, touch.b}) {
+      const bool is_field = m_.geom_type[g] == mjGEOM_HFIELD;
+      const std::string other = ", such as geom '" + name(mjOBJ_GEOM, g == touch.a ? touch.b : touch.a) + "'";
+      if (m_.geom_type[g] > mjGEOM_MESH)
+        return refuse(quoted("geom", mjOBJ_GEOM, g), "a signed distance field that may touch other geoms", other);
+      if (is_field && moves(g))
+        return refuse(quoted("geom", mjOBJ_GEOM, g), "a height field that moves and may touch other geoms", other);
+      if (is_field && touch.gap != 0)
+        return refuse(quoted("geom", mjOBJ_GEOM, g), "a gap of contacts with a height field", other);
+    }
+    // MuJoCo has no function for two such geoms.
+    const auto is_ground = [&](int g) { return m_.geom_type[g] <= mjGEOM_HFIELD; };
+    if (is_ground(touch.a) && is_ground(touch.b)) return;
     if (r_.nv > kMostPairedDofs)
       return refuse("contact: ",
                     "geoms that may touch, and more than " + std::to_string(kMostPairedDofs) + " degrees of freedom");

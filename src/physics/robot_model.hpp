@@ -239,7 +239,7 @@ struct FloorContact {
 
 // A geom that may touch another one.
 struct PairGeom {
-  enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, mesh } kind = sphere;
+  enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, height_field } kind = sphere;
   std::string name;
   int geom = 0;             // MuJoCo's index
   int body = 0, frame = 0;  // body -1: the world
@@ -250,18 +250,26 @@ struct PairGeom {
   Numbers3 size{};          // MuJoCo's sizes
   Numbers3 extent{};        // half sizes of a box around the centre that contains the geom
   Rotation turn{};          // in the body
-  int hull = -1;            // of a mesh: index into RobotModel::hulls
+  int hull = -1;            // of a mesh: index into RobotModel::hulls; of a height field: into height_fields
   bool is_turned() const { return kind != sphere && kind != capsule; }
 };
 
+// A height field of the model. Its heights are not part of the compiled robot (drl/physics/height_map.hpp).
+struct HeightField {
+  int index = 0;  // MuJoCo's
+  int rows = 0, columns = 0;
+  std::array<double, 4> size{};  // hfield_size
+};
+
 struct GeomPair {
-  int first = 0, second = 0;  // indices into pair_geoms, in the order of PairGeom::Kind
+  int first = 0, second = 0;  // indices into pair_geoms, in the order of PairGeom::Kind; a height field is first
   int edges = 1;              // of a pyramid: 1 without friction, else 4, 6 or 10; 0 for an elliptic cone
   double margin = 0, friction = 0, weight = 0, weight_without_friction = 0;  // as in FloorContact
   Softness softness{};
   ConeFriction cone{};
   SensedContact sensed{};
-  int place = 0;  // of a ground pair: the first of its places
+  int place = 0;   // of a ground pair: the first of its places
+  int places = 0;  // of a ground pair with a height field: their number
 };
 
 // Pairs that follow each other in RobotModel::pairs, none of which touches while the centres of two geoms are further
@@ -367,6 +375,7 @@ struct RobotModel {
   std::vector<FloorContact> contacts;
   std::vector<PairGeom> pair_geoms;
   std::vector<MeshHull> hulls;  // of the meshes among them
+  std::vector<HeightField> height_fields;
   std::vector<GeomPair> pairs;  // those that MuJoCo checks for contacts
   // The first of them: a geom of the world and one of a body, whose contacts add to the body's equations of motion. The
   // others have rows along qvel.

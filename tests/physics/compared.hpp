@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "drl/physics/shared_heights.hpp"
 #include "drl/physics/support.hpp"
 #include "reference.hpp"
 
@@ -11,7 +12,10 @@ namespace drl::test {
 template <class P>
 class Compared {
  public:
-  explicit Compared(const std::string& file) : reference(file) { physics::begin_parameters<P>(stage); }
+  explicit Compared(const std::string& file) : reference(file) {
+    load_heights<P>(reference.model());
+    physics::begin_parameters<P>(stage);
+  }
 
   // Draws new frictions and centres of mass, if the model has parameters.
   void vary() {

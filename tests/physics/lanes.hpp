@@ -7,6 +7,7 @@
 
 #include "../support/host_loops.hpp"
 #include "drl/physics/loop.hpp"
+#include "drl/physics/shared_heights.hpp"
 #include "reference.hpp"
 
 namespace drl {
@@ -22,6 +23,7 @@ class Batch {
   using Step = StepRobots<Robot>;
 
   explicit Batch(const std::string& file) : reference_(file) {
+    load_heights<typename Robot::template Physics<float>>(reference_.model());
     state_.resize(Step::kNumbers * kStates), ctrl_.resize(Step::nu * kStates);
     for (int64_t e = 0; e < kStates; ++e) {
       RobotState s = reference_.next_state();

@@ -38,6 +38,8 @@ class Reference {
   void disable_noslip() { model_->opt.noslip_iterations = 0; }
   // These set the friction of a geom, and shift the centre of mass of a body.
   void set_friction(int geom, const double* friction) { std::copy_n(friction, 3, model_->geom_friction + 3 * geom); }
+  // Returns the heights of a height field, which may be changed.
+  float* heights(int field) { return model_->hfield_data + model_->hfield_adr[field]; }
   void shift_center_of_mass(int body, const double* by) {
     model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as MujocoRobot does
     for (int k = 0; k < 3; ++k) model_->body_ipos[3 * body + k] = centers_[static_cast<size_t>(3 * body + k)] + by[k];

@@ -519,10 +519,18 @@ INSTANTIATE_TEST_SUITE_P(
         UnsupportedCase{"<worldbody><body gravcomp='1'><joint name='hip' actuatorgravcomp='true'/><geom size='0.1'/>"
                         "</body></worldbody>",
                         {"joint 'hip': ", "gravity compensation"}},
+        UnsupportedCase{"<asset><hfield name='hills' nrow='2' ncol='2' size='1 1 1 1'/></asset><worldbody>"
+                        "<body><freejoint/><geom size='0.1'/><geom name='a' type='hfield' hfield='hills'/></body>"
+                        "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
+                        {"geom 'a': ", "geom 'b'", "a height field that moves"}},
         UnsupportedCase{"<asset><hfield name='hills' nrow='2' ncol='2' size='1 1 1 1'/></asset><worldbody><geom "
-                        "name='a' type='hfield' hfield='hills'/><body><freejoint/><geom name='b' size='0.1'/></body>"
-                        "</worldbody>",
-                        {"geom 'a': ", "geom 'b'", "a height field"}},
+                        "name='a' type='hfield' hfield='hills'/><body><freejoint/><geom name='b' size='0.1' "
+                        "margin='.02' gap='.01'/></body></worldbody>",
+                        {"geom 'a': ", "geom 'b'", "gap"}},
+        UnsupportedCase{"<option><flag multiccd='enable'/></option><asset><hfield name='hills' nrow='2' ncol='2' "
+                        "size='1 1 1 1'/></asset><worldbody><geom name='a' type='hfield' hfield='hills'/>"
+                        "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
+                        {"option: ", "multiccd", "geoms 'a' and 'b'"}},
         UnsupportedCase{"<worldbody><body><freejoint/><geom name='a' size='0.1'/></body>"
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>"
                         "<contact><pair name='ab' geom1='a' geom2='b' friction='1 2'/></contact>",

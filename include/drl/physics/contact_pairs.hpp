@@ -15,7 +15,7 @@ struct PairGeom {
   uint64_t moved_by;  // bit i is set if qvel[i] moves it, for the first 64
   double radius;      // of a sphere or a capsule
   // For other kinds: the place of its axes in the work, MuJoCo's sizes, the half sizes of a box around its centre that
-  // contains it, and the index of a mesh's hull.
+  // contains it, and the index of a mesh's hull or of a height field.
   int turn = -1;
   ShapeKind kind = ShapeKind::capsule;
   double size[3] = {0, 0, 0}, extent[3] = {0, 0, 0};
@@ -26,7 +26,7 @@ struct PairGeom {
     return ((dof < 64 ? moved_by : moved_by_others[dof / 64 - 1]) >> dof % 64 & 1) != 0;
   }
 };
-// Two geoms that may touch, in the order of MuJoCo's kinds: planes first, boxes and meshes last.
+// Two geoms that may touch, in the order of MuJoCo's kinds: planes and height fields first, boxes and meshes last.
 struct ContactPair {
   int first, second;
   bool has_no_sphere;
@@ -44,6 +44,7 @@ struct ContactPair {
   // moves.
   int body = -1, number = 0, place = 0;
   bool first_moves = false;
+  int places = 0;  // of a height field: their number
 };
 
 // A robot with more pairs than this remembers nothing of them between steps (PairMemory in drl/physics/collide.hpp).

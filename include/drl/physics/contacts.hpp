@@ -5,6 +5,7 @@
 
 #include "drl/physics/contacts_by_lane.hpp"
 #include "drl/physics/contacts_in_lanes.hpp"
+#include "drl/physics/field_contacts.hpp"
 #include "drl/physics/near_pairs.hpp"
 
 namespace drl {
@@ -19,6 +20,8 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
   if constexpr (P::kTurnedGeoms > 0) {
     const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
     const bool is_plane = first.kind == ShapeKind::plane;
+    if constexpr (count_height_fields<P>() > 0)
+      if (first.kind == ShapeKind::height_field) return each_contact_with_field<P, F>(w, number, lanes, body);
     if (is_plane && second.turn < 0)
       return each_contact_with_plane<P>(pair, a, b, w.geom_turn[first.turn], lanes, body);
     if (first.turn < 0 && second.kind == ShapeKind::box)

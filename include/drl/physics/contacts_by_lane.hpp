@@ -64,15 +64,54 @@ DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[may
   return shape;
 }
 
+// The contacts that each lane has found for one pair, at most kMost.
+template <class F, int kMost>
+class ContactsOfLanes {
+  using S = Scalar<F>;
+
+ public:
+  // Adds a contact to lane l.
+  DRL_HD void add(int l, const ShapeContact& contact) {
+    const int c = count_[l]++;
+    if (c == most_) {
+      for (auto& number : numbers_[most_++])
+        for (S& x : number) x = 0;
+    }
+    for (int k = 0; k < 3; ++k) {
+      numbers_[c][k][l] = static_cast<S>(contact.point[k]);
+      numbers_[c][3 + k][l] = static_cast<S>(contact.normal[k]);
+    }
+    numbers_[c][6][l] = static_cast<S>(contact.distance);
+  }
+  // Calls body(pair, lanes, contact) for the first contacts of all lanes, then for the second ones, and so on. `origin`
+  // [3] is that of their points.
+  template <class Body>
+  DRL_HD void each(const ContactPair& pair, Mask<F> lanes, const F* origin, const Body& body) const {
+    S counts[kLanesOf<F>];
+    for (int l = 0; l < kLanesOf<F>; ++l) counts[l] = static_cast<S>(count_[l]);
+    const F of_lane = load<F>(counts);
+    for (int c = 0; c < most_; ++c) {
+      PairContact<F> contact;
+      for (int k = 0; k < 3; ++k) {
+        contact.point[k] = load<F>(numbers_[c][k]) + origin[k];
+        contact.normal[k] = load<F>(numbers_[c][3 + k]);
+      }
+      contact.distance = load<F>(numbers_[c][6]), contact.index = c;
+      body(pair, lanes & (F(c) < of_lane), contact);
+    }
+  }
+
+ private:
+  S numbers_[kMost][7][kLanesOf<F>];  // point, normal, distance
+  int count_[kLanesOf<F>] = {}, most_ = 0;
+};
+
 // Calls body(pair, lanes, contact) for each contact of two geoms of any kinds that exists in some of these lanes, with
 // the lanes in which it exists.
 template <class P, class F, class Body>
 DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
   const ContactPair& pair = P::pair(number);
-  using S = Scalar<F>;
-  constexpr int kNumbers = 7;
-  S numbers[kMostShapeContacts][kNumbers][kLanesOf<F>], counts[kLanesOf<F>] = {};
-  int most = 0;
+  ContactsOfLanes<F, kMostShapeContacts> contacts;
   for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
     const int l = lowest_bit(left);
     ShapeContact found[kMostShapeContacts];
@@ -80,28 +119,9 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, M
     const Shape first = shape_of<P>(w, pair.first, pair.first, l, hulls[0]);
     const Shape second = shape_of<P>(w, pair.second, pair.first, l, hulls[1]);
     const int count = collide(first, second, pair.margin, P::convex(), found, memory_of<P>(w, number, l));
-    for (int c = most; c < count; ++c)
-      for (auto& number : numbers[c])
-        for (S& x : number) x = 0;
-    for (int c = 0; c < count; ++c) {
-      for (int k = 0; k < 3; ++k) {
-        numbers[c][k][l] = static_cast<S>(found[c].point[k]);
-        numbers[c][3 + k][l] = static_cast<S>(found[c].normal[k]);
-      }
-      numbers[c][6][l] = static_cast<S>(found[c].distance);
-    }
-    counts[l] = static_cast<S>(count), most = count > most ? count : most;
+    for (int c = 0; c < count; ++c) contacts.add(l, found[c]);
   }
-  const F of_lane = load<F>(counts), *origin = w.geom_axis[pair.first].center;
-  for (int c = 0; c < most; ++c) {
-    PairContact<F> contact;
-    for (int k = 0; k < 3; ++k) {
-      contact.point[k] = load<F>(numbers[c][k]) + origin[k];
-      contact.normal[k] = load<F>(numbers[c][3 + k]);
-    }
-    contact.distance = load<F>(numbers[c][6]), contact.index = c;
-    body(pair, lanes & (F(c) < of_lane), contact);
-  }
+  contacts.each(pair, lanes, w.geom_axis[pair.first].center, body);
 }
 
 }  // namespace physics

@@ -175,10 +175,12 @@ DRL_HD void each_ground_contact([[maybe_unused]] Work& w, const Body& body) {
 }
 
 // Finds the contacts with the world. Their residuals u become those of the last solution, or 0 for contacts that were
-// not part of it.
+// not part of it. Returns the lanes that have more contacts with a height field than there are places, or whose heights
+// are not set.
 template <class P>
-DRL_HD_CALLED void begin_ground(typename P::Work& w) {
+DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
   using F = typename P::Number;
+  Mask<F> has_too_many = F(0) != F(0);
   const int before = w.grounded;
   int former[P::kGround], count = 0;
   for (int t = 0; t < before; ++t) former[t] = w.on_ground[t].place;
@@ -188,6 +190,11 @@ DRL_HD_CALLED void begin_ground(typename P::Work& w) {
     const Mask<F> near = may_touch<P>(w, pair);
     if (!any(near)) continue;
     each_contact<P, F>(w, k, near, [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+      if constexpr (count_height_fields<P>() > 0)
+        if (pair.places > 0 && contact.index >= pair.places) {
+          has_too_many = has_too_many | lanes;
+          return;
+        }
       const int place = pair.place + contact.index;
       GroundContact<F>& here = w.ground[place];
       const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);
@@ -200,6 +207,7 @@ DRL_HD_CALLED void begin_ground(typename P::Work& w) {
   w.grounded = count;
   for (int t = 0; t < before; ++t)
     if (w.ground[former[t]].step != w.ground_step) w.ground[former[t]].hardness = F(0);
+  return has_too_many;
 }
 
 // Computes the residuals at the accelerations of bodies. Returns the lanes in which an edge of a pyramid becomes active

@@ -61,6 +61,7 @@ DRL_HD void each_half(typename P::State& state, typename P::Stage& stage, typena
       lanes.widen(state.act, of_state.act), lanes.widen(stage.act, of_stage.act);
     }
     if constexpr (P::kParameters > 0) lanes.widen(stage.parameters, of_stage.parameters);
+    if constexpr (count_height_fields<P>() > 0) of_stage.height_maps = stage.height_maps;
     body(Type<Half>(), of_state, of_stage, w.half[h]);
     lanes.narrow(state.qpos, of_state.qpos), lanes.narrow(state.qvel, of_state.qvel);
     lanes.narrow(state.warm_start, of_state.warm_start), lanes.narrow(state.time, of_state.time);

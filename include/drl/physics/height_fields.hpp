@@ -2,17 +2,128 @@
 // the shape may have one contact, as in MuJoCo.
 #pragma once
 
+#include "drl/physics/height_map.hpp"
 #include "drl/physics/overlap.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-struct HeightField {
-  const float* heights;  // [rows, columns], from 0 to 1; not owned
-  int rows, columns;
-  double size[4];                  // half sizes along x and y, height of the value 1, depth of the base (hfield_size)
+struct HeightField : HeightMap {
   double position[3], turn[3][3];  // as those of a Shape
+};
+
+// A part of a height field: a triangle on top, vertical walls below its edges, and a horizontal base.
+class Prism {
+ public:
+  // corners [3] of the triangle, in the field's axes; they must stay valid
+  DRL_HD Prism(const Vec3* corners, double base) : corner_(corners), base_(base) {
+    top_ = cross(corners[1] - corners[0], corners[2] - corners[0]);
+    side_ = top_[2] < 0 ? -1 : 1;
+    top_ = side_ * top_;
+    size_[0] = dot(top_, top_);
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 along = edge(k);
+      size_[1 + k] = along[0] * along[0] + along[1] * along[1];
+    }
+  }
+  // Returns whether a shape is above the plane of the triangle.
+  DRL_HD bool is_below(Supported& shape) const {
+    const Vec3 up = 1 / std::sqrt(size_[0]) * top_;
+    return dot(up, shape.farthest(-up) - corner_[0]) > kSlack;
+  }
+
+  // The points of the prism and of a line that are nearest to each other.
+  struct Nearest {
+    Vec3 on_prism, on_line;
+    double square = 1e300;  // of their distance
+    DRL_HD void take(const Vec3& prism, const Vec3& line) {
+      const Vec3 apart = prism - line;
+      const double here = dot(apart, apart);
+      if (here < square) square = here, on_prism = prism, on_line = line;
+    }
+  };
+  enum Found { kFar, kNear, kInside };
+  // Finds these points for a line from one end to another, which may be the same. Returns kFar if they are certainly
+  // farther apart than `reach`, and kInside if the line touches the prism or goes below its base.
+  DRL_HD_CALLED Found find_nearest(const Vec3 (&end)[2], double reach, Nearest& nearest) const {
+    double out[2][4];  // of both ends: distances outwards of the four planes, times the root of size_
+    for (int k = 0; k < 4; ++k) {
+      for (int e = 0; e < 2; ++e) out[e][k] = k == 0 ? height(end[e]) : beyond(k - 1, end[e]);
+      const double least = out[0][k] < out[1][k] ? out[0][k] : out[1][k];
+      if (least > 0 && least * least > (reach + kSlack) * (reach + kSlack) * size_[k]) return kFar;
+    }
+    if (!(end[0][2] > base_ && end[1][2] > base_) || enters(out)) return kInside;
+    const bool is_ball = end[0][0] == end[1][0] && end[0][1] == end[1][1] && end[0][2] == end[1][2];
+    for (int e = 0; e < (is_ball ? 1 : 2); ++e) take_end(end[e], out[e], nearest);
+    if (!is_ball) take_edges(end, nearest);
+    return kNear;
+  }
+
+ private:
+  static constexpr double kSlack = 2e-6;  // m; GJK and EPA are as accurate as that
+
+  DRL_HD Vec3 edge(int k) const { return corner_[k == 2 ? 0 : k + 1] - corner_[k]; }
+  DRL_HD double height(const Vec3& point) const { return dot(top_, point - corner_[0]); }
+  // Positive on the outer side of the wall below edge k.
+  DRL_HD double beyond(int k, const Vec3& point) const {
+    const Vec3 along = edge(k), to = point - corner_[k];
+    return side_ * (to[0] * along[1] - to[1] * along[0]);
+  }
+  // Clips the line at the four planes, and returns whether something is left.
+  DRL_HD static bool enters(const double (&out)[2][4]) {
+    double from = 0, to = 1;
+    for (int k = 0; k < 4; ++k) {
+      if (out[0][k] > 0 && out[1][k] > 0) return false;
+      if (out[0][k] <= 0 && out[1][k] <= 0) continue;
+      const double at = out[0][k] / (out[0][k] - out[1][k]);
+      if (out[0][k] > 0)
+        from = at > from ? at : from;
+      else
+        to = at < to ? at : to;
+    }
+    return from <= to;
+  }
+  DRL_HD static double clamp_share(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+  // Takes the points nearest to one end.
+  DRL_HD void take_end(const Vec3& point, const double (&out)[4], Nearest& nearest) const {
+    if (out[0] > 0) {
+      const Vec3 foot = point - out[0] / size_[0] * top_;
+      if (beyond(0, foot) <= 0 && beyond(1, foot) <= 0 && beyond(2, foot) <= 0) return nearest.take(foot, point);
+    }
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 along = edge(k), to = point - corner_[k];
+      nearest.take(corner_[k] + clamp_share(dot(to, along) / dot(along, along)) * along, point);
+      if (out[1 + k] <= 0) continue;
+      const double share = clamp_share((to[0] * along[0] + to[1] * along[1]) / size_[1 + k]);
+      const Vec3 above = corner_[k] + share * along;  // on the wall or its vertical edge
+      if (point[2] <= above[2]) nearest.take({above[0], above[1], point[2]}, point);
+    }
+  }
+  // Takes the points at which a line is nearest to the edges (C. Ericson, Real-Time Collision Detection, 5.1.9).
+  DRL_HD void take_edges(const Vec3 (&end)[2], Nearest& nearest) const {
+    const Vec3 way = end[1] - end[0];
+    const double square = dot(way, way), flat = way[0] * way[0] + way[1] * way[1];
+    const double low = end[0][2] < end[1][2] ? end[0][2] : end[1][2];
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 along = edge(k), to = end[0] - corner_[k];
+      const double a = dot(way, along), b = dot(along, to), c = dot(way, to), e = dot(along, along);
+      const double free = square * e - a * a;
+      double at = free > 0 ? clamp_share((a * b - c * e) / free) : 0, share = (a * at + b) / e;
+      if (share < 0) at = clamp_share(-c / square);
+      if (share > 1) at = clamp_share((a - c) / square);
+      share = clamp_share(share);
+      nearest.take(corner_[k] + share * along, end[0] + at * way);
+      if (low >= corner_[k][2] || !(flat > 0)) continue;
+      const Vec3 beside = end[0] + clamp_share(-(to[0] * way[0] + to[1] * way[1]) / flat) * way;
+      if (beside[2] <= corner_[k][2]) nearest.take({corner_[k][0], corner_[k][1], beside[2]}, beside);
+    }
+  }
+
+  const Vec3* corner_;
+  double base_, side_;  // side_: -1 if the corners go clockwise, seen from above
+  Vec3 top_;            // the triangle's normal, upwards, twice as long as its area is large
+  double size_[4];      // squares of the normals of the top and the walls
 };
 
 // A convex shape over a height field.
@@ -32,7 +143,9 @@ class OverField {
     }
   }
 
-  // Calls body(contact) for each contact that is closer than the margin, at most 50.
+  static constexpr int kMostContacts = 50;  // MuJoCo's mjMAXCONPAIR
+
+  // Calls body(contact) for each contact that is closer than the margin, at most kMostContacts.
   template <class Body>
   DRL_HD void each_contact(const ConvexOptions& options, const Body& body) {
     if (!find_bounds()) return;
@@ -44,22 +157,34 @@ class OverField {
         for (int side = 0; side < 2 && left > 0; ++side) {
           add_corner(row + 1 - side, column);
           Overlap overlap;
-          if (column == first_[0] || !is_high() || !overlaps(grown, options, overlap)) continue;
+          if (column == first_[0] || !is_high()) continue;
+          const Prism prism(prism_ + 3, -field_.size[3]);
+          if (grown.is_round() ? !overlaps_round(prism, grown, options, overlap)
+                               : prism.is_below(grown) || !overlaps(grown, options, overlap))
+            continue;
           body(contact_of(overlap)), left -= 1;
         }
   }
 
  private:
-  static constexpr int kMostContacts = 50;  // MuJoCo's mjMAXCONPAIR
-
   // Finds the box around the shape and the part of the grid that it covers. Returns false if it is not over the field.
   DRL_HD bool find_bounds() {
     Supported exact(local_, 0);
+    if (exact.is_round())
+      for (int e = 0; e < 2; ++e) {
+        const double half = local_.kind == ShapeKind::capsule ? local_.size[1] : 0;
+        end_[e] = local_.center() + (e == 0 ? half : -half) * local_.axis(2);
+      }
     const double above = field_.size[2], below = field_.size[3];
     for (int k = 0; k < 3; ++k) {
       Vec3 way{0, 0, 0};
       way[k] = 1;
-      high_[k] = exact.farthest(way)[k], low_[k] = exact.farthest(-way)[k];
+      if (exact.is_round()) {
+        const double a = end_[0][k], b = end_[1][k], radius = local_.size[0];
+        high_[k] = (a > b ? a : b) + radius, low_[k] = (a < b ? a : b) - radius;
+      } else {
+        high_[k] = exact.farthest(way)[k], low_[k] = exact.farthest(-way)[k];
+      }
       const double top = k < 2 ? field_.size[k] : above, bottom = k < 2 ? field_.size[k] : below;
       if (!(low_[k] - margin_ <= top && high_[k] + margin_ >= -bottom)) return false;  // or not a number
     }
@@ -84,6 +209,19 @@ class OverField {
     prism_[2] = {x, y, -field_.size[3]}, prism_[5] = {x, y, height + margin_};
   }
   DRL_HD bool is_high() const { return !(prism_[3][2] < low_[2] && prism_[4][2] < low_[2] && prism_[5][2] < low_[2]); }
+  // Returns whether a sphere or a capsule overlaps the prism. Its axis decides, if it is outside.
+  DRL_HD bool overlaps_round(const Prism& prism, Supported& grown, const ConvexOptions& options, Overlap& overlap) {
+    const double radius = local_.size[0] + 0.5 * margin_;
+    Prism::Nearest nearest;
+    const Prism::Found found = prism.find_nearest(end_, radius, nearest);
+    if (found == Prism::kFar) return false;
+    if (found == Prism::kInside || !(nearest.square > options.tolerance * options.tolerance))
+      return overlaps(grown, options, overlap);
+    const double distance = std::sqrt(nearest.square);
+    const Vec3 apart = nearest.on_line - nearest.on_prism;
+    overlap = {nearest.on_prism, nearest.on_line - radius / distance * apart, radius - distance};
+    return distance < radius;
+  }
   DRL_HD_CALLED bool overlaps(Supported& grown, const ConvexOptions& options, Overlap& overlap) {
     Shape prism{};
     prism.kind = ShapeKind::prism, prism.prism = prism_;
@@ -107,6 +245,7 @@ class OverField {
   const HeightField& field_;
   Shape world_, local_;  // the field's frame; the shape in it
   double margin_;
+  Vec3 end_[2];              // of the axis of a sphere or a capsule
   double low_[3], high_[3];  // the box around the shape
   int first_[2], last_[2];   // columns, rows
   int vertex_ = -1;          // where climbing a hull goes on

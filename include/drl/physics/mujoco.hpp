@@ -22,6 +22,7 @@
 
 #include "drl/physics/model_id.hpp"
 #include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
 #include "drl/robot.hpp"
 #include "drl/simulator.hpp"
@@ -401,6 +402,7 @@ class MujocoTask : public Task<MujocoRobot> {
       if (const physics::LackingSensor* sensor = lacking_sensor<Task>())
         return std::string("it uses the sensor '") + sensor->name + "', which drl_robot cannot compile (" +
                sensor->why + ")";
+      load_heights<typename CompiledModel<Task>::template Physics<float>>(*model_);
       const char* lacking = ExactLoops<InLanes::template Of>::lacking();
       return lacking ? std::string("it uses a feature that lanes do not provide: ") + lacking : "";
     }

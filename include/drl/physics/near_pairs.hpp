@@ -22,22 +22,18 @@ DRL_HD Mask<F> may_touch(const typename P::Work& w, const auto& pair) {
   return dot(apart, apart) < F(pair.reach);
 }
 
-// Returns the lanes in which one of the first geom's axes separates the boxes around two geoms. `apart` is the vector
-// from the second centre to the first.
+// Adds the half sizes of the box around a geom that lies along these axes.
 template <class P, class F>
-DRL_HD Mask<F> are_separated(const typename P::Work& w, int first, int second, const F* apart, double margin) {
-  const PairGeom &a = P::pair_geom(first), &b = P::pair_geom(second);
-  const Axes<F>& axes = w.geom_turn[a.turn];
-  F off[3], wide[3] = {F(a.extent[0] + margin), F(a.extent[1] + margin), F(a.extent[2] + margin)};
-  axes.into(apart, off);
+DRL_HD void add_extent(const typename P::Work& w, int geom, const Axes<F>& axes, F* wide) {
+  const PairGeom& b = P::pair_geom(geom);
   const auto add = [&](const F* half) DRL_LAMBDA {  // half an edge of the second box
     F turned[3];
     axes.into(half, turned);
     for (int k = 0; k < 3; ++k) wide[k] = wide[k] + math::abs(turned[k]);
   };
   if (b.turn < 0) {
-    for (F& x : wide) x = x + F(b.radius);
-    add(w.geom_axis[second].half);
+    for (int k = 0; k < 3; ++k) wide[k] = wide[k] + F(b.radius);
+    add(w.geom_axis[geom].half);
   } else {
     for (int j = 0; j < 3; ++j) {
       const auto& turn = w.geom_turn[b.turn].turn;
@@ -45,6 +41,16 @@ DRL_HD Mask<F> are_separated(const typename P::Work& w, int first, int second, c
       add(half);
     }
   }
+}
+// Returns the lanes in which one of the first geom's axes separates the boxes around two geoms. `apart` is the vector
+// from the second centre to the first.
+template <class P, class F>
+DRL_HD Mask<F> are_separated(const typename P::Work& w, int first, int second, const F* apart, double margin) {
+  const PairGeom& a = P::pair_geom(first);
+  const Axes<F>& axes = w.geom_turn[a.turn];
+  F off[3], wide[3] = {F(a.extent[0] + margin), F(a.extent[1] + margin), F(a.extent[2] + margin)};
+  axes.into(apart, off);
+  add_extent<P>(w, second, axes, wide);
   return (wide[0] < math::abs(off[0])) | (wide[1] < math::abs(off[1])) | (wide[2] < math::abs(off[2]));
 }
 // Returns the lanes in which two geoms are near: no axis of either separates the boxes around them.

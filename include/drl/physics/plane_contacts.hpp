@@ -95,6 +95,7 @@ DRL_HD void collide_plane(const Shape& plane, const Shape& shape, ContactList& l
   switch (shape.kind) {
     case ShapeKind::plane:
     case ShapeKind::prism:
+    case ShapeKind::height_field:
       return;
     case ShapeKind::sphere:
       return floor.add_ball(shape.center(), shape.size[0], list);

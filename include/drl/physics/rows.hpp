@@ -214,7 +214,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }
   }
-  if constexpr (P::kGround > 0) begin_ground<P>(w);
+  if constexpr (P::kGround > 0) has_too_many = begin_ground<P>(w);
   if constexpr (P::kContacts + (P::kElliptic ? 0 : P::kGround) > 0) clear_coupling<P>(w);
   if constexpr (P::kLimits > 0)
     for (int l = 0; l < P::kLimits; ++l) w.y[P::Work::kContactResiduals + l] = w.next_y[P::Work::kContactResiduals + l];
@@ -229,8 +229,11 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   if constexpr (P::kPairs > 0) {
     F turned[P::nv];
     P::into_solver(w, qvel, turned);
-    has_too_many = begin_pairs<P>(w, turned);
+    has_too_many = has_too_many | begin_pairs<P>(w, turned);
   }
+  for (int k = 0; k < count_height_fields<P>(); ++k)
+    if constexpr (count_height_fields<P>() > 0)  // heights that nobody has set count as not solved
+      if (w.fields.height_maps[k].heights == nullptr) has_too_many = F(0) == F(0);
   // These places belonged to other contacts in the last solution.
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) w.y[P::Work::kFixedRows + s] = F(0);

@@ -36,8 +36,9 @@ DRL_HD Vec3 unit(const Vec3& a) {
   return size < kNoLength ? Vec3{1, 0, 0} : 1 / size * a;
 }
 
-// In MuJoCo's order. A prism is a part of a height field (drl/physics/height_fields.hpp).
-enum class ShapeKind : uint8_t { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, prism };
+// In MuJoCo's order, except for the last: a height field, and a prism, which is a part of it
+// (drl/physics/height_fields.hpp).
+enum class ShapeKind : uint8_t { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, prism, height_field };
 
 // The convex hull of a mesh. Its owner keeps the tables; they are usually constexpr.
 struct Hull {

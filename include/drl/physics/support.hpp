@@ -144,6 +144,7 @@ template <class P>
 DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
                            typename P::Number* damped) {
   if constexpr (P::kParameters > 0) w.parameters = stage.parameters;
+  if constexpr (count_height_fields<P>() > 0) w.fields.height_maps = stage.height_maps;
   if constexpr (P::kParameters > 0 && count_activations<P>() > 0)
     P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.act, stage.parameters, w);
   else if constexpr (P::kParameters > 0)
@@ -289,11 +290,12 @@ DRL_HD typename P::Forces evaluate(const typename P::State& state, const typenam
   return w.forces;
 }
 
-// Sets the parameters to the values in the model's file.
+// Sets the parameters to the values in the model's file, and the height fields to those of this process.
 template <class P>
 DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
   if constexpr (P::kParameters > 0)
     for (int k = 0; k < P::kParameters; ++k) stage.parameters[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
+  if constexpr (count_height_fields<P>() > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
 }
 
 }  // namespace physics

@@ -462,6 +462,15 @@ struct PhysicsTask {
   };
 };
 
+// Why the task of a robot cannot run on GPUs, if it cannot.
+template <bool has_height_fields>
+struct GpuRefusal {};
+template <>
+struct GpuRefusal<true> {
+  static constexpr const char* why_not_on_gpu =
+      "its robot stands on a height field, which is in the memory of the CPU: use --device cpu";
+};
+
 // The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
 // velocity, time and warm start.
 template <template <class> class Task>
@@ -471,7 +480,7 @@ struct PhysicsTask<Task, true> {
   using RobotOf = PhysicsRobot<F, Compiled, Task<NoRobot>::model.frame_skip>;
 
   template <class F>
-  struct Of : Task<RobotOf<F>> {
+  struct Of : Task<RobotOf<F>>, GpuRefusal<(count_height_fields<typename Compiled::template Physics<F>>() > 0)> {
     using Definition = Task<RobotOf<F>>;
     using Params = robot::Params<Definition>;
     using Physics = typename Compiled::template Physics<F>;

@@ -5,6 +5,7 @@
 #include "drl/lanes/lanes.hpp"
 #include "drl/physics/friction.hpp"
 #include "drl/physics/ground.hpp"
+#include "drl/physics/height_map.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -74,7 +75,7 @@ struct State<F, Sizes, 0> {
 };
 
 // Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
-// until they are set again, activations, and what contact sensors show. They are
+// until they are set again, activations, what contact sensors show, and height fields. They are
 // base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
@@ -88,6 +89,13 @@ struct ActivationValues {
 };
 template <class F>
 struct ActivationValues<F, 0> {};
+// The robot's height fields. A task may set others before a step.
+template <int n>
+struct HeightMaps {
+  const HeightMap* height_maps;  // [n]; not owned
+};
+template <>
+struct HeightMaps<0> {};
 template <class F, int n>
 struct SensedValues {
   F sensed[n][4];
@@ -163,7 +171,8 @@ struct EqualityRow {
 template <class F, class Sizes>
 struct Stage : ParameterValues<F, Sizes::kParameters>,
                ActivationValues<F, count_activations<Sizes>()>,
-               SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)> {
+               SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)>,
+               HeightMaps<count_height_fields<Sizes>()> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)], qacc[Sizes::nv];
   F unsolved;  // number of solutions of this step that did not converge
 };
@@ -222,7 +231,8 @@ struct Work {
   [[no_unique_address]] Array<F, Sizes::kFreeTurn> free_turn;
   [[no_unique_address]] Array<F, Sizes::kDamping> damping;
   [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>>
-      parameters;  // of the stage
+      parameters;                                                         // of the stage
+  [[no_unique_address]] HeightMaps<count_height_fields<Sizes>()> fields;  // of the stage
   [[no_unique_address]] Array<Contact<F, Sizes>, Sizes::kContacts + Sizes::kCones> contact;
   [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
   [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;

@@ -46,7 +46,10 @@ struct TaskLoopsOnGpu {
   }
   // Makes the loops available to the task's table entry.
   static bool make() {
-    if constexpr (!kNotCompiled<Task>) {
+    if constexpr (kIsRefused) {
+      static constexpr TaskLoops loops{refuse, refuse, nullptr, refuse};
+      GpuLoopsOf<Task>::loops = &loops;
+    } else if constexpr (!kNotCompiled<Task>) {
       static constexpr TaskLoops loops{reset, step, nullptr, probe_all};
       GpuLoopsOf<Task>::loops = &loops;
     }
@@ -54,6 +57,12 @@ struct TaskLoopsOnGpu {
   }
 
  private:
+  // A task's own reason not to run on GPUs.
+  static constexpr bool kIsRefused = requires { Task<float>::why_not_on_gpu; };
+  static int32_t refuse(const LoopCall*, char* error, int64_t size) {
+    if constexpr (kIsRefused) std::snprintf(error, static_cast<size_t>(size), "%s", Task<float>::why_not_on_gpu);
+    return 1;
+  }
   static int32_t result(Status status, char* error, int64_t size) {
     if (status == kSuccess) return 0;
     int64_t k = 0;

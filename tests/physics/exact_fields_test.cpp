@@ -1,0 +1,119 @@
+// Tests contacts with height fields.
+#include "compared.hpp"
+#include "field_robots.hpp"
+#include "lanes.hpp"
+
+namespace drl {
+namespace {
+
+using test::Compared;
+constexpr const char *kHills = "tests/physics/models/hills.xml", *kStones = "tests/physics/models/stones.xml";
+using Hills = hills_robot::Physics<double>;
+using Stones = stones_robot::Physics<double>;
+
+TEST(Hills, CarryAQuadrupedAsInLibmujoco) {
+  Compared<Hills> compared(kHills);
+  int contacts = 0;
+  for (int k = 0; k < 1000; ++k) {
+    contacts += compared.expect_step(compared.reference.next_state()).ncon;
+    ASSERT_FALSE(HasFailure()) << "state " << k;
+  }
+  EXPECT_GE(contacts, 5000);
+}
+TEST(Hills, CarryAQuadrupedForManySteps) {
+  Compared<Hills> compared(kHills);
+  for (int k = 0; k < 10; ++k) {
+    for (int t = 0; t < 35; ++t) compared.reference.next_state();
+    compared.expect_run(compared.reference.next_state(), 200);
+    ASSERT_FALSE(HasFailure()) << "run " << k;
+  }
+}
+TEST(Lanes, OfHillsAreIndependentAndAccurate) { expect_lanes<hills_robot>(kHills); }
+
+// Pair k is that of the ground (geom 0) and geom k + 1.
+bool has_too_many_contacts(const mjData& d) {
+  for (int k = 0; k < Hills::kGroundPairs; ++k) {
+    const auto is_of_pair = [&](const mjContact& c) { return c.geom[1] == k + 1; };
+    if (std::count_if(d.contact, d.contact + d.ncon, is_of_pair) > Hills::pair(k).places) return true;
+  }
+  return false;
+}
+TEST(Hills, CountContactsForWhichALaneHasNoPlace) {
+  Compared<Hills> compared(kHills);
+  int crowded = 0;
+  for (int k = 0; k < 300; ++k) {
+    const RobotState from = compared.reference.extreme_state();
+    if (!has_too_many_contacts(compared.reference.after_forward(from))) {
+      compared.expect_evaluation(from);
+      ASSERT_FALSE(HasFailure()) << "state " << k;
+      continue;
+    }
+    crowded += 1;
+    compared.set(from);
+    physics::evaluate<Hills>(compared.state, compared.ctrl, compared.stage);
+    ASSERT_EQ(compared.stage.unsolved, 1) << "state " << k;
+  }
+  EXPECT_GE(crowded, 10);
+  EXPECT_LE(crowded, 290);
+}
+
+TEST(Hills, MayBeReplacedByOthers) {
+  Compared<Hills> compared(kHills);
+  const mjModel& m = compared.reference.model();
+  for (int n = 0; n < 3; ++n) {
+    float* heights = compared.reference.heights(0);
+    for (int k = 0; k < m.nhfielddata; ++k) heights[k] = static_cast<float>(0.5 + 0.2 * compared.reference.draw());
+    set_heights<Hills>(0, m.hfield_nrow[0], m.hfield_ncol[0], m.hfield_size, heights);
+    physics::begin_parameters<Hills>(compared.stage);
+    int contacts = 0;
+    for (int k = 0; k < 100; ++k) {
+      contacts += compared.expect_step(compared.reference.next_state()).ncon;
+      ASSERT_FALSE(HasFailure()) << "state " << k;
+    }
+    EXPECT_GE(contacts, 100);
+  }
+}
+TEST(Hills, WithoutHeightsAreNotSolved) {
+  Compared<Hills> compared(kHills);
+  const HeightMap none[Hills::kHeightFields] = {};
+  compared.set(compared.reference.next_state());
+  compared.stage.height_maps = none;
+  physics::evaluate<Hills>(compared.state, compared.ctrl, compared.stage);
+  EXPECT_EQ(compared.stage.unsolved, 1);
+}
+// 6 x 7 points are 5 x 6 cells, in 2 x 2 tiles. Tiles share the points between them.
+TEST(HeightMaps, HaveTheHighestPointOfEachTile) {
+  float heights[6 * 7] = {};
+  heights[2 * 7 + 3] = 0.3f, heights[4 * 7 + 4] = 0.5f, heights[5 * 7 + 6] = 0.7f;
+  const double size[4] = {3, 2.5, 1, 0.1};
+  const SharedHeights shared(6, 7, size, heights);
+  const HeightMap& map = shared.map();
+  ASSERT_EQ(map.tile_rows(), 2);
+  ASSERT_EQ(map.tile_columns(), 2);
+  EXPECT_EQ(std::vector<float>(map.tiles, map.tiles + 4), (std::vector<float>{0.5f, 0.5f, 0.5f, 0.7f}));
+  EXPECT_EQ(map.highest, 0.7f);
+}
+
+// Bodies of all shapes on a tilted field. The normals of curved shapes are iterated (drl/physics/gjk.hpp).
+TEST(Stones, LieAsInLibmujoco) {
+  Compared<Stones> compared(kStones);
+  std::vector<double> errors;
+  int contacts = 0;
+  for (int k = 0; k < 600; ++k) {
+    const RobotState from = compared.reference.next_state();
+    const mjData& expected = compared.reference.after_forward(from);
+    contacts += expected.ncon;
+    compared.set(from);
+    physics::evaluate<Stones>(compared.state, compared.ctrl, compared.stage);
+    EXPECT_EQ(compared.stage.unsolved, 0) << "state " << k;
+    errors.push_back(test::difference(compared.stage.qacc, expected.qacc, Stones::nv));
+  }
+  std::ranges::sort(errors);
+  EXPECT_LE(errors[300], 1e-9);
+  EXPECT_LE(errors[593], 1e-4);
+  EXPECT_GE(contacts, 3000);
+}
+TEST(Lanes, OfStonesAreIndependentAndAccurate) { expect_lanes<stones_robot>(kStones, 1e-3); }
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,6 @@
+// Robots on height fields.
+#pragma once
+
+#include "drl/physics/loop.hpp"
+#include "physics/hills.hpp"
+#include "physics/stones.hpp"
