@@ -55,8 +55,10 @@ Check no_gpu_finding(const std::vector<RankFacts>& ranks) {
     if (!rank.cuda_remedy.empty()) add_once(remedies, rank.cuda_remedy);
   if (!remedies.empty())
     return {Status::warning, "no GPU can be used (" + why_no_gpu(ranks) + ")", join(remedies, "; ")};
-  const std::string others = other_gpus_text(ranks);
-  return {Status::skipped, others.empty() ? "no GPU found (" + why_no_gpu(ranks) + ")" : others};
+  if (const std::string others = other_gpus_text(ranks); !others.empty()) return {Status::skipped, others};
+  if (std::ranges::all_of(ranks, [](const RankFacts& rank) { return rank.cuda_trouble.empty(); }))
+    return {Status::skipped, "no rank uses a GPU, see \"placement\""};  // the placement failed
+  return {Status::skipped, "no GPU found (" + why_no_gpu(ranks) + ")"};
 }
 
 // Returns what to do about ranks without a GPU, if others have one.

@@ -43,6 +43,9 @@ TEST(Gpus, AreUsedByAllRanksOrNone) {
   EXPECT_EQ(finding(ranks).status, Status::failed);
   expect_mentions(finding(ranks).finding, {"no driver (ranks 2, 3 on n2)"});
   expect_mentions(finding(ranks).remedy, {"nvidia-smi on n2", "--exclude=n2"});
+  ranks = without_gpus({"n1", "n2"}, "");  // the placement failed
+  EXPECT_EQ(finding(ranks).status, Status::skipped);
+  expect_mentions(finding(ranks).finding, {"\"placement\""});
   ranks = without_gpus({"n1", "n2"}, "no driver");
   EXPECT_EQ(finding(ranks).status, Status::skipped);
   expect_mentions(finding(ranks).finding, {"no GPU", "no driver"});
