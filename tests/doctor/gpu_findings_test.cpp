@@ -74,14 +74,14 @@ TEST(Gpus, ADriverThatFailsOnOneNodeIsNamed) {
 }
 
 TEST(Gpus, OfOtherVendorsAreNamed) {
-  std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no GPU driver on this node");
+  std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no GPU driver");
   EXPECT_EQ(other_gpus_text(ranks), "");
   for (RankFacts& rank : ranks) rank.other_gpus = "AMD";
   EXPECT_EQ(finding(ranks).status, Status::skipped);
   expect_mentions(finding(ranks).finding, {"AMD's (ranks 0, 1 on n1; ranks 2, 3 on n2)", "NVIDIA"});
   EXPECT_EQ(finding(ranks).remedy, "") << "no skipped check has a remedy";
   EXPECT_EQ(other_gpus_text(ranks), finding(ranks).finding);
-  ranks = without_gpus({"n2"}, "no GPU driver on this node");
+  ranks = without_gpus({"n2"}, "no GPU driver");
   ranks[2].other_gpus = ranks[3].other_gpus = "Intel";
   EXPECT_EQ(finding(ranks).status, Status::failed);
   expect_mentions(finding(ranks).finding, {"Intel GPUs", "ranks 2, 3 on n2"});
