@@ -17,6 +17,7 @@
 #include "apps/workplace.hpp"
 #include "base/check.hpp"
 #include "base/descriptor.hpp"
+#include "base/failure.hpp"
 #include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
@@ -353,7 +354,11 @@ int run(const std::vector<std::string>& arguments) {
                               take_stops_as_requests();
                               compare_ranks(comm);
                               require_same_tasks(comm);  // those of --task_library
-                              return train(*settings, launch, comm, arguments);
+                              try {
+                                return train(*settings, launch, comm, arguments);
+                              } catch (const std::bad_alloc& error) {
+                                throw Error(std::string(message_of(error)) + ", or use a smaller --num_envs");
+                              }
                             }));
   } catch (const Error& error) {  // before the ranks are connected: all ranks have the same error
     if (launch.rank == 0) log::write(log::Level::common_error, error.what());

@@ -59,7 +59,7 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communica
 #endif
 
 // --nets and --precision select the engine on CPUs. On a GPU they must have their defaults, because the run would
-// record another engine than that which trained it.
+// otherwise record an engine that did not train it.
 void require_engine_of_gpus(const TrainOptions& options) {
   const TrainOptions defaults;
   for (const auto& [name, given, only] :
@@ -123,8 +123,8 @@ double Learner::evaluate() {
                             placement_.threads,
                             algorithm_->stats().curriculum};
   const std::unique_ptr<Queue> queue = make_host_queue(queue_->isa());
-  const std::unique_ptr<Nets> nets = make_host_nets(*queue, spec_.layout, options_.train.nets, placement_.threads,
-                                                    placement_.gpu < 0 ? options_.train.precision : "fp32");
+  const std::unique_ptr<Nets> nets =
+      make_host_nets(*queue, spec_.layout, options_.train.nets, placement_.threads, options_.train.precision);
   const PolicyView policy = algorithm_->policy();
   Actor actor(*queue, *nets, spec_, policy.params.data(), policy.normalizer);
   return summarize(drl::evaluate(plan, actor).returns).mean;

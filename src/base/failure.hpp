@@ -3,15 +3,16 @@
 
 #include <exception>
 #include <new>
-#include <string>
 
 namespace drl {
 
-// Returns what the exception says, and for std::bad_alloc, whose text is only its name, a message with a remedy.
-inline std::string message_of(const std::exception& error) {
-  if (!dynamic_cast<const std::bad_alloc*>(&error)) return error.what();
-  return "there is not enough memory (" + std::string(error.what()) +
-         "): request more memory for the job, or use fewer environments (--num_envs)";
+inline constexpr const char* kNoMemory =
+    "there is not enough memory (std::bad_alloc): request more memory for the job (sbatch --mem)";
+
+// Returns what the exception says, and for std::bad_alloc, whose text is only its name, a message with a remedy. The
+// text is valid as long as the exception. Allocates nothing.
+inline const char* message_of(const std::exception& error) noexcept {
+  return dynamic_cast<const std::bad_alloc*>(&error) ? kNoMemory : error.what();
 }
 
 }  // namespace drl

@@ -41,6 +41,9 @@ struct OnDevice {
   Array<NcclTimes> times{*queue, 1, Memory::host};
   Array<float> sum{*queue, 1}, sum_on_host{*queue, 1, Memory::host};
 
+  OnDevice* next = nullptr;  // in the list of those that are never freed
+  gpucclComm_t comm{};       // of that list
+
   gpuStream_t stream() const { return static_cast<gpuStream_t>(queue->native()); }
 };
 
@@ -424,8 +427,8 @@ void NcclCommunicator::fail_late(const Done& done, const NcclTimes& at, double s
   std::string message;
   try {
     message = why_late(at, seconds);
-  } catch (const Error& error) {  // from MPI
-    message = error.what();
+  } catch (const std::exception& error) {  // from MPI, or std::bad_alloc
+    message = message_of(error);
   }
   abort_nccl_or_exit(message, done);
   if (message.empty()) throw ReportedError(kFailure);
@@ -451,19 +454,28 @@ std::string NcclCommunicator::why_late(const NcclTimes& at, double seconds) cons
 void NcclCommunicator::abort_nccl_or_exit(const std::string& message, const Done& done) {
   failed_ = true;
   if (abort_nccl(done)) return;
-  if (!message.empty()) log::error("{}", message);
+  try {
+    if (!message.empty()) log::error("{}", message);
+  } catch (...) {  // no memory for the message
+  }
   host_.abort(kFailure);
 }
 
-// Returns whether the GPU becomes idle. ncclCommAbort lets the kernels end, but returns only after the graphs that
-// contain its all-reduces are destroyed, so it runs in a separate thread, which may never end.
+// Returns whether the GPU becomes idle; false also if the system refuses memory or a thread. ncclCommAbort lets the
+// kernels end, but returns only after the graphs that contain its all-reduces are destroyed, so it runs in a separate
+// thread, which may never end.
 bool NcclCommunicator::abort_nccl(const Done& done) const {
   if (!comm_) return true;
-  const auto aborted = std::make_shared<std::atomic<bool>>(false);
-  std::thread([comm = comm_, aborted] {
-    (void)gpucclCommAbort(comm);
-    *aborted = true;
-  }).detach();
+  std::shared_ptr<std::atomic<bool>> aborted;
+  try {
+    aborted = std::make_shared<std::atomic<bool>>(false);
+    std::thread([comm = comm_, aborted] {
+      (void)gpucclCommAbort(comm);
+      *aborted = true;
+    }).detach();
+  } catch (const std::exception&) {
+    return false;
+  }
   Patience patience;
   try {
     return wait_until([&] { return done ? done() : aborted->load(); }, patience, kAbortTime);
@@ -473,10 +485,13 @@ bool NcclCommunicator::abort_nccl(const Done& done) const {
 }
 
 // After a failure of any kind nothing is freed, because freeing would wait for the GPU, and the GPU for a dead rank.
+// The list allocates nothing, and lets leak checkers see that this memory is kept on purpose.
 NcclCommunicator::~NcclCommunicator() {
   const bool unwinding = std::uncaught_exceptions() > exceptions_before_;
-  static auto& kept = *new std::vector<std::pair<std::unique_ptr<OnDevice>, gpucclComm_t>>;
-  if (failed_ || unwinding || !finalize()) kept.emplace_back(std::move(device_), comm_);
+  static OnDevice* kept = nullptr;
+  if (!device_ || !(failed_ || unwinding || !finalize())) return;
+  device_->next = kept, device_->comm = comm_;
+  kept = device_.release();
 }
 
 bool NcclCommunicator::finalize() {

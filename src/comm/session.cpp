@@ -124,11 +124,15 @@ void check_world(const LaunchInfo& launch, const Communicator& comm) {
                                launch.launcher, launch.rank, launch.world_size, launcher_mismatch(launch)));
 }
 
-// Ends all ranks after an error that the other ranks do not know about; they may be waiting for this one.
-int abort_all(Communicator& comm, const std::string& message, int exit_code) {
-  log::error("{}", message);
+// Ends all ranks after an error that the other ranks do not know about; they may be waiting for this one. Never
+// returns, because MPI_Finalize would wait for the others.
+[[noreturn]] void abort_all(Communicator& comm, const char* message, int exit_code) noexcept {
+  try {
+    log::error("{}", message);
+  } catch (...) {  // no memory for the message
+  }
   comm.abort(exit_code);
-  return exit_code;
+  std::_Exit(exit_code);  // never reached; compilers do not know that the virtual function does not return
 }
 
 }  // namespace
@@ -176,9 +180,9 @@ int run_session(const LaunchInfo& launch, const std::function<int(Communicator&)
       if (comm->rank() == 0) log::write(log::Level::common_error, error.what());
       return error.exit_code();
     } catch (const Error& error) {
-      return abort_all(*comm, error.what(), error.exit_code());
+      abort_all(*comm, error.what(), error.exit_code());
     } catch (const std::exception& error) {
-      return abort_all(*comm, message_of(error), kFailure);
+      abort_all(*comm, message_of(error), kFailure);
     }
   } catch (const ReportedError& error) {
     return error.exit_code();

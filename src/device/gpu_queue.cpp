@@ -20,12 +20,18 @@ class Stream {
   gpuStream_t stream_{};
 };
 
+// Throws Error for a failure, after clearing the last error, which the next library to ask for one would report.
+void check_and_clear(gpuError_t status, const char* call) {
+  if (status != gpuSuccess) (void)gpuGetLastError();
+  gpu::check(status, call);
+}
+
 class GpuRecordedWork final : public RecordedWork {
  public:
   explicit GpuRecordedWork(gpuGraph_t graph) {
     const gpuError_t status = gpuGraphInstantiateWithFlags(&exec_, graph, 0);
     (void)gpuGraphDestroy(graph);
-    gpu::check(status, "gpuGraphInstantiateWithFlags");
+    check_and_clear(status, "gpuGraphInstantiateWithFlags");
   }
   ~GpuRecordedWork() override { (void)gpuGraphExecDestroy(exec_); }
   gpuGraphExec_t get() const { return exec_; }
@@ -84,10 +90,7 @@ class GpuQueue final : public Queue {
       (void)gpuGetLastError();
       throw;
     }
-    if (const gpuError_t status = gpuStreamEndCapture(stream_.get(), &graph); status != gpuSuccess) {
-      (void)gpuGetLastError();  // the next library to ask for an error would report this one
-      gpu::check(status, "gpuStreamEndCapture");
-    }
+    check_and_clear(gpuStreamEndCapture(stream_.get(), &graph), "gpuStreamEndCapture");
     return std::make_unique<GpuRecordedWork>(graph);
   }
   void launch(RecordedWork& recording) override {

@@ -38,28 +38,45 @@ std::string hosts_of_missing_ranks(const std::map<int, RollCallAnswer>& present)
 std::string why_no_gpu(const std::vector<RankFacts>& ranks) {
   std::vector<std::string> reasons;
   for (const RankFacts& rank : ranks)
-    reasons.push_back(rank.device != "cpu"         ? ""
-                      : !rank.other_gpus.empty()   ? rank.other_gpus + " GPUs, which drl cannot use"
-                      : !rank.cuda_trouble.empty() ? rank.cuda_trouble
-                                                   : "no GPU found");
+    reasons.push_back(rank.device != "cpu"       ? ""
+                      : !rank.other_gpus.empty() ? rank.other_gpus + " GPUs, which drl cannot use"
+                                                 : rank.cuda_trouble);
   return groups_of(reasons).size() == 1 ? reasons.front() : values_with_ranks(reasons, column(ranks, &RankFacts::host));
 }
 
-// Returns the first remedy for a driver that cannot be used.
-std::string driver_remedy(const std::vector<RankFacts>& ranks) {
-  for (const RankFacts& rank : ranks)
-    if (!rank.cuda_remedy.empty()) return rank.cuda_remedy;
-  return "";
+void add_once(std::vector<std::string>& all, const std::string& one) {
+  if (!contains(all, one)) all.push_back(one);
 }
 
-// Returns the finding if no rank has a GPU.
+// Returns the finding if no rank has a GPU. A driver that cannot be used has a remedy.
 Check no_gpu_finding(const std::vector<RankFacts>& ranks) {
-  const std::string remedy = driver_remedy(ranks), others = other_gpus_text(ranks);
-  if (!remedy.empty()) return {Status::warning, "no GPU can be used (" + why_no_gpu(ranks) + ")", remedy};
-  if (!others.empty()) return {Status::skipped, others};
+  std::vector<std::string> remedies;
+  for (const RankFacts& rank : ranks)
+    if (!rank.cuda_remedy.empty()) add_once(remedies, rank.cuda_remedy);
+  if (!remedies.empty())
+    return {Status::warning, "no GPU can be used (" + why_no_gpu(ranks) + ")", join(remedies, "; ")};
+  if (const std::string others = other_gpus_text(ranks); !others.empty()) return {Status::skipped, others};
   if (std::ranges::all_of(ranks, [](const RankFacts& rank) { return rank.cuda_trouble.empty(); }))
-    return {Status::skipped, "no rank uses a GPU, see \"placement\""};
+    return {Status::skipped, "no rank uses a GPU, see \"placement\""};  // the placement failed
   return {Status::skipped, "no GPU found (" + why_no_gpu(ranks) + ")"};
+}
+
+// Returns what to do about ranks without a GPU, if others have one.
+std::string missing_gpu_remedy(const std::vector<RankFacts>& ranks) {
+  std::vector<std::string> hosts, remedies, unexplained;
+  for (const RankFacts& rank : ranks) {
+    if (rank.device != "cpu") continue;
+    add_once(hosts, rank.host);
+    if (!rank.other_gpus.empty())
+      add_once(remedies, "use nodes with NVIDIA GPUs only");
+    else if (!rank.cuda_remedy.empty())
+      add_once(remedies, rank.cuda_remedy);
+    else
+      add_once(unexplained, rank.host);
+  }
+  if (!unexplained.empty()) remedies.push_back("run nvidia-smi on " + join(unexplained, ", "));
+  return join(remedies, "; ") + "; to run without " + (hosts.size() == 1 ? "this node" : "these nodes") +
+         ", use srun --exclude=" + join(hosts, ",");
 }
 
 }  // namespace
@@ -220,10 +237,10 @@ Check slurm_finding(const std::string& job, const std::string& version, const st
 }
 
 std::string other_gpus_text(const std::vector<RankFacts>& ranks) {
-  const std::string makers = values_with_ranks(column(ranks, &RankFacts::other_gpus), column(ranks, &RankFacts::host));
-  return makers.empty() ? ""
-                        : "the nodes' GPUs are not NVIDIA's: " + makers +
-                              "; drl runs on NVIDIA GPUs and CPUs only: use nodes with NVIDIA GPUs, or --device cpu";
+  std::vector<std::string> vendors;
+  for (const RankFacts& rank : ranks) vendors.push_back(rank.other_gpus.empty() ? "" : rank.other_gpus + "'s");
+  const std::string which = values_with_ranks(vendors, column(ranks, &RankFacts::host));
+  return which.empty() ? "" : "the GPUs are " + which + ", and drl runs on NVIDIA GPUs only";
 }
 
 Check gpus_finding(const std::vector<RankFacts>& ranks, bool wants_cpu) {
@@ -240,12 +257,8 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, bool wants_cpu) {
   }
   if (wants_cpu) return {Status::skipped, "the options select the CPU (--device, --gpu_ids)"};
   if (without.size() == ranks.size()) return no_gpu_finding(ranks);
-  if (!without.empty()) {
-    const std::string remedy = driver_remedy(ranks);
-    return {
-        Status::failed, "only some ranks have a GPU: " + why_no_gpu(ranks),
-        (remedy.empty() ? "run nvidia-smi on that node" : remedy) + "; to leave the node out, use srun --exclude=NODE"};
-  }
+  if (!without.empty())
+    return {Status::failed, "only some ranks have a GPU: " + why_no_gpu(ranks), missing_gpu_remedy(ranks)};
   Check libraries{Status::failed, ""};
   for (std::string& trouble : troubles) {
     if (trouble.empty()) continue;

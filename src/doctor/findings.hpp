@@ -54,7 +54,7 @@ Check slurm_finding(const std::string& job, const std::string& version, const st
 // check_identities (comm/gpu_identity.hpp). `wants_cpu` is true if the options ask for the CPU. The other GPU checks
 // are meaningful only if this one is ok.
 Check gpus_finding(const std::vector<RankFacts>& ranks, bool wants_cpu);
-// Returns which nodes have GPUs that drl cannot use, and what to do; "" if there are none.
+// Returns which ranks' nodes have GPUs that drl cannot use; "" if there are none.
 std::string other_gpus_text(const std::vector<RankFacts>& ranks);
 
 // Looks for settings with which NCCL is slow: GPUs that are hidden from the other ranks of a host, one core per rank on

@@ -83,7 +83,7 @@ RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placemen
   facts.rank = launch.rank, facts.local_rank = launch.local_rank;
   facts.host = host_name();
   facts.device = placement.device, facts.visible_gpus = placement.visible_gpus;
-  facts.other_gpus = maker_of_other_gpus();
+  facts.other_gpus = other_gpu_vendor();
   facts.cpu_model = machine.cpu_model;
   facts.cores = machine.cores, facts.cpus = to_text(allowed_cpus());
   add_torch_facts(facts);

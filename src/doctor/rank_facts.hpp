@@ -23,7 +23,7 @@ struct RankFacts : GpuIdentity {
   std::string blas;           // of libtorch; "" without it
   std::string torch_trouble;  // why libtorch cannot be used; only in builds with libtorch
   bool reference_blas = false;
-  std::string other_gpus;    // maker of the node's GPUs, which drl cannot use (maker_of_other_gpus)
+  std::string other_gpus;    // vendor of the node's GPUs, which drl cannot use (other_gpu_vendor)
   std::string cuda_trouble;  // why the driver shows no GPU, as in CudaSupport; only of ranks that want one
   std::string cuda_remedy;   // what to do about that
   std::string gpu_trouble;   // why cuBLAS and NCCL cannot be used; only of ranks with a GPU

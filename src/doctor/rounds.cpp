@@ -39,6 +39,20 @@ std::vector<int> peers_of(int rank, int size) {
   return {peers.begin(), peers.end()};
 }
 
+namespace {
+
+// Returns the finding about a rank that sent `message` instead of its result. The remedy is the message's own, if any.
+Check failure_of_rank(const std::string& rank, const std::string& message) {
+  Check check = check_of_message(Status::failed, message);
+  check.finding = rank + " did not finish: " + check.finding;
+  if (check.remedy.empty())
+    check.remedy =
+        "check that node's GPUs (nvidia-smi, dmesg) and network, or leave the node out (srun --exclude=NODE)";
+  return check;
+}
+
+}  // namespace
+
 double Rounds::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_of_stage_).count();
 }
@@ -122,9 +136,7 @@ std::map<int, std::string> Rounds::receive(const std::vector<int>& ranks, double
   std::map<int, std::string> texts = exchange("", {}, ranks, seconds);
   for (auto& [rank, text] : texts) {
     if (!text.starts_with(head))
-      throw CheckFailed(
-          {Status::failed, ranks_text({rank}, hosts_) + " did not finish: " + std::string(trim(text)),
-           "check that node's GPUs (nvidia-smi, dmesg) and network, or leave the node out (srun --exclude=NODE)"});
+      throw CheckFailed(failure_of_rank(ranks_text({rank}, hosts_), std::string(trim(text))));
     text.erase(0, head.size());
   }
   return texts;
@@ -172,7 +184,7 @@ bool Rounds::send_failure(const std::string& reason) noexcept {
     exchange(reason, {0}, {}, 0);
     flush_messages(kGrace);
     return true;
-  } catch (const Error&) {
+  } catch (...) {  // also std::bad_alloc: this rank may have failed for lack of memory
     return false;
   }
 }

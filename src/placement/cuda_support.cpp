@@ -14,7 +14,7 @@ namespace drl {
 
 namespace {
 
-constexpr const char* kNoDriver = "no GPU driver on this node";
+constexpr const char* kNoDriver = "no GPU driver";
 
 std::string reason_of(gpuError_t status) {
   int driver = 0, runtime = 0;

@@ -63,34 +63,68 @@ std::string first_word(const fs::path& file) {
   return word;
 }
 
-// Looks for PCI devices of a vendor in classes that begin with `display` (of the display controllers, 0x03) or 0x12
-// (processing accelerators, such as AMD's MI300).
-bool has_pci_gpu(const fs::path& root, const std::string& vendor, const std::string& display = "0x03") {
-  std::error_code ignored;
-  for (const fs::directory_entry& device : fs::directory_iterator(root / "sys/bus/pci/devices", ignored)) {
-    if (first_word(device.path() / "vendor") != vendor) continue;
-    const std::string kind = first_word(device.path() / "class");
-    if (kind.starts_with(display) || kind.starts_with("0x12")) return true;
-  }
-  return false;
+// Calls `visit` with the path of each entry of a directory. A directory that cannot be read has no entries.
+template <class Visit>
+void for_each_entry(const fs::path& directory, const Visit& visit) {
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
+    visit(entry->path());
 }
 
-bool has_nvidia_gpu(const fs::path& root) {
-  std::error_code ignored;
-  return fs::exists(root / "dev/nvidia0", ignored) || has_pci_gpu(root, "0x10de");
+// The vendors whose GPUs this node has.
+struct GpuVendors {
+  bool nvidia = false, amd = false, intel = false;
+
+  std::string other() const { return nvidia ? "" : amd ? "AMD" : intel ? "Intel" : ""; }
+};
+
+// Looks for GPUs among the PCI devices. The classes of display controllers begin with 0x03, and those of processing
+// accelerators, such as AMD's MI300, with 0x12. Servers' management controllers have the class of a graphics card
+// (0x0300). Some have ATI's vendor number, but none has the driver of AMD's GPUs. Intel's GPUs for computing (Max and
+// Flex) have class 0x0380. The graphics in its processors may have it too, and are always at 0000:00:02.0. Intel's
+// accelerators of class 0x12 are not GPUs.
+GpuVendors vendors_on_pci(const fs::path& root) {
+  GpuVendors found;
+  for_each_entry(root / "sys/bus/pci/devices", [&](const fs::path& device) {
+    const std::string vendor = first_word(device / "vendor"), kind = first_word(device / "class").substr(0, 6);
+    const bool display = kind.starts_with("0x03"), accelerator = kind.starts_with("0x12");
+    if (!display && !accelerator) return;
+    std::error_code none;
+    const std::string driver = fs::read_symlink(device / "driver", none).filename();
+    if (vendor == "0x10de") found.nvidia = true;
+    if (vendor == "0x1002" && (driver == "amdgpu" || kind == "0x0380" || accelerator)) found.amd = true;
+    if (vendor == "0x8086" && kind == "0x0380" && (driver == "i915" || driver == "xe") &&
+        device.filename() != "0000:00:02.0")
+      found.intel = true;
+  });
+  return found;
 }
 
-// Also true for integrated graphics.
-bool has_amd_gpu(const fs::path& root) {
+// Returns whether ROCm's driver, which computes through the render nodes, shows a GPU.
+bool has_rocm_gpu(const fs::path& root) {
   std::error_code ignored;
-  if (fs::exists(root / "dev/kfd", ignored))  // ROCm's driver, which computes through the render nodes
-    for (const fs::directory_entry& device : fs::directory_iterator(root / "dev/dri", ignored))
-      if (device.path().filename().string().starts_with("renderD")) return true;
-  return has_pci_gpu(root, "0x1002");
+  if (!fs::exists(root / "dev/kfd", ignored)) return false;
+  bool found = false;
+  for_each_entry(root / "dev/dri",
+                 [&](const fs::path& file) { found |= file.filename().string().starts_with("renderD"); });
+  return found;
 }
 
-// Intel's GPUs for computing are not VGA controllers (class 0x0300), unlike those in its processors.
-bool has_intel_gpu(const fs::path& root) { return has_pci_gpu(root, "0x8086", "0x0380"); }
+// Returns whether NVIDIA's driver shows a GPU. A container that got only one GPU may lack /dev/nvidia0.
+bool has_nvidia_device(const fs::path& root) {
+  std::error_code ignored;
+  bool found = fs::exists(root / "dev/nvidia0", ignored) || fs::exists(root / "dev/nvidiactl", ignored);
+  for_each_entry(root / "proc/driver/nvidia/gpus", [&](const fs::path&) { found = true; });
+  return found;
+}
+
+// AMD's GPUs may be a processor's integrated graphics.
+GpuVendors gpu_vendors(const fs::path& root) {
+  GpuVendors found = vendors_on_pci(root);
+  found.nvidia |= has_nvidia_device(root);
+  found.amd |= has_rocm_gpu(root);
+  return found;
+}
 
 // Returns whether the batch system granted GPUs of AMD or Intel, by the first of these lists that is set; an empty list
 // means none. Returns nullopt if no list is set. Entries may be parts of GPUs ("0.1").
@@ -202,12 +236,13 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   const std::vector<std::string> slurm = slurm_gpus(environment);
   const int on_node = std::max(gpus_on_node(environment), static_cast<int>(slurm.size()));
   gpus.in_job = environment("SLURM_JOB_ID").has_value();
-  gpus.physical = has_nvidia_gpu(root);
+  const GpuVendors vendors = gpu_vendors(root);
+  gpus.physical = vendors.nvidia;
   const auto list = environment("CUDA_VISIBLE_DEVICES");
   gpus.visible = list ? devices_in_list(*list) : numbers_below(on_node);
   gpus.granted = on_node > 0 && !gpus.visible.empty();
-  gpus.maker = maker_of_other_gpus(root);
-  if (!gpus.maker.empty() && gpus.in_job) gpus.maker_granted = lists_other_gpus(environment).value_or(gpus.granted);
+  gpus.vendor = vendors.other();
+  if (!gpus.vendor.empty() && gpus.in_job) gpus.vendor_granted = lists_other_gpus(environment).value_or(gpus.granted);
   gpus.ids = ids_on_node(gpus.visible, slurm);
   const auto task = environment("SLURM_LOCALID");
   // If this task sees only one of several devices, and no variable contains its number on the node, it gets a name that
@@ -217,9 +252,7 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
   return gpus;
 }
 
-std::string maker_of_other_gpus(const fs::path& root) {
-  return has_nvidia_gpu(root) ? "" : has_amd_gpu(root) ? "AMD" : has_intel_gpu(root) ? "Intel" : "";
-}
+std::string other_gpu_vendor(const fs::path& root) { return gpu_vendors(root).other(); }
 
 bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids == "none"; }
 
@@ -279,9 +312,9 @@ std::string remedy(const CudaSupport& cuda, const std::string& otherwise) {
 // Returns the choice if CUDA shows no GPU. Throws UsageError if the GPUs of a Slurm job would be idle.
 DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda) {
   DeviceChoice choice;
-  if (gpus.maker_granted)
+  if (gpus.vendor_granted)
     throw UsageError(
-        "the job's GPUs would be idle (they are " + gpus.maker +
+        "the job's GPUs would be idle (they are " + gpus.vendor +
         " GPUs; drl runs on NVIDIA GPUs and CPUs only): request nodes with NVIDIA GPUs, or request no GPUs "
         "and use --device cpu");
   const std::string why = !cuda.built ? "this build of drl has no GPU support" : cuda.trouble;
@@ -308,9 +341,12 @@ DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids
   if (device != "auto" && device != "cpu" && !wants_cuda)
     throw UsageError("--device " + printable(device) +
                      " is not valid (choices: auto, cpu, cuda, cuda:N): use --device auto");
-  if (wants_cuda && cuda.devices == 0 && !gpus.maker.empty())
-    throw UsageError("--device " + printable(device) + " is not available (this node has " + gpus.maker +
-                     " GPUs; drl runs on NVIDIA GPUs and CPUs only): use a node with NVIDIA GPUs, or --device cpu");
+  if (wants_cuda && cuda.devices == 0 && !gpus.vendor.empty())
+    throw UsageError("--device " + printable(device) + " is not available (this node has " + gpus.vendor +
+                     " GPUs; drl runs on NVIDIA GPUs and CPUs only" +
+                     (cuda.built ? "" : "; this build of drl has no GPU support") + "): use a node with NVIDIA GPUs" +
+                     (cuda.built ? "" : " and a build with GPU support (docs/install.md, \"GPUs\")") +
+                     ", or --device cpu");
   if (wants_cuda && !cuda.built)
     throw UsageError("--device " + printable(device) +
                      " is not available (this build of drl has no GPU support): build drl with GPU support "

@@ -19,19 +19,19 @@ struct Gpus {
   std::vector<std::string> ids = {};
   // CUDA's indices of these devices. select_gpus keeps the original indices; empty means 0, 1, ...
   std::vector<int> indices = {};
-  bool in_job = false;         // within a Slurm job
-  bool granted = false;        // Slurm granted GPUs, and CUDA_VISIBLE_DEVICES does not hide them
-  bool physical = false;       // this node has an NVIDIA GPU, not only a Slurm resource called gpu
-  std::string maker = {};      // as in maker_of_other_gpus()
-  bool maker_granted = false;  // the granted GPUs are those of `maker`
+  bool in_job = false;          // within a Slurm job
+  bool granted = false;         // Slurm granted GPUs, and CUDA_VISIBLE_DEVICES does not hide them
+  bool physical = false;        // this node has an NVIDIA GPU, not only a Slurm resource called gpu
+  std::string vendor = {};      // as in other_gpu_vendor()
+  bool vendor_granted = false;  // the granted GPUs are those of `vendor`
 };
 
 // Reads the GPUs of this process from the environment and from `root`, which contains /dev and /sys.
 Gpus visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
 
-// Returns the maker, "AMD" or "Intel", of this node's GPUs if none of them is NVIDIA's; "" otherwise. drl cannot
+// Returns the vendor, "AMD" or "Intel", of this node's GPUs if none of them is NVIDIA's; "" otherwise. drl cannot
 // compute on these. AMD's may be a processor's integrated graphics. `root` contains /dev and /sys.
-std::string maker_of_other_gpus(const std::filesystem::path& root = "/");
+std::string other_gpu_vendor(const std::filesystem::path& root = "/");
 
 // Returns whether --gpu_ids is "None", which selects the CPU.
 bool no_gpus(const std::string& gpu_ids);

@@ -178,12 +178,12 @@ std::string summary(Communicator& comm, const Placement& mine) {
                                     range(threads, "thread"), any_bound ? ", bound by drl" : ""));
 }
 
-// Returns the number of GPUs that CUDA shows to a rank whose GPUs have these ids; 0 for parts of a GPU (MIG), of which
-// CUDA never shows two.
-int count_visible_gpus(const std::vector<std::string>& ids) {
-  return std::ranges::any_of(ids, [](const std::string& id) { return id.starts_with("MIG-"); })
-             ? 0
-             : cuda_support().devices;
+// Returns the number of GPUs that CUDA shows to this rank, whose GPU CUDA calls `gpu`; 0 for a part of a GPU (MIG), of
+// which CUDA never shows two. `ids` are the rank's GPUs; a part may have a number instead of its name there.
+int count_visible_gpus(const std::vector<std::string>& ids, int gpu) {
+  const bool part = std::ranges::any_of(ids, [](const std::string& id) { return id.starts_with("MIG-"); }) ||
+                    gpu_name(gpu).find("MIG") != std::string::npos;
+  return part ? 0 : cuda_support().devices;
 }
 
 // Collective. Prints, on rank 0, the first warning that any rank has; "" is none.
@@ -282,12 +282,13 @@ NcclWarnings slow_nccl_warnings(const std::vector<NcclRank>& ranks) {
   const std::vector<Group> hosts = groups_of(column(ranks, &NcclRank::host));
   for (const Group& host : hosts) {
     std::vector<int> visible;
+    bool one_core = hosts.size() > 1;
     for (int r : host.ranks) {
       const NcclRank& rank = ranks[static_cast<size_t>(r)];
       visible.push_back(rank.visible_gpus);
-      if (warnings.one_core.empty() && hosts.size() > 1 && rank.on_gpu && rank.cores == 1)
-        warnings.one_core = one_core_warning(host.text);
+      one_core &= rank.on_gpu && rank.cores == 1;
     }
+    if (one_core && warnings.one_core.empty()) warnings.one_core = one_core_warning(host.text);
     if (warnings.hidden_gpus.empty()) warnings.hidden_gpus = hidden_gpus_warning(visible, host.text);
   }
   return warnings;
@@ -337,7 +338,7 @@ Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environ
   if (comm.rank() == 0 && !choice.info.empty()) log::info("{}", choice.info);
   if (placement.gpu >= 0) placement.device = fmt::format("cuda:{}", placement.gpu);
   placement.text = summary(comm, placement);
-  if (choice.cuda) placement.visible_gpus = count_visible_gpus(mine.gpus);
+  if (choice.cuda) placement.visible_gpus = count_visible_gpus(mine.gpus, placement.gpu);
   const bool warns = me == 0 && !shortage_was_reported(environment);
   print_first_warning(comm, warns ? shared_cores_warning(*topology, ranks, mine.host) : "");
   return placement;

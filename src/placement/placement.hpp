@@ -65,16 +65,17 @@ int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, siz
 // otherwise "".
 std::string shared_cores_warning(const Topology& topology, const std::vector<HostRank>& ranks, const std::string& host);
 
-// What NCCL's speed depends on. `visible_gpus` and `cores` are those of Placement.
+// Facts of a rank that affect NCCL's speed. `visible_gpus` and `cores` are those of Placement.
 struct NcclRank {
   std::string host;
   bool on_gpu = false;
   int visible_gpus = 0, cores = 1;
 };
-// Warnings, each of the first host that it applies to; "" if there is none.
+// Each warning is about the first host that it applies to; "" means that it applies to none.
 struct NcclWarnings {
   std::string hidden_gpus;  // each rank of a host sees only its own GPU: NCCL may use host memory instead of NVLink
-  std::string one_core;     // on several hosts, a rank has one core, which NCCL's threads for the network share
+  std::string
+      one_core;  // on several hosts, each rank of a host has one core, which NCCL's threads for the network share
 };
 // `ranks` are all ranks of the run.
 NcclWarnings slow_nccl_warnings(const std::vector<NcclRank>& ranks);

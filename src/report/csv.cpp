@@ -73,9 +73,9 @@ CsvWriter::CsvWriter(fs::path path, const IterationMetrics& like, std::optional<
 
 void CsvWriter::append(const IterationMetrics& metrics) {
   DRL_CHECK(header_of(metrics) == header_, "the columns changed");
-  buffer_ += shortest(metrics.iteration) + "," + shortest(metrics.env_steps);
-  for (const Metric& metric : metrics.metrics) buffer_ += "," + shortest(metric.value);
-  buffer_ += "\n";
+  std::string row = shortest(metrics.iteration) + "," + shortest(metrics.env_steps);
+  for (const Metric& metric : metrics.metrics) row += "," + shortest(metric.value);
+  buffer_ += row + "\n";  // a whole row or, without memory, none
 }
 
 void CsvWriter::flush() {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/clock.hpp"
+#include "base/failure.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "placement/stop.hpp"
@@ -66,7 +67,10 @@ void AsyncWriter::save(Save save) {
 
 void AsyncWriter::begin_write(const std::filesystem::path& file) {
   const std::lock_guard lock(mutex_);
-  write_ = {.file = file, .begin = steady_seconds()};
+  try {
+    write_ = {.file = file, .begin = steady_seconds()};
+  } catch (const std::bad_alloc&) {  // a slow write will then not be reported
+  }
 }
 
 void AsyncWriter::end_write() {
@@ -75,7 +79,7 @@ void AsyncWriter::end_write() {
     const std::lock_guard lock(mutex_);
     write = std::exchange(write_, std::nullopt);
   }
-  if (write->next_report > 0)
+  if (write && write->next_report > 0)
     log::info("writing {} has ended after {:.0f} s (checkpoints left out meanwhile: {})", write->file.string(),
               steady_seconds() - write->begin, write->left_out);
 }
@@ -140,7 +144,11 @@ void AsyncWriter::work() {
     };
     write(csv_->path(), [&] { write_rows(rows, !saves.empty()); });
     for (const Save& save : saves) write(save.path, [&] { write_checkpoint_file(save); });
-    if (may_write()) hook_patience ? finish_hooks(*hook_patience) : poll_hooks();
+    try {
+      if (may_write()) hook_patience ? finish_hooks(*hook_patience) : poll_hooks();
+    } catch (const std::exception& error) {
+      log::warn("a command after a checkpoint cannot be watched: {}", message_of(error));
+    }
     lock.lock();
     busy_ = false;
     idle_.notify_all();
@@ -173,16 +181,16 @@ void AsyncWriter::finish_hooks(double patience) {
 
 // Writes the rows. Rows that cannot be written stay in memory until the next call.
 void AsyncWriter::write_rows(const std::vector<IterationMetrics>& rows, bool sync) {
-  for (const IterationMetrics& row : rows) {
-    csv_->append(row);
-    if (events_) events_->append(row);
-  }
   try {
+    for (const IterationMetrics& row : rows) {
+      csv_->append(row);
+      if (events_) events_->append(row);
+    }
     sync ? csv_->sync() : csv_->flush();
     if (events_) events_->flush();
     rows_failed_ = false;
   } catch (const std::exception& error) {
-    if (!rows_failed_) log::warn("metrics cannot be written at the moment: {}", error.what());
+    if (!rows_failed_) log::warn("metrics cannot be written at the moment: {}", message_of(error));
     rows_failed_ = true;
   }
 }
@@ -203,9 +211,9 @@ void AsyncWriter::write_checkpoint_file(const Save& save) {
       save.after_hook();
   } catch (const std::exception& error) {
     if (saved)
-      log::warn("{} is saved, but a step after the save failed: {}", save.path.string(), error.what());
+      log::warn("{} is saved, but a step after the save failed: {}", save.path.string(), message_of(error));
     else
-      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; {}.", error.what(), newest_beside(save.path));
+      log::warn("THE CHECKPOINT WAS NOT SAVED: {}. Training goes on; {}.", message_of(error), newest_beside(save.path));
   }
   const std::lock_guard lock(mutex_);
   saved_ = saved;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/check.hpp"
+#include "base/failure.hpp"
 #include "base/format.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
@@ -132,7 +133,7 @@ void LostStates::rollout_ended(int64_t iteration, int64_t first_step, const Roll
   } catch (const std::exception& error) {
     most_ = 0;
     log::error("the states of lost environments are no longer written to {} ({}): the run goes on without them",
-               file_.string(), error.what());
+               file_.string(), message_of(error));
   }
 }
 

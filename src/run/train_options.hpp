@@ -65,8 +65,9 @@ struct TrainOptions {
       "network library on CPUs: fused (drl's own kernels), torch (libtorch), or auto (fused where it is faster)",
       one_of({"auto", "fused", "torch"}));
     v("precision", precision,
-      "precision of matrix products in fused networks; bf16 rounds their factors to 8 significant bits, and is 1.2 to "
-      "1.7 times as fast on CPUs with AVX512_BF16",
+      "precision of matrix products in fused networks, on CPUs; bf16 rounds their factors to 8 significant bits, and "
+      "is "
+      "1.2 to 1.7 times as fast with AVX512_BF16",
       one_of({"fp32", "bf16"}));
   }
 };

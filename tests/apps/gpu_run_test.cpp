@@ -53,10 +53,13 @@ TEST_F(GpuRun, NumbersGpusByTheirPciAddress) {
   const auto model = [&](const Words& variables, const std::string& name) {
     const Result result = train(fastest_first + variables, 1, {"--run_name", name, "--device", "cuda:0"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    return result.out.find("A100") != std::string::npos ? "A100" : "H100";
+    std::string names;
+    for (const char* one : {"A100", "H100"})
+      if (result.out.find(one) != std::string::npos) names += one;
+    return names;
   };
-  EXPECT_STREQ(model({}, "a"), "A100");
-  EXPECT_STREQ(model({"CUDA_DEVICE_ORDER=FASTEST_FIRST"}, "b"), "H100") << "the user's setting is kept";
+  EXPECT_EQ(model({}, "a"), "A100");
+  EXPECT_EQ(model({"CUDA_DEVICE_ORDER=FASTEST_FIRST"}, "b"), "H100") << "the user's setting is kept";
 }
 
 TEST_F(GpuRun, CublasAndNcclAreOpenedOnlyForAGpu) {
@@ -93,7 +96,7 @@ TEST_F(GpuRun, ADriverThatIsTooOldIsAUsageError) {
   EXPECT_EQ(train(old, 1, {"--device", "cpu"}).exit_code, 0);
 }
 
-// They choose the networks' engine on CPUs only, and would be recorded with the run.
+// --nets and --precision choose the networks' engine on CPUs only. They would be recorded with the run.
 TEST_F(GpuRun, OptionsOfTheCpusEngineAreUsageErrors) {
   for (int ranks : {1, 2}) {
     expect_error(train(kTwoGpus, ranks, {"--nets", "fused"}), 2,
@@ -104,7 +107,7 @@ TEST_F(GpuRun, OptionsOfTheCpusEngineAreUsageErrors) {
   EXPECT_EQ(train(kTwoGpus, 1, {"--nets", "fused", "--device", "cpu"}).exit_code, 0);
 }
 
-TEST_F(GpuRun, AGpuOfAnotherMakerIsAUsageError) {
+TEST_F(GpuRun, AGpuOfAnotherVendorIsAUsageError) {
   const Words node = with_amd_gpu();
   if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
   const Words no_driver = node + Words{"env", "DRL_HOST_FAULT=no_driver"};

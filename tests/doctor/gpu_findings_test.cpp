@@ -39,11 +39,11 @@ TEST(Gpus, AreUsedByAllRanksOrNone) {
   std::vector<RankFacts> ranks = four_ranks();
   EXPECT_EQ(finding(ranks).status, Status::ok);
   expect_mentions(finding(ranks).finding, {"4 ranks", "NCCL 2.28.9", "driver 580.65, CUDA 13.0"});
-  ranks[2].device = ranks[3].device = "cpu";
+  ranks = without_gpus({"n2"}, "no driver");
   EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"ranks 2, 3 on n2", "no GPU found"});
-  expect_mentions(finding(ranks).remedy, {"nvidia-smi"});
-  ranks[0].device = ranks[1].device = "cpu";
+  expect_mentions(finding(ranks).finding, {"no driver (ranks 2, 3 on n2)"});
+  expect_mentions(finding(ranks).remedy, {"nvidia-smi on n2", "--exclude=n2"});
+  ranks = without_gpus({"n1", "n2"}, "");  // the placement failed
   EXPECT_EQ(finding(ranks).status, Status::skipped);
   expect_mentions(finding(ranks).finding, {"\"placement\""});
   ranks = without_gpus({"n1", "n2"}, "no driver");
@@ -62,7 +62,7 @@ TEST(Gpus, ADriverThatFailsOnOneNodeIsNamed) {
     const Check check = finding(without_gpus({node}, "CUDA 12.2 is too old", "update the driver"));
     EXPECT_EQ(check.status, Status::failed);
     expect_mentions(check.finding, {"CUDA 12.2 is too old", which});
-    expect_mentions(check.remedy, {"update the driver", "--exclude"});
+    expect_mentions(check.remedy, {"update the driver", std::string("--exclude=") + node});
   }
   // Neither node has a GPU, for different reasons.
   std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no driver");
@@ -73,18 +73,23 @@ TEST(Gpus, ADriverThatFailsOnOneNodeIsNamed) {
   EXPECT_EQ(finding(ranks).remedy, "update the driver");
 }
 
-TEST(Gpus, OfOtherMakersAreNamed) {
-  std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no GPU driver on this node");
+TEST(Gpus, OfOtherVendorsAreNamed) {
+  std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no GPU driver");
   EXPECT_EQ(other_gpus_text(ranks), "");
   for (RankFacts& rank : ranks) rank.other_gpus = "AMD";
   EXPECT_EQ(finding(ranks).status, Status::skipped);
-  expect_mentions(finding(ranks).finding, {"AMD (ranks 0, 1 on n1; ranks 2, 3 on n2)", "NVIDIA", "--device cpu"});
+  expect_mentions(finding(ranks).finding, {"AMD's (ranks 0, 1 on n1; ranks 2, 3 on n2)", "NVIDIA"});
+  EXPECT_EQ(finding(ranks).remedy, "") << "no skipped check has a remedy";
   EXPECT_EQ(other_gpus_text(ranks), finding(ranks).finding);
-  ranks = without_gpus({"n2"}, "no GPU driver on this node");
+  ranks = without_gpus({"n2"}, "no GPU driver");
   ranks[2].other_gpus = ranks[3].other_gpus = "Intel";
   EXPECT_EQ(finding(ranks).status, Status::failed);
   expect_mentions(finding(ranks).finding, {"Intel GPUs", "ranks 2, 3 on n2"});
-  expect_mentions(finding(ranks).remedy, {"--exclude"});
+  expect_mentions(finding(ranks).remedy, {"NVIDIA", "--exclude=n2"});
+  EXPECT_EQ(finding(ranks).remedy.find("nvidia-smi"), std::string::npos) << "it does not exist there";
+  // Each reason has its remedy, and appears once.
+  ranks[1].device = "cpu", ranks[1].cuda_trouble = "CUDA 12.2 is too old", ranks[1].cuda_remedy = "update the driver";
+  expect_mentions(finding(ranks).remedy, {"update the driver; use nodes with NVIDIA GPUs", "--exclude=n1,n2"});
 }
 
 TEST(Gpus, FailIfTwoRanksShareOne) {

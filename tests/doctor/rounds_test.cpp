@@ -55,7 +55,7 @@ TEST(Rounds, NameARankThatReportsAFailure) {
   rounds.roll_call();
   rounds.begin("test");
   if (!rounds.is_rank_zero()) {
-    rounds.rank() == 1 ? static_cast<void>(rounds.send_failure("nccl: late\n"))
+    rounds.rank() == 1 ? static_cast<void>(rounds.send_failure("no memory (std::bad_alloc): request more\n"))
                        : static_cast<void>(rounds.gather_texts(""));
   } else {
     try {
@@ -63,7 +63,8 @@ TEST(Rounds, NameARankThatReportsAFailure) {
       ADD_FAILURE() << "no CheckFailed";
     } catch (const CheckFailed& failed) {
       EXPECT_EQ(rounds.labelled(failed.check).name, "test");
-      expect_mentions(failed.check.finding, {"rank 1 on " + host_name(), "nccl: late"});
+      expect_mentions(failed.check.finding, {"rank 1 on " + host_name(), "no memory"});
+      EXPECT_EQ(failed.check.remedy, "request more");
     }
   }
   // The other ranks skip such messages from rank 0.

@@ -118,6 +118,13 @@ TEST_F(GpuQueueTest, AFailedRecordingLeavesNoErrorBehind) {
   };
   EXPECT_THROW(queue->record(wait_and_go_on), Error);
   EXPECT_EQ(gpuGetLastError(), gpuSuccess);
+#if defined(DRL_GPU_RUNTIME)
+  // The emulated device has no memory for the graph. A real device cannot be made to fail there.
+  ::setenv("DRL_HOST_FAULT", "no_memory_for_graphs", 1);
+  EXPECT_THROW(queue->record([] {}), Error);
+  ::unsetenv("DRL_HOST_FAULT");
+  EXPECT_EQ(gpuGetLastError(), gpuSuccess);
+#endif
 }
 
 TEST_F(GpuQueueTest, EventsMeasureTheTimeBetweenThem) {

@@ -203,7 +203,7 @@ inline gpuError_t gpuDriverGetVersion(int* version) {
   return gpuSuccess;
 }
 inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
-// Those of an H100.
+// The values are those of an H100.
 enum gpuDeviceAttribute { gpuMultiprocessorCount = 132, gpuThreadsPerMultiprocessor = 2048 };
 inline gpuError_t gpuDeviceGetAttribute(int* value, gpuDeviceAttribute attribute, int) {
   return *value = attribute, gpuSuccess;
@@ -273,6 +273,7 @@ inline gpuError_t gpuEventElapsedTime(float* milliseconds, gpuEvent_t from, gpuE
 }
 
 inline gpuError_t gpuGraphInstantiateWithFlags(gpuGraphExec_t* exec, gpuGraph_t graph, unsigned long long) {
+  if (drl::gpu::host_fault("no_memory_for_graphs")) return drl::gpu::host_status(gpuErrorMemoryAllocation);
   return *exec = new drl::gpu::HostGraph(*graph), gpuSuccess;
 }
 inline gpuError_t gpuGraphLaunch(gpuGraphExec_t exec, gpuStream_t stream) {

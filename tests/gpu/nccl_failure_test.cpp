@@ -97,7 +97,7 @@ TEST_F(NcclFailure, ARankWithoutMemoryIsNamed) {
   if (is_last()) ::setenv("DRL_HOST_FAULT", "no_host_memory", 1);
   const Ending end = ending([&] { connect(); });
   ::unsetenv("DRL_HOST_FAULT");
-  expect_failure_reported_by_rank_zero(end, {last_rank_text() + " on testhost", "not enough memory", "--num_envs"});
+  expect_failure_reported_by_rank_zero(end, {last_rank_text() + " on testhost", "memory", "--mem"});
 }
 
 TEST_F(NcclFailure, ARankThatDoesNotReachTheStartIsNamed) {

@@ -107,11 +107,17 @@ TEST(VisibleGpus, AreNotListedOutsideSlurm) {
   EXPECT_FALSE(gpus.in_job);
 }
 
-TEST(VisibleGpus, ArePhysicalIfADeviceFileExists) {
+// A container that got only GPU 3 has no /dev/nvidia0.
+TEST(VisibleGpus, ArePhysicalIfTheDriverShowsOne) {
+  EXPECT_FALSE(gpus_of({}, TempFolder().path()).physical);
+  for (const char* file : {"dev/nvidia0", "dev/nvidiactl", "proc/driver/nvidia/gpus/0000:3b:00.0/information"}) {
+    TempFolder root;
+    write(root.path() / file, "");
+    EXPECT_TRUE(gpus_of({}, root.path()).physical) << file;
+  }
   TempFolder root;
-  EXPECT_FALSE(gpus_of({}, root.path()).physical);
-  write(root.path() / "dev/nvidia0", "");
-  EXPECT_TRUE(gpus_of({}, root.path()).physical);
+  fs::create_directories(root.path() / "proc/driver/nvidia/gpus");
+  EXPECT_FALSE(gpus_of({}, root.path()).physical) << "the driver without a GPU";
 }
 
 TEST(VisibleGpus, ArePhysicalIfPciListsAnNvidiaGpu) {
@@ -132,31 +138,36 @@ void plant_kfd(const TempFolder& root) {
   write(root.path() / "dev/kfd", "");
   write(root.path() / "dev/dri/renderD128", "");
 }
-void plant_pci(const TempFolder& root, const std::string& vendor, const std::string& kind) {
-  const fs::path device = root.path() / "sys/bus/pci/devices/0000:c1:00.0";
+void plant_pci(const TempFolder& root, const std::string& vendor, const std::string& kind,
+               const std::string& driver = "", const std::string& address = "0000:c1:00.0") {
+  const fs::path device = root.path() / "sys/bus/pci/devices" / address;
   write(device / "vendor", vendor + "\n"), write(device / "class", kind + "\n");
+  if (!driver.empty()) fs::create_symlink("../../../../bus/pci/drivers/" + driver, device / "driver");
 }
 
 TEST(VisibleGpus, AreAmdIfTheDriverHasAGpu) {
   TempFolder root;
-  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).maker_granted);
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).vendor_granted);
   write(root.path() / "dev/kfd", "");
-  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).maker_granted) << "the driver without a GPU";
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).vendor_granted) << "the driver without a GPU";
   plant_kfd(root);
-  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).maker_granted);
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).vendor_granted);
   EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).physical) << "physical means NVIDIA";
 }
 
 TEST(VisibleGpus, AreAmdIfPciListsAnAmdGpu) {
-  for (const auto& [vendor, kind, amd] : {std::tuple{"0x1002", "0x030000", true},  // a graphics card
-                                          {"0x1002", "0x038000", true},            // MI250X
-                                          {"0x1002", "0x120000", true},            // MI300A
-                                          {"0x1002", "0x040300", false},           // sound
-                                          {"0x1022", "0x060000", false},           // the processor's bridges
-                                          {"0x8086", "0x030000", false}}) {
+  for (const auto& [vendor, kind, driver, amd] :
+       {std::tuple{"0x1002", "0x030000", "amdgpu", true},  // a graphics card
+        {"0x1002", "0x030000", "radeon", false},           // ES1000, a server's management controller
+        {"0x1002", "0x030000", "", false},
+        {"0x1002", "0x038000", "", true},                // MI250X
+        {"0x1002", "0x120000", "", true},                // MI300A
+        {"0x1002", "0x040300", "snd_hda_intel", false},  // sound
+        {"0x1022", "0x060000", "", false},               // the processor's bridges
+        {"0x8086", "0x030000", "i915", false}}) {
     TempFolder root;
-    plant_pci(root, vendor, kind);
-    EXPECT_EQ(gpus_of(kGrantsEight, root.path()).maker_granted, amd) << vendor << " " << kind;
+    plant_pci(root, vendor, kind, driver);
+    EXPECT_EQ(gpus_of(kGrantsEight, root.path()).vendor_granted, amd) << vendor << " " << kind;
   }
 }
 
@@ -165,58 +176,63 @@ TEST(VisibleGpus, AreAmdIfTheVariablesOfTheJobListThem) {
   TempFolder root;
   plant_kfd(root);
   std::map<std::string, std::string> job = {{"SLURM_JOB_ID", "1"}};
-  EXPECT_FALSE(gpus_of(job, root.path()).maker_granted) << "a job without GPUs";
+  EXPECT_FALSE(gpus_of(job, root.path()).vendor_granted) << "a job without GPUs";
   for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
     job = {{"SLURM_JOB_ID", "1"}, {name, "0,1"}};
-    EXPECT_TRUE(gpus_of(job, root.path()).maker_granted) << name;
+    EXPECT_TRUE(gpus_of(job, root.path()).vendor_granted) << name;
     job = kGrantsEight;
     job[name] = "";
-    EXPECT_FALSE(gpus_of(job, root.path()).maker_granted) << "hidden by " << name;
+    EXPECT_FALSE(gpus_of(job, root.path()).vendor_granted) << "hidden by " << name;
   }
 }
 
 // A laptop, for example, may have integrated AMD graphics.
 TEST(VisibleGpus, AreNotAmdOutsideAJob) {
   TempFolder root;
-  plant_kfd(root), plant_pci(root, "0x1002", "0x030000");
-  EXPECT_FALSE(gpus_of({}, root.path()).maker_granted);
-  EXPECT_FALSE(gpus_of({{"HIP_VISIBLE_DEVICES", "0"}}, root.path()).maker_granted);
+  plant_kfd(root), plant_pci(root, "0x1002", "0x030000", "amdgpu");
+  EXPECT_FALSE(gpus_of({}, root.path()).vendor_granted);
+  EXPECT_FALSE(gpus_of({{"HIP_VISIBLE_DEVICES", "0"}}, root.path()).vendor_granted);
 }
 
 TEST(VisibleGpus, AreNotAmdBesideNvidiaGpus) {
   TempFolder root;
   plant_kfd(root);
   write(root.path() / "dev/nvidia0", "");
-  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).maker_granted);
+  EXPECT_FALSE(gpus_of(kGrantsEight, root.path()).vendor_granted);
   EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).physical);
 }
 
-TEST(MakerOfOtherGpus, IsThatOfCardsThatDrlCannotUse) {
-  for (const auto& [vendor, kind, maker] : {std::tuple{"0x1002", "0x038000", "AMD"},  // MI250X
-                                            {"0x8086", "0x038000", "Intel"},          // Data Center GPU Max
-                                            {"0x8086", "0x120000", "Intel"},
-                                            {"0x8086", "0x030000", ""},     // a processor's graphics
-                                            {"0x10de", "0x030200", ""},     // NVIDIA
-                                            {"0x1a03", "0x030000", ""}}) {  // a server's management controller
+TEST(OtherGpuVendor, IsThatOfCardsThatDrlCannotUse) {
+  const char *card = "0000:c1:00.0", *processor = "0000:00:02.0";
+  for (const auto& [vendor, kind, driver, address, expected] :
+       {std::tuple{"0x1002", "0x038000", "amdgpu", card, "AMD"},  // MI250X
+        {"0x8086", "0x038000", "i915", card, "Intel"},            // Data Center GPU Max
+        {"0x8086", "0x038000", "xe", card, "Intel"},
+        {"0x8086", "0x038000", "i915", processor, ""},  // a processor's graphics beside another card
+        {"0x8086", "0x030000", "i915", processor, ""},  // a processor's graphics
+        {"0x8086", "0x120000", "intel_vpu", card, ""},  // a neural processing unit
+        {"0x8086", "0x120000", "", card, ""},           // an FPGA
+        {"0x10de", "0x030200", "nvidia", card, ""},     // NVIDIA
+        {"0x1a03", "0x030000", "ast", card, ""}}) {     // a server's management controller
     TempFolder root;
-    plant_pci(root, vendor, kind);
-    EXPECT_EQ(maker_of_other_gpus(root.path()), maker) << vendor << " " << kind;
-    EXPECT_EQ(gpus_of({}, root.path()).maker, maker);
+    plant_pci(root, vendor, kind, driver, address);
+    EXPECT_EQ(other_gpu_vendor(root.path()), expected) << vendor << " " << kind << " " << driver;
+    EXPECT_EQ(gpus_of({}, root.path()).vendor, expected);
   }
   TempFolder root;
-  EXPECT_EQ(maker_of_other_gpus(root.path()), "");
+  EXPECT_EQ(other_gpu_vendor(root.path()), "");
   plant_kfd(root);
-  EXPECT_EQ(maker_of_other_gpus(root.path()), "AMD");
+  EXPECT_EQ(other_gpu_vendor(root.path()), "AMD");
 }
 
 // gres.conf(5): AutoDetect=oneapi sets ZE_AFFINITY_MASK. Its entries may be parts of a GPU.
-TEST(MakerOfOtherGpus, IntelsAreGrantedByTheJobsVariables) {
+TEST(OtherGpuVendor, IntelsAreGrantedByTheJobsVariables) {
   TempFolder root;
-  plant_pci(root, "0x8086", "0x038000");
-  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).maker_granted);
-  EXPECT_FALSE(gpus_of({{"SLURM_JOB_ID", "1"}}, root.path()).maker_granted);
+  plant_pci(root, "0x8086", "0x038000", "xe");
+  EXPECT_TRUE(gpus_of(kGrantsEight, root.path()).vendor_granted);
+  EXPECT_FALSE(gpus_of({{"SLURM_JOB_ID", "1"}}, root.path()).vendor_granted);
   for (const char* list : {"0,1", "0.0,0.1"})
-    EXPECT_TRUE(gpus_of({{"SLURM_JOB_ID", "1"}, {"ZE_AFFINITY_MASK", list}}, root.path()).maker_granted) << list;
+    EXPECT_TRUE(gpus_of({{"SLURM_JOB_ID", "1"}, {"ZE_AFFINITY_MASK", list}}, root.path()).vendor_granted) << list;
 }
 
 Names selected(const Names& visible, const std::string& gpu_ids) {
@@ -356,7 +372,7 @@ TEST(ChooseDevice, ADriverThatCannotBeUsedHasItsOwnRemedy) {
 
 TEST(ChooseDevice, GrantedAmdGpusMustNotBeIdle) {
   Gpus gpus = kFour;
-  gpus.maker = "AMD", gpus.maker_granted = true;
+  gpus.vendor = "AMD", gpus.vendor_granted = true;
   for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
     expect_mentions(error_of([&] { choose_device("auto", "all", gpus, cuda); }),
                     {"idle", "AMD", "NVIDIA", "--device cpu"});
@@ -367,11 +383,12 @@ TEST(ChooseDevice, GrantedAmdGpusMustNotBeIdle) {
 TEST(ChooseDevice, CudaNeedsANodeWithNvidiaGpus) {
   for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
     for (const char* device : {"cuda", "cuda:0"}) {
-      expect_mentions(error_of([&] { choose_device(device, "all", {.maker = "AMD"}, cuda); }),
-                      {std::string("--device ") + device + " ", "AMD GPUs", "NVIDIA", "--device cpu"});
-      EXPECT_FALSE(choose_device("auto", "all", {.maker = "AMD"}, cuda).cuda);
+      expect_mentions(error_of([&] { choose_device(device, "all", {.vendor = "AMD"}, cuda); }),
+                      {std::string("--device ") + device + " ", "AMD GPUs", "NVIDIA",
+                       cuda.built ? "only)" : "no GPU support", "--device cpu"});
+      EXPECT_FALSE(choose_device("auto", "all", {.vendor = "AMD"}, cuda).cuda);
     }
-  EXPECT_TRUE(choose_device("cuda", "all", {.maker = "AMD"}, kTwoGpus).cuda) << "CUDA shows GPUs";
+  EXPECT_TRUE(choose_device("cuda", "all", {.vendor = "AMD"}, kTwoGpus).cuda) << "CUDA shows GPUs";
 }
 
 TEST(ChooseDevice, GrantedGpusThatDoNotExistDetermineTheNumberOfRanks) {

@@ -310,6 +310,9 @@ TEST(SlowNcclWarnings, OneCoreMattersForGpusOfSeveralHosts) {
   EXPECT_EQ(one_core(ranks), "");
   ranks[1].cores = 1;
   expect_mentions(one_core(ranks), {"node2"});
+  ranks.push_back({.host = "node2", .on_gpu = true, .visible_gpus = 1, .cores = 2});
+  EXPECT_EQ(one_core(ranks), "") << "another rank of node2 has two cores";
+  ranks.pop_back();
   ranks[1].on_gpu = false;
   EXPECT_EQ(one_core(ranks), "") << "ranks on CPUs do not use NCCL";
 }
