@@ -53,7 +53,8 @@ std::string physics_note(const Options& options, const Workplace& place) {
   const RobotRecord* robot = task_record(options.train.task).robot;
   if (options.env->physics() != "lanes" || !robot || !robot->in_lanes) return "";
   std::string note;
-  if (options.env->robot_facts()->in_double != 0) note = ", in double (its constraints are too stiff for float, or it uses noslip)";
+  if (options.env->robot_facts()->in_double != 0)
+    note = ", in double (its constraints are too stiff for float, or it uses noslip)";
   if (const int iterations = options.env->robot_facts()->iterations; iterations < kFewIterations)
     note += fmt::format(", solved to convergence (the model asks for {})", counted(iterations, "iteration"));
   if (place.placement.device != "cpu") return note;

@@ -154,11 +154,15 @@ void explain(const RobotModel& model, const Program& program) {
   std::printf("%zu actuators, %d limits, %zu points that may touch a horizontal floor%s", model.actuators.size(),
               count_limits(model), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
   std::printf("; %zu pairs of geoms that may touch%s\n", model.pairs.size(), model.elliptic ? "; elliptic cones" : "");
+  const auto is_of_world = [&](int g) { return model.pair_geoms[static_cast<size_t>(g)].body < 0; };
+  const auto is_with_world = [&](const GeomPair& p) { return is_of_world(p.first) || is_of_world(p.second); };
   if (!model.pairs.empty())
     std::printf(
-        "%zu of the pairs are with the world; for contacts between bodies there are places for %d rows of friction "
+        "%td of the pairs are with the world; for %s there are places for %d rows of friction "
         "pyramids and %d elliptic cones (--places changes them)\n",
-        model.ground_pairs, model.pair_places.rows, model.pair_places.cones);
+        std::ranges::count_if(model.pairs, is_with_world),
+        model.noslip ? "all contacts, also with the world," : "contacts between bodies", model.pair_places.rows,
+        model.pair_places.cones);
   if (model.noslip)
     std::printf("the noslip solver follows each solution, with at most %s, in double\n",
                 counted(model.noslip->iterations, "sweep").c_str());

@@ -51,7 +51,7 @@ class Places {
       add(all, pair, most_contacts(a.kind, b.kind));
       most_edges_ = std::max(most_edges_, pair.edges);
     }
-    if (rows_of(all) <= r_.nv && contacts == 0) return all;
+    if (rows_of(all) == 0 && contacts == 0) return all;
     visit_states();
     // Places are for the worst moment, but this is decided by what is usual.
     std::ranges::sort(usual_rows_);
@@ -77,7 +77,8 @@ class Places {
   static int rows_of(const PairPlaces& places) { return places.rows + 6 * places.cones; }
   // Compares the multiplications of one iteration of the solver for a number of rows: of the chain of rank-one updates
   // (take_pair_row), in which each row passes through all rows before it, and of adding the rows to one matrix and
-  // factorising it (balance_dense).
+  // factorising it (balance_dense). Leaves out what comes before the rows: the trees' factorisation for the chain, and
+  // writing the mass matrix otherwise.
   static bool is_full_matrix_faster(int dofs, int rows) {
     const double n = dofs, r = rows;
     const double chain = r * (6 * n + r * n), full = n * n * n / 6 + 2 * n * n + r * n * n / 2;

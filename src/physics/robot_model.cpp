@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 
+#include "physics/robot_counts.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -56,6 +57,7 @@ class Reader : PartReader {
         std::ranges::any_of(r_.parameters, [](const Parameter& p) { return p.kind == Parameter::center_of_mass; }))
       refuse("text 'varies': ", "centres of mass of a robot whose actuators compensate gravity");
     read_contacts(m_, r_);
+    if (!has_friction()) r_.noslip.reset();
     read_sensors(m_, r_);
     refuse_infinite();
     refuse_options_of_constraints();
@@ -71,7 +73,7 @@ class Reader : PartReader {
     const bool is_fast = m_.opt.integrator == mjINT_IMPLICITFAST;
     if (m_.opt.integrator == mjINT_IMPLICIT) refuse("option: ", "the integrator implicit");
     r_.elliptic = m_.opt.cone == mjCONE_ELLIPTIC, r_.impratio = m_.opt.impratio;
-    if (m_.opt.noslip_iterations > 0 && has_friction())
+    if (m_.opt.noslip_iterations > 0)
       r_.noslip = {m_.opt.noslip_iterations,
                    m_.opt.noslip_tolerance * m_.stat.meaninertia * std::max(1.0, static_cast<double>(m_.nv))};
     if ((m_.opt.enableflags & mjENBL_SLEEP) != 0) refuse("option: ", "the flag sleep");
@@ -80,17 +82,10 @@ class Reader : PartReader {
     if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
   }
 
-  // Returns whether joints, tendons or contacts may have friction.
+  // Returns whether degrees of freedom, tendons or contacts of the noslip solver have friction.
   bool has_friction() const {
-    const auto is_positive = [](mjtNum x) { return x > 0; };
-    if (!is_constraint_off(mjDSBL_FRICTIONLOSS) &&
-        (std::any_of(m_.dof_frictionloss, m_.dof_frictionloss + m_.nv, is_positive) ||
-         std::any_of(m_.tendon_frictionloss, m_.tendon_frictionloss + m_.ntendon, is_positive)))
-      return true;
-    if (is_constraint_off(mjDSBL_CONTACT)) return false;
-    for (int g = 0; g < m_.ngeom; ++g)
-      if (m_.geom_condim[g] > 1 && (m_.geom_contype[g] != 0 || m_.geom_conaffinity[g] != 0)) return true;
-    return std::any_of(m_.pair_dim, m_.pair_dim + m_.npair, [](int dimensions) { return dimensions > 1; });
+    const auto slides = [](const GeomPair& pair) { return pair.cone.dimensions > 1; };
+    return count_frictions(r_) > 0 || std::ranges::any_of(r_.pairs, slides);
   }
 
   // Reads the bodies of the file. Each one with joints begins a new Body.

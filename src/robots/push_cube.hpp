@@ -1,12 +1,10 @@
 // PushCube: a robot arm (UR10) pushes a cube over a table to a goal. The task follows EmbodiChain's PushCubeRL
-// (embodichain_tasks/rl/push_cube.py), which that project trains with PPO and GRPO. Robot, first posture, cube,
-// actions, radius of the goal and the length of an episode are EmbodiChain's. Cube and goal start at the distances of
-// ManiSkill's PushCube-v1, but the goal may lie in any direction.
+// (configs/agents/rl/push_cube/gym_config.json in its embodichain_tasks), which that project trains with PPO and GRPO.
+// docs/robots.md lists all differences.
 //
-// The reward has EmbodiChain's terms, with two changes. EmbodiChain rewards each step for nearness, so that waiting
-// beside the goal pays more than success, which ends the episode; here these terms are costs, which are 0 at their
-// best. And the cost of the tool's distance can be felt from afar: it has a larger weight, and a scale of 3/m instead
-// of 8/m.
+// EmbodiChain rewards each step for nearness, so that waiting beside the goal pays more than success, which ends the
+// episode. Here these terms are costs, which are 0 at their best. As in EmbodiChain, `action_rate` depends on the
+// previous action, which is not observed, and neither is the cube's velocity.
 #pragma once
 
 #include <cmath>
@@ -48,8 +46,10 @@ struct PushCube {
     void describe(V& v) {
       v("radius", radius, "distance of the cube from the goal below which the episode is a success", above(0),
         unit("m"));
-      v("nearest", nearest, "smallest distance of the goal from the cube at the start", at_least(0), unit("m"));
-      v("farthest", farthest, "largest distance of the goal from the cube at the start", at_least(0), unit("m"));
+      v("nearest", nearest, "smallest distance of the goal from the cube at the start; radius if that is larger",
+        at_least(0), unit("m"));
+      v("farthest", farthest, "largest distance of the goal from the cube at the start; nearest if that is larger",
+        at_least(0), unit("m"));
       v("spread", spread, "largest distance of the cube from the middle of its places, along x and y", at_least(0),
         unit("m"));
     }
@@ -84,8 +84,8 @@ struct PushCube {
       robot.set_qpos(parts.arm[k].qpos, F(start[k]) + draws.uniform(F(-noise), F(noise)));
       s.action[k] = F(0);
     }
-    const F distance = draws.uniform(F(p.nearest), F(p.farthest)),
-            angle = draws.uniform(F(-common::kPi), F(common::kPi));
+    const F nearest = math::max(F(p.nearest), F(p.radius)), farthest = math::max(F(p.farthest), nearest);
+    const F distance = draws.uniform(nearest, farthest), angle = draws.uniform(F(-common::kPi), F(common::kPi));
     const F direction[2] = {math::cos(angle), math::sin(angle)};
     for (int k = 0; k < 2; ++k) {
       const F at = F(middle[k]) + draws.uniform(F(-p.spread), F(p.spread));
@@ -173,7 +173,7 @@ init_std = 0.6
     return common::norm(way, 2);
   }
   // Returns the vector from the tool to the point from which to push, in m: 8 cm behind the middle of the cube, on the
-  // side that faces away from the goal. The fingers touch the cube there (5 cm and a radius of 2 cm) almost.
+  // side that faces away from the goal. There the fingers almost touch the cube: 5 cm + 2 cm.
   DRL_HD static Vec<F, 3> behind_cube_from_tool(const State& s, const R& robot, const Parts& parts) {
     const Vec<F, 3> tool = robot.position(parts.tool), cube = robot.position(parts.box);
     const F per_metre = F(0.08) / (goal_distance(s, robot, parts) + F(1e-6));

@@ -1,8 +1,8 @@
 // The noslip solver (MuJoCo's mj_solNoSlip), for models that ask for it by noslip_iterations. The regularisation of
 // friction, by which a solution is unique, also lets contacts creep. After each solution, this solver computes the
 // forces of dry friction and of contacts' friction once more without it, while normal forces and all others stay. It
-// minimises the cost of the dual problem by a few Gauss-Seidel sweeps in MuJoCo's order: the result depends on the
-// order and on when a lane stops, so both are MuJoCo's. It runs in double, where MuJoCo's bounds are.
+// minimises the cost of the dual problem by a few Gauss-Seidel sweeps. The result depends on their order and on when a
+// lane stops: both are MuJoCo's. It runs in double, because MuJoCo's thresholds (1e-10) assume double.
 //
 // All contacts of such a robot have rows along qvel. The new forces replace residuals and stiffnesses of the solution,
 // from which all forces are computed later.
@@ -16,9 +16,9 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// Minimises x' A x / 2 + b x over |x| <= r, for positive definite A [n, n], by Newton's method on the multiplier of the
-// bound: x = -(A + multiplier)^-1 b. Where A is singular, x is 0, as in MuJoCo. `present` tells which of the components
-// exist in each lane; the others have ones on A's diagonal and zeros elsewhere.
+// Minimises x' A x / 2 + b x over |x| <= r, for positive definite A [n, n], as MuJoCo's mju_QCQP does: by Newton's
+// method on the multiplier of the bound, x = -(A + multiplier)^-1 b. Where A is singular, x is 0. `present` tells which
+// components exist in each lane; the others have ones on A's diagonal and zeros elsewhere.
 template <int n, class F>
 class BoundedQuadratic {
  public:
@@ -201,7 +201,7 @@ class NoslipSolver {
       }
   }
 
-  // Distributes the sum of two opposite edges' forces between them, in lanes where row s and the next one are such.
+  // In lanes in which rows s and s + 1 are opposite edges, moves force from one to the other; the sum stays.
   DRL_HD void update_edges(int s) {
     const Mask<F> lanes = goes_on_ & (w_.opposes_next[s] != F(0));
     if (!any(lanes)) return;
