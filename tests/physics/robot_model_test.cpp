@@ -380,7 +380,25 @@ TEST(RobotModel, FeaturesWithoutEffectAreNotRefused) {
   for (const std::string& inside : all) {
     const RobotModel model = read(inside);
     EXPECT_TRUE(model.unsupported.empty()) << inside << testing::PrintToString(unsupported_lines(model));
+    EXPECT_FALSE(model.noslip) << inside;
   }
+}
+
+// The noslip solver has an effect if a pair that may touch, a joint or a tendon has friction.
+TEST(RobotModel, NoslipNeedsFriction) {
+  const auto has_noslip = [](const std::string& condim, const std::string& joint, const std::string& more) {
+    return read("<option noslip_iterations='3'/><default><geom condim='" + condim +
+                "'/></default><worldbody><geom name='floor' type='plane' size='1 1 1'/><body><joint name='hip' " +
+                joint + "/><geom name='ball' size='0.1'/></body></worldbody>" + more)
+        .noslip.has_value();
+  };
+  const std::string only_pair = "<contact><pair geom1='floor' geom2='ball' condim='1'/></contact>";
+  const std::string cord = "<tendon><fixed frictionloss='1'><joint joint='hip' coef='1'/></fixed></tendon>";
+  EXPECT_TRUE(has_noslip("3", "", ""));
+  EXPECT_FALSE(has_noslip("1", "", ""));
+  EXPECT_FALSE(has_noslip("3", "", only_pair));
+  EXPECT_TRUE(has_noslip("1", "frictionloss='1'", ""));
+  EXPECT_TRUE(has_noslip("1", "", cord));
 }
 
 // The time constant of solref is at least two time steps (of 2 ms), unless the flag refsafe is off. The stiffness is
