@@ -10,33 +10,23 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// Returns the highest point of the field under a box, or of the tiles under a large box. Returns -1e30 beside the
-// field. `middle` and `half` are the box's centre and half sizes along x and y, in the field's axes.
+// Returns the highest point of the tiles under a box, or -1e30 beside the field. `middle` and `half` are the box's
+// centre and half sizes along x and y, in the field's axes.
 DRL_HD double highest_under(const HeightMap& map, const double* middle, const double* half) {
-  constexpr int kMostCells = 6;  // along each side, beyond which tiles are faster
-  double low[2], high[2];        // in cells
-  bool is_large = false;
+  int first[2], last[2];
   for (int k = 0; k < 2; ++k) {
-    const int cells = (k == 0 ? map.columns : map.rows) - 1;
-    const double scale = cells / (2.0 * map.size[k]);
-    low[k] = (middle[k] - half[k] + map.size[k]) * scale, high[k] = (middle[k] + half[k] + map.size[k]) * scale;
-    if (!(low[k] < cells && high[k] > 0)) return -1e30;  // or not a number
-    low[k] = low[k] < 0 ? 0 : low[k], high[k] = high[k] > cells ? cells : high[k];
-    is_large = is_large || high[k] - low[k] > kMostCells;
-  }
-  const int columns = is_large ? map.tile_columns() : map.columns, rows = is_large ? map.tile_rows() : map.rows;
-  const double scale = is_large ? 1.0 / HeightMap::kTile : 1;
-  const float* from = is_large ? map.tiles : map.heights;
-  int last[2];
-  for (int k = 0; k < 2; ++k) {
-    const int most = (k == 0 ? columns : rows) - 1, next = static_cast<int>(scale * high[k]) + (is_large ? 0 : 1);
-    last[k] = next < most ? next : most;
+    const int cells = (k == 0 ? map.columns : map.rows) - 1, tiles = k == 0 ? map.tile_columns() : map.tile_rows();
+    const double scale = cells / (2.0 * map.size[k] * HeightMap::kTile);
+    const double low = (middle[k] - half[k] + map.size[k]) * scale, high = (middle[k] + half[k] + map.size[k]) * scale;
+    if (!(low < tiles && high >= 0)) return -1e30;  // or not a number
+    first[k] = low < 0 ? 0 : static_cast<int>(low);
+    last[k] = high < tiles ? static_cast<int>(high) : tiles - 1;
   }
   float highest = -1e30f;
-  for (int row = static_cast<int>(scale * low[1]); row <= last[1]; ++row)
-    for (int column = static_cast<int>(scale * low[0]); column <= last[0]; ++column) {
-      const float here = from[row * columns + column];
-      highest = here > highest ? here : highest;
+  for (int row = first[1]; row <= last[1]; ++row)
+    for (int column = first[0]; column <= last[0]; ++column) {
+      const float tile = map.tiles[row * map.tile_columns() + column];
+      highest = tile > highest ? tile : highest;
     }
   return static_cast<double>(highest) * map.size[2];
 }
@@ -66,6 +56,115 @@ DRL_HD Mask<F> may_touch_field(const typename P::Work& w, const ContactPair& pai
   return lanes & (F(0) < load<F>(is_near));
 }
 
+// The prisms that a sphere or a capsule may touch in each lane. All are found in lanes, by the planes of their tops and
+// by their walls; what is left is computed lane by lane.
+template <class P, class F>
+class NearPrisms {
+  using S = Scalar<F>;
+  static constexpr int kMostCells = 32, kLanes = kLanesOf<F>;
+
+ public:
+  // Returns false if these lanes' cells are too many; then nothing is found.
+  DRL_HD bool find(const typename P::Work& w, const ContactPair& pair, const HeightMap& map, Mask<F> lanes) {
+    place(w, pair, map);
+    int most[2] = {1, 1};
+    S low[2][kLanes], high[2][kLanes];
+    for (int k = 0; k < 2; ++k) {
+      const F half = math::abs(half_[k]) + F(wide_[k]);
+      store(low[k], at_[k] - half), store(high[k], at_[k] + half);
+    }
+    for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
+      const int l = lowest_bit(left);
+      for (int k = 0; k < 2; ++k) {
+        const int cells = count_[k] - 1;
+        if (!(low[k][l] < static_cast<S>(cells) && high[k][l] > 0)) continue;  // beside the field: cell 0 is not near
+        first_[k][l] = low[k][l] < 0 ? 0 : static_cast<int>(low[k][l]);
+        const int last = high[k][l] < static_cast<S>(cells) ? static_cast<int>(high[k][l]) : cells - 1;
+        most[k] = last - first_[k][l] + 1 > most[k] ? last - first_[k][l] + 1 : most[k];
+      }
+    }
+    if (most[0] * most[1] > kMostCells) return false;
+    columns_ = most[0];
+    for (int k = 0; k < 2; ++k) {
+      S first[kLanes];
+      for (int l = 0; l < kLanes; ++l) first[l] = static_cast<S>(first_[k][l]);
+      at_[k] = at_[k] - load<F>(first);
+    }
+    for (int row = 0; row < most[1]; ++row) find_row(map, row, lanes);
+    return true;
+  }
+  DRL_HD OverField::Cells of_lane(int l) const {
+    return {first_[1][l], first_[0][l], columns_, {sides_[0][l], sides_[1][l]}};
+  }
+  DRL_HD bool has_any(int l) const { return (sides_[0][l] | sides_[1][l]) != 0; }
+
+ private:
+  // Computes where the geom is. Lengths along x and y are in cells.
+  DRL_HD void place(const typename P::Work& w, const ContactPair& pair, const HeightMap& map) {
+    const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+    const F apart[3] = {b.center[0] - a.center[0], b.center[1] - a.center[1], b.center[2] - a.center[2]};
+    const Axes<F>& axes = w.geom_turn[P::pair_geom(pair.first).turn];
+    axes.into(apart, at_), axes.into(b.half, half_);
+    reach_ = P::pair_geom(pair.second).radius + 1.5 * pair.margin + 1e-4;  // rounding
+    count_[0] = map.columns, count_[1] = map.rows;
+    for (int k = 0; k < 2; ++k) {
+      const double scale = (count_[k] - 1) / (2 * map.size[k]);
+      at_[k] = F(scale) * (at_[k] + F(map.size[k])), half_[k] = F(scale) * half_[k];
+      scale_[k] = scale, wide_[k] = scale * reach_;
+      for (int& x : first_[k]) x = 0;
+      for (uint32_t& x : sides_[k]) x = 0;
+    }
+  }
+  // Returns the heights of one point of the grid in each lane.
+  DRL_HD F heights(const HeightMap& map, int row, int column) const {
+    float numbers[kLanes];
+    S of_lanes[kLanes];
+    const int rows = map.rows, columns = map.columns;
+    for (int l = 0; l < kLanes; ++l) {
+      int r = first_[1][l] + row, c = first_[0][l] + column;
+      r = r < rows ? r : rows - 1, c = c < columns ? c : columns - 1;
+      numbers[l] = map.heights[r * columns + c];
+    }
+    for (int l = 0; l < kLanes; ++l) of_lanes[l] = static_cast<S>(numbers[l]);
+    return F(map.size[2]) * load<F>(of_lanes);
+  }
+  DRL_HD void find_row(const HeightMap& map, int row, Mask<F> lanes) {
+    const F y = at_[1] - F(row), out_y = math::max(y - F(1), -y) - math::abs(half_[1]);
+    const Mask<F> in_row = lanes & (out_y < F(wide_[1]));
+    if (!any(in_row)) return;
+    F low = heights(map, row, 0), high = heights(map, row + 1, 0);  // at the cell's lower column
+    // The walls along the cell's diagonal.
+    const F across =
+        math::abs(half_[0] - half_[1]) + F(reach_ * std::sqrt(scale_[0] * scale_[0] + scale_[1] * scale_[1]));
+    for (int column = 0; column < columns_; ++column) {
+      const F next_low = heights(map, row, column + 1), next_high = heights(map, row + 1, column + 1);
+      const F x = at_[0] - F(column), out_x = math::max(x - F(1), -x) - math::abs(half_[0]);
+      const Mask<F> here = in_row & (out_x < F(wide_[0]));
+      Mask<F> sides[2];
+      sides[0] = here & (x - y < across) & is_near(low, next_high - high, high - low, x, y);
+      sides[1] = here & (y - x < across) & is_near(low, next_low - low, next_high - next_low, x, y);
+      for (int side = 0; side < 2; ++side)
+        for (uint32_t left = lane_bits(sides[side]); left != 0; left &= left - 1)
+          sides_[side][lowest_bit(left)] |= uint32_t{1} << (row * columns_ + column);
+      low = next_low, high = next_high;
+    }
+  }
+  // Returns the lanes in which the geom is not above the plane through the cell's first corner with these slopes.
+  DRL_HD Mask<F> is_near(F corner, F slope_x, F slope_y, F x, F y) const {
+    const F above = at_[2] - math::fma(slope_y, y, math::fma(slope_x, x, corner));
+    const F least = above - math::abs(half_[2] - math::fma(slope_y, half_[1], slope_x * half_[0]));
+    const F steep_x = F(scale_[0]) * slope_x, steep_y = F(scale_[1]) * slope_y;
+    const F bound = F(reach_ * reach_) * math::fma(steep_x, steep_x, math::fma(steep_y, steep_y, F(1)));
+    return (least < F(0)) | (least * least < bound);
+  }
+
+  F at_[3], half_[3];  // the geom's centre, and the vector to the end of its axis
+  double reach_, scale_[2], wide_[2];
+  int count_[2], columns_ = 0;  // points of the grid; cells in each row that some lane may need
+  int first_[2][kLanes];        // the first column and row of each lane
+  uint32_t sides_[2][kLanes];
+};
+
 // Calls body(pair, lanes, contact) for each contact with the field that exists in some of these lanes.
 template <class P, class F, class Body>
 DRL_HD_CALLED void each_contact_with_field(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
@@ -75,17 +174,23 @@ DRL_HD_CALLED void each_contact_with_field(const typename P::Work& w, int number
   if (map.heights == nullptr) return;
   lanes = may_touch_field<P, F>(w, pair, map, lanes);
   if (!any(lanes)) return;
+  NearPrisms<P, F> near;
+  const bool knows_prisms = P::pair_geom(pair.second).turn < 0 && near.find(w, pair, map, lanes);
   ContactsOfLanes<F, OverField::kMostContacts> contacts;
   for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
     const int l = lowest_bit(left);
+    if (knows_prisms && !near.has_any(l)) continue;
     HeightField field{map, {0, 0, 0}, {}};
     for (int i = 0; i < 3; ++i)
       for (int k = 0; k < 3; ++k) field.turn[i][k] = lane(w.geom_turn[ground.turn].turn[i][k], l);
     Hull hull;
     const Shape shape = shape_of<P>(w, pair.second, pair.first, l, hull);
-    OverField(field, shape, pair.margin).each_contact(P::convex(), [&](const ShapeContact& contact) DRL_LAMBDA {
-      contacts.add(l, contact);
-    });
+    OverField over(field, shape, pair.margin);
+    const auto add = [&](const ShapeContact& contact) DRL_LAMBDA { contacts.add(l, contact); };
+    if (knows_prisms)
+      over.each_contact(P::convex(), near.of_lane(l), add);
+    else
+      over.each_contact(P::convex(), add);
   }
   contacts.each(pair, lanes, w.geom_axis[pair.first].center, body);
 }

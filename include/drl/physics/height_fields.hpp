@@ -55,8 +55,22 @@ class Prism {
     }
     if (!(end[0][2] > base_ && end[1][2] > base_) || enters(out)) return kInside;
     const bool is_ball = end[0][0] == end[1][0] && end[0][1] == end[1][1] && end[0][2] == end[1][2];
-    for (int e = 0; e < (is_ball ? 1 : 2); ++e) take_end(end[e], out[e], nearest);
-    if (!is_ball) take_edges(end, nearest);
+    // The ends' feet on the plane of the triangle, and how far these are beyond its edges. A point of the line can be
+    // nearest to an edge only if its foot is beyond that edge.
+    Vec3 foot[2];
+    double off[2][3];
+    for (int e = 0; e < (is_ball ? 1 : 2); ++e) {
+      foot[e] = end[e] - out[e][0] / size_[0] * top_;
+      for (int k = 0; k < 3; ++k) off[e][k] = beyond(k, foot[e]);
+      take_end(end[e], foot[e], out[e], off[e], nearest);
+    }
+    if (is_ball) return kNear;
+    // The lower end is nearest if its foot is in the triangle.
+    const int low = out[0][0] < out[1][0] ? 0 : 1;
+    if (out[low][0] > 0 && !(off[low][0] > 0 || off[low][1] > 0 || off[low][2] > 0)) return kNear;
+    for (int k = 0; k < 3; ++k)
+      if (off[0][k] > 0 || off[1][k] > 0) take_edge(k, end, nearest);
+    take_walls(end, nearest);
     return kNear;
   }
 
@@ -86,35 +100,39 @@ class Prism {
   }
   DRL_HD static double clamp_share(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
   // Takes the points nearest to one end.
-  DRL_HD void take_end(const Vec3& point, const double (&out)[4], Nearest& nearest) const {
-    if (out[0] > 0) {
-      const Vec3 foot = point - out[0] / size_[0] * top_;
-      if (beyond(0, foot) <= 0 && beyond(1, foot) <= 0 && beyond(2, foot) <= 0) return nearest.take(foot, point);
-    }
+  DRL_HD void take_end(const Vec3& point, const Vec3& foot, const double (&out)[4], const double (&off)[3],
+                       Nearest& nearest) const {
+    if (out[0] > 0 && off[0] <= 0 && off[1] <= 0 && off[2] <= 0) return nearest.take(foot, point);
     for (int k = 0; k < 3; ++k) {
+      if (off[k] <= 0 && out[1 + k] <= 0) continue;
       const Vec3 along = edge(k), to = point - corner_[k];
-      nearest.take(corner_[k] + clamp_share(dot(to, along) / dot(along, along)) * along, point);
+      if (off[k] > 0) nearest.take(corner_[k] + clamp_share(dot(to, along) / dot(along, along)) * along, point);
       if (out[1 + k] <= 0) continue;
       const double share = clamp_share((to[0] * along[0] + to[1] * along[1]) / size_[1 + k]);
       const Vec3 above = corner_[k] + share * along;  // on the wall or its vertical edge
       if (point[2] <= above[2]) nearest.take({above[0], above[1], point[2]}, point);
     }
   }
-  // Takes the points at which a line is nearest to the edges (C. Ericson, Real-Time Collision Detection, 5.1.9).
-  DRL_HD void take_edges(const Vec3 (&end)[2], Nearest& nearest) const {
+  // Takes the points at which a line is nearest to an edge of the triangle (C. Ericson, Real-Time Collision Detection,
+  // 5.1.9).
+  DRL_HD void take_edge(int k, const Vec3 (&end)[2], Nearest& nearest) const {
+    const Vec3 way = end[1] - end[0], along = edge(k), to = end[0] - corner_[k];
+    const double square = dot(way, way);
+    const double a = dot(way, along), b = dot(along, to), c = dot(way, to), e = dot(along, along);
+    const double free = square * e - a * a;
+    double at = free > 0 ? clamp_share((a * b - c * e) / free) : 0, share = (a * at + b) / e;
+    if (share < 0) at = clamp_share(-c / square);
+    if (share > 1) at = clamp_share((a - c) / square);
+    nearest.take(corner_[k] + clamp_share(share) * along, end[0] + at * way);
+  }
+  // Takes the points at which a line is nearest to the vertical edges.
+  DRL_HD void take_walls(const Vec3 (&end)[2], Nearest& nearest) const {
     const Vec3 way = end[1] - end[0];
-    const double square = dot(way, way), flat = way[0] * way[0] + way[1] * way[1];
+    const double flat = way[0] * way[0] + way[1] * way[1];
     const double low = end[0][2] < end[1][2] ? end[0][2] : end[1][2];
     for (int k = 0; k < 3; ++k) {
-      const Vec3 along = edge(k), to = end[0] - corner_[k];
-      const double a = dot(way, along), b = dot(along, to), c = dot(way, to), e = dot(along, along);
-      const double free = square * e - a * a;
-      double at = free > 0 ? clamp_share((a * b - c * e) / free) : 0, share = (a * at + b) / e;
-      if (share < 0) at = clamp_share(-c / square);
-      if (share > 1) at = clamp_share((a - c) / square);
-      share = clamp_share(share);
-      nearest.take(corner_[k] + share * along, end[0] + at * way);
       if (low >= corner_[k][2] || !(flat > 0)) continue;
+      const Vec3 to = end[0] - corner_[k];
       const Vec3 beside = end[0] + clamp_share(-(to[0] * way[0] + to[1] * way[1]) / flat) * way;
       if (beside[2] <= corner_[k][2]) nearest.take({corner_[k][0], corner_[k][1], beside[2]}, beside);
     }
@@ -149,21 +167,39 @@ class OverField {
   template <class Body>
   DRL_HD void each_contact(const ConvexOptions& options, const Body& body) {
     if (!find_bounds()) return;
-    Supported grown(local_, 0.5 * margin_);
-    grown.vertex = vertex_;
+    Supported grown = grown_shape();
     int left = kMostContacts;
     for (int row = first_[1]; row < last_[1] && left > 0; ++row)
       for (int column = first_[0]; column <= last_[0] && left > 0; ++column)
         for (int side = 0; side < 2 && left > 0; ++side) {
           add_corner(row + 1 - side, column);
-          Overlap overlap;
-          if (column == first_[0] || !is_high()) continue;
-          const Prism prism(prism_ + 3, -field_.size[3]);
-          if (grown.is_round() ? !overlaps_round(prism, grown, options, overlap)
-                               : prism.is_below(grown) || !overlaps(grown, options, overlap))
-            continue;
-          body(contact_of(overlap)), left -= 1;
+          if (column > first_[0] && touches(grown, options, body)) left -= 1;
         }
+  }
+  // The prisms of cells from a first row and column on, `columns` in each row. Bit k of sides[0] is the one of cell k
+  // with the higher row, bit k of sides[1] the one with the higher column.
+  struct Cells {
+    int row, column, columns;
+    uint32_t sides[2];
+  };
+  // The same for these prisms only.
+  template <class Body>
+  DRL_HD void each_contact(const ConvexOptions& options, const Cells& cells, const Body& body) {
+    if (!find_bounds()) return;
+    Supported grown = grown_shape();
+    int left = kMostContacts;
+    for (uint32_t some = cells.sides[0] | cells.sides[1]; some != 0 && left > 0; some &= some - 1) {
+      const int cell = lowest_bit(some);
+      const int row = cells.row + cell / cells.columns, column = cells.column + cell % cells.columns;
+      if (row < first_[1] || row >= last_[1] || column < first_[0] || column >= last_[0]) continue;
+      for (int side = 0; side < 2 && left > 0; ++side) {
+        if ((cells.sides[side] >> cell & 1) == 0) continue;
+        if (side == 0) add_corner(row + 1, column);
+        add_corner(row, column), add_corner(row + 1, column + 1);
+        if (side == 1) add_corner(row, column + 1);
+        if (touches(grown, options, body)) left -= 1;
+      }
+    }
   }
 
  private:
@@ -199,6 +235,23 @@ class OverField {
     return true;
   }
 
+  DRL_HD Supported grown_shape() const {
+    Supported grown(local_, 0.5 * margin_);
+    grown.vertex = vertex_;
+    return grown;
+  }
+  // Returns whether the shape touches the prism; then calls body(contact).
+  template <class Body>
+  DRL_HD bool touches(Supported& grown, const ConvexOptions& options, const Body& body) {
+    if (!is_high()) return false;
+    Overlap overlap;
+    const Prism prism(prism_ + 3, -field_.size[3]);
+    if (grown.is_round() ? !overlaps_round(prism, grown, options, overlap)
+                         : prism.is_below(grown) || !overlaps(grown, options, overlap))
+      return false;
+    body(contact_of(overlap));
+    return true;
+  }
   // Replaces the oldest of the prism's three corners by one of the grid's.
   DRL_HD void add_corner(int row, int column) {
     for (int triangle = 0; triangle < 6; triangle += 3)

@@ -8,7 +8,7 @@
 namespace drl {
 
 struct HeightMap {
-  static constexpr int kTile = 4;  // cells along each side of a tile
+  static constexpr int kTile = 2;  // cells along each side of a tile
 
   const float* heights;  // [rows, columns], from 0 to 1; not owned; null: not set
   // The highest corner of each tile, [ceil((rows - 1) / kTile), ceil((columns - 1) / kTile)]. Not owned.
