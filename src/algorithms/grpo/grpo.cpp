@@ -58,11 +58,11 @@ max_grad_norm = 0.5
 )"},
                                    {"PushCube", R"(
 num_envs = 512
-max_iterations = 100
+max_iterations = 200
 [grpo]
 learning_rate = 1e-3
 schedule = linear
-schedule_iterations = 100
+schedule_iterations = 200
 num_learning_epochs = 4
 num_mini_batches = 16
 group_size = 16
