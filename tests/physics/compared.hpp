@@ -71,15 +71,15 @@ class Compared {
   }
 
   // Compares a run of this many steps. Its distance from libmujoco must be at most ten times the distance between
-  // libmujoco's runs whose initial states differ in their last bits.
-  void expect_run(const RobotState& from, int steps) {
+  // libmujoco's runs whose initial states differ by this relative distance, by default in their last bits.
+  void expect_run(const RobotState& from, int steps, double distance = 1e-15) {
     constexpr double kSolved = physics::has_cones<P>() ? 1e-11 : 0;  // what the solver leaves in elliptic cones
     const mjModel& m = reference.model();
     const auto controls = reference.random_controls(steps);
     const auto path = reference.run(from, controls);
     std::vector<double> spread(path.size());
     for (int shift = 0; shift < 8; ++shift) {
-      const auto shifted = reference.run(reference.nearby(from, 1e-15), controls);
+      const auto shifted = reference.run(reference.nearby(from, distance), controls);
       for (size_t t = 0; t < path.size(); ++t)
         spread[t] = std::max(spread[t], difference(shifted[t].data(), path[t].data(), m.nq + m.nv));
     }
