@@ -2,6 +2,7 @@
 // contains it. tools/compare_robots --code measures how long it takes to compile and how large it becomes.
 #include DRL_HEADER
 #include "drl/lanes/loop.hpp"
+
 #include "drl/physics/loop.hpp"
 
 namespace drl {
