@@ -182,7 +182,7 @@ class OverField {
     int row, column, columns;
     uint32_t sides[2];
   };
-  // The same for these prisms only.
+  // Calls body(contact) for each contact with one of these prisms, at most 50.
   template <class Body>
   DRL_HD void each_contact(const ConvexOptions& options, const Cells& cells, const Body& body) {
     if (!find_bounds()) return;

@@ -21,8 +21,8 @@ struct HeightMap {
   constexpr int tile_rows() const { return (rows - 2) / kTile + 1; }
 };
 
-// The height fields of a compiled robot, by the key of its file's name (drl/physics/compiled_robot.hpp). Each task
-// library has its own. They are empty until shared_heights.hpp sets them.
+// The height fields of a compiled robot, by the key of its file's name (drl/physics/compiled_robot.hpp). Task
+// libraries with files of one name share them. They are empty until shared_heights.hpp sets them.
 template <uint64_t Key, int count>
 inline HeightMap height_maps[count] = {};
 
