@@ -44,6 +44,16 @@ class Reference {
     model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as MujocoRobot does
     for (int k = 0; k < 3; ++k) model_->body_ipos[3 * body + k] = centers_[static_cast<size_t>(3 * body + k)] + by[k];
   }
+  // Turns each geom of a moving body about a random axis by at most `angle` (rad), so that no faces are exactly parallel.
+  void turn_geoms(double angle) {
+    for (int g = 0; g < model_->ngeom; ++g) {
+      if (model_->body_weldid[model_->geom_bodyid[g]] == 0) continue;
+      double* quat = model_->geom_quat + 4 * g;
+      for (int k = 0; k < 4; ++k) quat[k] += angle / 4 * draw();
+      mju_normalize4(quat);
+      model_->geom_sameframe[g] = mjSAMEFRAME_NONE;  // else libmujoco takes the body's frame
+    }
+  }
   // Returns a pseudorandom number from -1 to 1.
   double draw() { return 2 * static_cast<double>(uniform01(random_bits(3, Purpose::benchmark, draws_++, 0)[0])) - 1; }
 
