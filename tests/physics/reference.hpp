@@ -44,7 +44,7 @@ class Reference {
     model_->opt.disableflags |= mjDSBL_MIDPHASE;  // as MujocoRobot does
     for (int k = 0; k < 3; ++k) model_->body_ipos[3 * body + k] = centers_[static_cast<size_t>(3 * body + k)] + by[k];
   }
-  // Turns each geom of a moving body about a random axis by at most `angle` (rad), so that no faces are exactly parallel.
+  // Turns each geom of a moving body about a random axis by at most `angle` (rad): no faces are exactly parallel then.
   void turn_geoms(double angle) {
     for (int g = 0; g < model_->ngeom; ++g) {
       if (model_->body_weldid[model_->geom_bodyid[g]] == 0) continue;
