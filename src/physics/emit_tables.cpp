@@ -216,16 +216,31 @@ class PairTables {
     return (has_no_sphere ? "true, " : "false, ") + std::to_string(pair.edges) + ", " + bounds +
            listed({pair.margin, friction_of(pair, varies_), varies_ ? pair.weight_without_friction : pair.weight}) +
            ", " + softness_of(pair.softness) +
-           (!of_ground.empty() ? of_ground
+           (!of_ground.empty() ? of_ground + rest_of(pair)
+            : has_rest(pair)   ? cone_of(pair.cone) + without_ground(pair) + rest_of(pair)
             : has_cone         ? cone_of(pair.cone)
                                : "");
+  }
+  // The last members of ContactPair, which few pairs have.
+  static bool has_rest(const GeomPair& pair) {
+    return pair.cone.second_sliding > 0 || pair.cone.second_rolling > 0 || pair.friction_damping >= 0 ||
+           pair.gap != 0 || pair.adhesions != 0;
+  }
+  static std::string without_ground(const GeomPair& pair) {
+    return std::string(pair.cone.varies.empty() ? ", {-1, -1}" : "") + ", -1, 0, 0, false, 0";
+  }
+  static std::string rest_of(const GeomPair& pair) {
+    return !has_rest(pair)
+               ? ""
+               : ", " + listed({pair.cone.second_sliding, pair.cone.second_rolling, pair.friction_damping, pair.gap}) +
+                     ", " + std::to_string(pair.adhesions) + "u";
   }
   std::string ground(size_t p) const {
     const GeomPair& pair = model_.pairs[p];
     return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
            std::to_string(bodies_[static_cast<size_t>(body_on_ground(model_, p))]) + ", " + std::to_string(p) + ", " +
            std::to_string(pair.place) + (geom(pair.first).body >= 0 ? ", true" : ", false") +
-           (pair.places > 0 ? ", " + std::to_string(pair.places) : "");
+           (pair.places > 0 || has_rest(pair) ? ", " + std::to_string(pair.places) : "");
   }
 
   const RobotModel& model_;
@@ -315,11 +330,16 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (model.noslip) {
-    line("int", {{"kNoslipIterations", count(model.noslip->iterations)}, {"kNoslipAcross", count(most_across(model))}});
+    line("int", {{"kNoslipIterations", count(model.noslip->iterations)},
+                 {"kNoslipDirections", count(most_friction_directions(model))}});
     line("double", {{"kNoslipTolerance", number(model.noslip->tolerance)}});
     if (!is_stiff(model)) line("bool", {{"kWideForNoslip", "true"}});
   }
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
+  if (const auto actuators = adhesions(model); !actuators.empty())
+    line("int", {{"kAdhesions", count(actuators.size())}});
+  if (std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }))
+    line("bool", {{"kHasGaps", "true"}});
   const std::vector<int> branch = branches(model);
   if (const int number = count_numbers(branch); number > 0)
     line("int", {{"kBranches", count(number)}, {"kBranchPlaces", count(program.places("branch"))}});

@@ -112,6 +112,14 @@ std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator
   return dofs;
 }
 
+std::vector<int> adhesions(const RobotModel& model) {
+  std::vector<int> actuators;
+  if (std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.adhesions != 0; }))
+    for (size_t a = 0; a < model.actuators.size(); ++a)
+      if (model.actuators[a].acts_on == Actuator::body) actuators.push_back(static_cast<int>(a));
+  return actuators;
+}
+
 int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
 int count_turned_geoms(const RobotModel& model) {
@@ -168,7 +176,7 @@ std::vector<int> branches(const RobotModel& model) {
   }
   return branch;
 }
-int most_across(const RobotModel& model) {
+int most_friction_directions(const RobotModel& model) {
   int most = 0;
   for (const GeomPair& pair : model.pairs)
     if (model.elliptic) most = std::max(most, pair.cone.dimensions - 1);

@@ -41,8 +41,10 @@ int count_limits(const RobotModel& model);
 int count_frictions(const RobotModel& model);
 // Returns the degrees of freedom that change a tendon's length.
 std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon);
-// Returns those on which an actuator acts.
+// Returns those on which an actuator acts, but for adhesion.
 std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator);
+// Returns the indices of the actuators that adhere to contacts, if any pair has such contacts.
+std::vector<int> adhesions(const RobotModel& model);
 // Return the number of floor contacts with friction pyramids, and of those with elliptic cones.
 int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
@@ -64,7 +66,7 @@ bool has_exact_distances(const RobotModel& model);
 // inactive. Returns only -1 for models that have no branches, or whose factorisation is not split.
 std::vector<int> branches(const RobotModel& model);
 // Returns the most directions of friction that an elliptic cone of a pair has.
-int most_across(const RobotModel& model);
+int most_friction_directions(const RobotModel& model);
 // Returns whether environments change the friction of pyramids.
 bool edges_vary(const RobotModel& model);
 // Return whether a contact sensor matches pairs of geoms, and whether one needs a contact's own axes or its distance.

@@ -463,7 +463,7 @@ class Tracer {
   }
 
   void trace_pairs() {
-    if (has_rows_of_pairs(model_)) trace_along();
+    if (has_rows_of_pairs(model_) || !adhesions(model_).empty()) trace_along();
     trace_pair_softness();
   }
   void trace_along() {
@@ -480,8 +480,9 @@ class Tracer {
     p_.begin("Computes a pair's weight at a distance, and its rows' residual at zero velocity and acceleration.",
              "pair_softness(const ContactPair& pair, const F& distance, F& weight, F& rest)", true);
     const auto entry = [&](const std::string& name, const auto& get) { return table(model_.pairs, "pair", name, get); };
-    const Expr x = p_.named(
-        p_.input("distance", "") - entry("margin", [](const GeomPair& pair) { return pair.margin; }), "violation");
+    const Expr margin = entry("margin", [](const GeomPair& pair) { return pair.margin; }) -
+                        entry("gap", [](const GeomPair& pair) { return pair.gap; });
+    const Expr x = p_.named(p_.input("distance", "") - margin, "violation");
     const Expr d = impedance_of(model_.pairs, "pair", x);
     const bool varies = edges_vary(model_);
     p_.set("weight", d / ((Expr(1) - d) * entry("weight", [&](const GeomPair& pair) {

@@ -240,6 +240,9 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
               parameters_argument(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
+  int number = 0;
+  for (const int a : adhesions(model))
+    p.set(at("w.adhesive_force", number++), dynamics.actuator_force[static_cast<size_t>(a)]);
   p.edges = edges_of(model, kinematics);
   place_components(model, kinematics.axis, p);
   Kept kept;
@@ -252,6 +255,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
     keep_row(model, mass, i, "mass", kept.mass, p);
     if (model.implicit_damping || model.noslip) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
     kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
+    if (!adhesions(model).empty()) kept.force[i] += p.input(at("w.adhesion", static_cast<int>(i)), name + "_adhesion");
     if (model.implicit_damping) keep_row(model, dynamics.damping, i, "damping", kept.damping, p);
   }
   for (const int t : tendons_with_rows(model)) {

@@ -45,6 +45,13 @@ struct ContactPair {
   int body = -1, number = 0, place = 0;
   bool first_moves = false;
   int places = 0;  // of a height field: their number
+  // Friction along the second tangent and about it, if it differs from that of the first tangent; otherwise 0.
+  double second_sliding = 0, second_rolling = 0;
+  // The damping of the rows across the normal in an elliptic cone (MuJoCo's solreffriction); negative: as `damping`.
+  double friction_damping = -1;
+  // Contacts that are farther apart than margin - gap do not push, but actuators may adhere to them.
+  double gap = 0;
+  uint32_t adhesions = 0;  // bits of the actuators that adhere to this pair's contacts (drl/physics/adhesion.hpp)
 };
 
 // A robot with more pairs than this remembers nothing of them between steps (PairMemory in drl/physics/collide.hpp).
