@@ -114,17 +114,17 @@ class Reader : PartReader {
     touch.second_sliding = touch.dimensions > 1 ? second(1) : 0;
     touch.second_rolling = touch.dimensions == 6 ? second(4) : 0;
   }
-  // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d.
-  double edge_weight(const ContactParameters& touch) const {
-    const double weight =
-        m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+  // Returns the inverse weight of both bodies.
+  double inverse_weight(const ContactParameters& touch) const {
+    return m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+  }
+  // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d, for an inverse weight.
+  double edge_weight(const ContactParameters& touch, double weight) const {
     const double mu = touch.friction;
     return touch.dimensions == 1 || r_.elliptic ? weight : weight * (1 + mu * mu) * 2 * mu * mu / m_.opt.impratio;
   }
   // Returns the same without the factor that friction adds in a pyramid, (1 + mu^2) 2 mu^2.
-  double weight_without_friction(const ContactParameters& touch) const {
-    const double weight =
-        m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+  double weight_without_friction(const ContactParameters& touch, double weight) const {
     return touch.dimensions == 1 || r_.elliptic ? weight : weight / m_.opt.impratio;
   }
 
@@ -204,8 +204,8 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
-    contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
-    contact.weight_without_friction = (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch);
+    contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch, inverse_weight(touch));
+    contact.weight_without_friction = (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch, inverse_weight(touch));
     if (touch.dimensions == 1) contact.friction = 0;
     if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // one row becomes a pyramid with four equal edges
     contact.softness = touch.softness, contact.cone = cone_friction(touch);
@@ -267,6 +267,7 @@ class Reader : PartReader {
     const Numbers3 axis = axis_of(g);
     const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
     geom.half = {half * axis[0], half * axis[1], half * axis[2]};
+    geom.inverse_weight = m_.body_invweight0[2 * m_.geom_bodyid[g]];
     geom.kind = kind_of(g), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
     if (geom.is_turned()) geom.radius = 0;
     const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
@@ -326,10 +327,12 @@ class Reader : PartReader {
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
     check_convex(r_.pair_geoms[static_cast<size_t>(pair.first)], r_.pair_geoms[static_cast<size_t>(pair.second)]);
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 2 * (touch.dimensions - 1);
-    pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
+    pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch, inverse_weight(touch));
     pair.friction_damping = touch.friction_damping, pair.adhesions = adhesions_of(touch);
     if (touch.gap != 0) pair.gap = touch.gap, pair.margin = touch.whole_margin;
-    pair.weight_without_friction = weight_without_friction(touch);
+    pair.weight_without_friction = weight_without_friction(touch, inverse_weight(touch));
+    pair.relative_weight = edge_weight(touch, 1);
+    pair.relative_weight_without_friction = weight_without_friction(touch, 1);
     pair.softness = touch.softness, pair.cone = cone_friction(touch);
     if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
       refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a power of solimp that differs from that of other pairs");

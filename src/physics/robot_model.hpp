@@ -249,7 +249,8 @@ struct PairGeom {
   Numbers3 center{};        // in the body
   Numbers3 half{};          // from the centre to the upper end of a capsule's axis; 0 for other geoms
   double radius = 0;        // of a sphere or capsule
-  double bound = 0;         // radius of a sphere around the geom's centre that contains it; 0 for a plane
+  double inverse_weight = 0;  // of its body
+  double bound = 0;           // radius of a sphere around the geom's centre that contains it; 0 for a plane
   Numbers3 size{};          // MuJoCo's sizes
   Numbers3 extent{};        // half sizes of a box around the centre that contains the geom
   Rotation turn{};          // in the body
@@ -268,6 +269,7 @@ struct GeomPair {
   int first = 0, second = 0;  // indices into pair_geoms, in the order of PairGeom::Kind; a height field is first
   int edges = 1;              // of a pyramid: 1 without friction, else 4, 6 or 10; 0 for an elliptic cone
   double margin = 0, friction = 0, weight = 0, weight_without_friction = 0;  // as in FloorContact
+  double relative_weight = 0, relative_weight_without_friction = 0;          // for inverse weights whose sum is 1
   Softness softness{};
   ConeFriction cone{};
   double friction_damping = -1;  // of the rows across the normal in an elliptic cone; negative: as `softness`

@@ -58,7 +58,8 @@ struct ContactPair {
 constexpr int kMostRememberedPairs = 1024;
 
 // Robots with many pairs have a short table of them (Sizes::compact_pair(k)): only the geoms and the index of their
-// kind, which has all parameters that do not depend on the geoms' sizes. Then Sizes::pair(k) returns a ContactPair by
+// kind, which has all parameters that do not depend on the geoms' sizes; its weight is relative to the sum of the geoms'
+// inverse weights. Then Sizes::pair(k) returns a ContactPair by
 // value.
 struct CompactPair {
   uint16_t first, second, kind;
@@ -90,6 +91,7 @@ DRL_HD ContactPair assemble_pair(int k) {
   constexpr double kMore = 1.0001, kLeast = 1e-5;  // rounding
   const double reach = P::pair_geom_bound(geoms.first) + P::pair_geom_bound(geoms.second) + pair.margin;
   const double nearest = a.radius + b.radius + pair.margin;
+  pair.weight = pair.weight * (P::pair_geom_weight(geoms.first) + P::pair_geom_weight(geoms.second));
   pair.first = geoms.first, pair.second = geoms.second, pair.number = k;
   pair.reach = static_cast<float>(kMore * reach * (a.kind == ShapeKind::plane ? 1 : reach) + kLeast);
   pair.nearest = static_cast<float>(kMore * nearest * nearest + kLeast);

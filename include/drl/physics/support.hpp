@@ -22,6 +22,7 @@
 #include "drl/physics/halves.hpp"
 #include "drl/physics/noslip.hpp"
 #include "drl/physics/solver.hpp"
+#include "drl/physics/trees.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
