@@ -47,7 +47,8 @@ int count_work(const RobotModel& model, const Program& program) {
   numbers += 6 * static_cast<int>(model.pair_geoms.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
   if (count_turned_geoms(model) > 0 && model.pairs.size() <= physics::kMostRememberedPairs)
     numbers += 5 * static_cast<int>(model.pairs.size());
-  if (model.noslip) numbers += pair_rows + model.nv * (2 * frictions + pair_rows + most_across(model) * pair_cones);
+  if (model.noslip)
+    numbers += pair_rows + model.nv * (2 * frictions + pair_rows + most_friction_directions(model) * pair_cones);
   const int rows = pair_rows + kResiduals * pair_cones;
   if (model.pair_places.dense) return numbers + rows * (of_pairs + 1) + model.nv * (model.nv + 1) / 2 - 2 * of_pairs;
   return numbers + rows * (2 * of_pairs + 1);

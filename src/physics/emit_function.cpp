@@ -45,6 +45,8 @@ class FunctionEmitter {
       for (int& read : sorted.back().reads) read = places[static_cast<size_t>(read)];
     }
     FunctionText result = counts_;
+    result.operations += function_.operations_of_loops;
+    for (const std::string& line : function_.before) result.text += wrapped(line, "    ");
     int section = -1;
     for (const int k : order_lines(sorted)) {
       const Draft& draft = drafts_[static_cast<size_t>(by_section[static_cast<size_t>(k)])];
@@ -55,6 +57,7 @@ class FunctionEmitter {
       }
       result.text += wrapped(draft.text, "    ");
     }
+    for (const std::string& line : function_.after) result.text += wrapped(line, "    ");
     return result;
   }
 

@@ -116,6 +116,27 @@ std::string emit_frictions(const RobotModel& model) {
 }
 
 // Keyframes have hashes of their names, because GPU code has no tables of texts.
+// Writes the tables of drl/physics/trees.hpp.
+std::string emit_trees(const RobotModel& model) {
+  if (!uses_loops(model)) return "";
+  const auto text = [](int k) { return std::to_string(k); };
+  std::vector<int> parents, bodies, parent_bodies;
+  for (const Dof& dof : model.dofs)
+    parents.push_back(dof.ancestors.empty() ? -1 : dof.ancestors[0]), bodies.push_back(dof.body);
+  for (const Body& body : model.bodies) parent_bodies.push_back(body.parent);
+  const auto table = [&](const std::string& comment, const std::string& name, const std::vector<int>& list) {
+    return emit_table(comment, "int", name, std::to_string(list.size()), wrapped(listed(list, text) + ",", "        "));
+  };
+  return table("  // Where the rows of M begin; for each degree of freedom, the next one in its row, and the next that\n"
+               "  // moves its body.\n",
+               "tree_row", tree_rows(model)) +
+         table("", "tree_parent", parents) + table("", "tree_mover", tree_movers(model)) +
+         "  static constexpr int kTreeBodies = " + std::to_string(model.bodies.size()) + ";\n" +
+         table("  // The body of each degree of freedom; for each body, its parent and its index among those with contacts.\n",
+               "tree_body", bodies) +
+         table("", "tree_parent_body", parent_bodies) + table("", "tree_touching", touching_bodies(model));
+}
+
 std::string emit_keyframes(const RobotModel& model) {
   if (model.keyframes.empty()) return "";
   std::string text;
@@ -150,7 +171,9 @@ class PairTables {
       const std::string bounds = (a.kind == PairGeom::plane ? plane_bound(reach) : bound(reach)) + bound(nearest);
       text += "        " + remark(a.name + " and " + b.name) + "\n";
       text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-                          kind(p, bounds, p < model_.ground_pairs ? ground(p) : "") + "},",
+                          kind(p, bounds, varies_ ? pair.weight_without_friction : pair.weight,
+                               p < model_.ground_pairs ? ground(p) : "") +
+                          "},",
                       "        ");
     }
     return emit_table(
@@ -161,10 +184,12 @@ class PairTables {
   // Writes for each pair only its geoms and its kind, and what its kind has.
   std::string compact() const {
     std::map<std::string, size_t> kinds;
-    std::string pairs, of_kinds, groups, sizes;
+    std::string pairs, of_kinds, groups, sizes, weights;
     for (size_t p = model_.ground_pairs; p < model_.pairs.size(); ++p) {
       const GeomPair& pair = model_.pairs[p];
-      const auto [place, is_new] = kinds.emplace(kind(p, "0.0f, 0.0f, ", ""), kinds.size());
+      const auto [place, is_new] = kinds.emplace(
+          kind(p, "0.0f, 0.0f, ", varies_ ? pair.relative_weight_without_friction : pair.relative_weight, ""),
+          kinds.size());
       if (is_new) of_kinds += wrapped("{0, 0, " + place->first + "},", "        ");
       pairs += "{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
                std::to_string(place->second) + "}, ";
@@ -184,7 +209,8 @@ class PairTables {
                          "        ");
         count += 1;
       }
-    for (const PairGeom& g : model_.pair_geoms) sizes += number(g.radius + size_of(g)) + ", ";
+    for (const PairGeom& g : model_.pair_geoms)
+      sizes += number(g.radius + size_of(g)) + ", ", weights += number(g.inverse_weight) + ", ";
     const std::string ground =
         model_.ground_pairs > 0 ? full("ground_pair", "kGroundPairs", model_.ground_pairs) : std::string();
     return "  static constexpr int kPairGroups = " + std::to_string(model_.pair_groups.size()) + ";\n" + ground +
@@ -197,6 +223,8 @@ class PairTables {
                "PairGroup", "pair_group", "kPairGroups", groups) +
            emit_table("  // Radii of spheres around geoms.\n", "double", "pair_geom_bound", "kPairGeoms",
                       wrapped(sizes, "        ")) +
+           emit_table("  // Inverse weights of geoms' bodies.\n", "double", "pair_geom_weight", "kPairGeoms",
+                      wrapped(weights, "        ")) +
            "  static constexpr int kStillGeoms = " + std::to_string(count) + ";\n" +
            emit_table("  // Geoms of the world: index, centre, half axis, axes.\n", "StillGeom", "still_geom",
                       "kStillGeoms", still) +
@@ -207,25 +235,40 @@ class PairTables {
   const PairGeom& geom(int g) const { return model_.pair_geoms[static_cast<size_t>(g)]; }
   static std::string plane_bound(double reach) { return number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, "; }
   // Returns the numbers of a row after the indices of its two geoms.
-  std::string kind(size_t p, const std::string& bounds, const std::string& of_ground) const {
+  std::string kind(size_t p, const std::string& bounds, double weight, const std::string& of_ground) const {
     const GeomPair& pair = model_.pairs[p];
     const PairGeom &a = geom(pair.first), &b = geom(pair.second);
     const auto is_long = [](const PairGeom& g) { return g.kind == PairGeom::capsule && size_of(g) > 0; };
     const bool has_no_sphere = (is_long(a) || a.kind == PairGeom::plane) && is_long(b);
     const bool has_cone = pair.cone.dimensions > (model_.elliptic || varies_ ? 1 : 3);
     return (has_no_sphere ? "true, " : "false, ") + std::to_string(pair.edges) + ", " + bounds +
-           listed({pair.margin, friction_of(pair, varies_), varies_ ? pair.weight_without_friction : pair.weight}) +
+           listed({pair.margin, friction_of(pair, varies_), weight}) +
            ", " + softness_of(pair.softness) +
-           (!of_ground.empty() ? of_ground
+           (!of_ground.empty() ? of_ground + rest_of(pair)
+            : has_rest(pair)   ? cone_of(pair.cone) + without_ground(pair) + rest_of(pair)
             : has_cone         ? cone_of(pair.cone)
                                : "");
+  }
+  // The last members of ContactPair, which few pairs have.
+  static bool has_rest(const GeomPair& pair) {
+    return pair.cone.second_sliding > 0 || pair.cone.second_rolling > 0 || pair.friction_damping >= 0 ||
+           pair.gap != 0 || pair.adhesions != 0;
+  }
+  static std::string without_ground(const GeomPair& pair) {
+    return std::string(pair.cone.varies.empty() ? ", {-1, -1}" : "") + ", -1, 0, 0, false, 0";
+  }
+  static std::string rest_of(const GeomPair& pair) {
+    return !has_rest(pair)
+               ? ""
+               : ", " + listed({pair.cone.second_sliding, pair.cone.second_rolling, pair.friction_damping, pair.gap}) +
+                     ", " + std::to_string(pair.adhesions) + "u";
   }
   std::string ground(size_t p) const {
     const GeomPair& pair = model_.pairs[p];
     return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
            std::to_string(bodies_[static_cast<size_t>(body_on_ground(model_, p))]) + ", " + std::to_string(p) + ", " +
            std::to_string(pair.place) + (geom(pair.first).body >= 0 ? ", true" : ", false") +
-           (pair.places > 0 ? ", " + std::to_string(pair.places) : "");
+           (pair.places > 0 || has_rest(pair) ? ", " + std::to_string(pair.places) : "");
   }
 
   const RobotModel& model_;
@@ -315,11 +358,16 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (model.noslip) {
-    line("int", {{"kNoslipIterations", count(model.noslip->iterations)}, {"kNoslipAcross", count(most_across(model))}});
+    line("int", {{"kNoslipIterations", count(model.noslip->iterations)},
+                 {"kNoslipDirections", count(most_friction_directions(model))}});
     line("double", {{"kNoslipTolerance", number(model.noslip->tolerance)}});
     if (!is_stiff(model)) line("bool", {{"kWideForNoslip", "true"}});
   }
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
+  if (const auto actuators = adhesions(model); !actuators.empty())
+    line("int", {{"kAdhesions", count(actuators.size())}});
+  if (std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }))
+    line("bool", {{"kHasGaps", "true"}});
   const std::vector<int> branch = branches(model);
   if (const int number = count_numbers(branch); number > 0)
     line("int", {{"kBranches", count(number)}, {"kBranchPlaces", count(program.places("branch"))}});
@@ -341,7 +389,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
   if (count_numbers(branch) > 0) text += emit_branches(model, branch);
-  return text + emit_keyframes(model) + emit_cone_tables(model) + emit_frictions(model) + emit_points(model) +
+  return text + emit_keyframes(model) + emit_cone_tables(model) + emit_trees(model) + emit_frictions(model) + emit_points(model) +
          emit_pair_geoms(model) + emit_pairs(model) + "};\n";
 }
 

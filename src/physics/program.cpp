@@ -11,7 +11,7 @@ constexpr const char* kSpatial[] = {"wx", "wy", "wz", "vx", "vy", "vz"};
 }  // namespace
 
 void Program::begin(const std::string& comment, const std::string& signature, bool is_inlined, bool is_wide) {
-  functions_.push_back({comment, signature, is_inlined, is_wide, sections_, {}, {}});
+  functions_.push_back({comment, signature, is_inlined, is_wide, sections_, {}, {}, {}, {}});
   section("");
 }
 
@@ -55,6 +55,15 @@ Expr Program::keep(const std::string& array, const Expr& x, const std::string& n
 Spatial Program::keep(const std::string& array, const Spatial& x, const std::string& name) {
   Spatial kept;
   for (int k = 0; k < 6; ++k) kept[k] = keep(array, x[k], name + "_" + kSpatial[k]);
+  return kept;
+}
+Spatial Program::keep_all(const std::string& array, const Spatial& x, const std::string& name) {
+  Spatial kept;
+  for (int k = 0; k < 6; ++k) {
+    const std::string place = at("w." + array, arrays_[array]++);
+    set(place, x[k]);
+    kept[k] = x[k].is_known() ? x[k] : input(place, name + "_" + kSpatial[k]);
+  }
   return kept;
 }
 Mat3 Program::keep(const std::string& array, const Mat3& x, const std::string& name) {

@@ -27,6 +27,8 @@ struct Function {
   int first_section;
   std::vector<std::string> sections;  // a comment for each section; may be empty
   std::vector<Statement> statements;
+  std::vector<std::string> before, after;  // lines of C++ around the statements: calls of loops over tables
+  int operations_of_loops = 0;
 };
 
 class Program {
@@ -36,6 +38,12 @@ class Program {
   void section(const std::string& comment);
   void set(const std::string& target, const Expr& value);
   void add(const std::string& target, const Expr& value);  // makes no statement if value is 0
+
+  // Adds a line of C++ before or after the statements of the function. `operations` estimates those of an added call.
+  void before(const std::string& line) { functions_.back().before.push_back(line); }
+  void after(const std::string& line, int operations = 0) {
+    functions_.back().after.push_back(line), functions_.back().operations_of_loops += operations;
+  }
 
   Expr input(const std::string& text, const std::string& name) { return graph_.input(text, name); }
   // Returns x, and names it if it has no name.
@@ -49,6 +57,10 @@ class Program {
   Expr keep(const std::string& array, const Expr& x, const std::string& name);
   Spatial keep(const std::string& array, const Spatial& x, const std::string& name);
   Mat3 keep(const std::string& array, const Mat3& x, const std::string& name);
+  // Stores all components of x, even known ones, in the next places.
+  Spatial keep_all(const std::string& array, const Spatial& x, const std::string& name);
+  // Sets the number of places of an array whose places do not come from keep().
+  void reserve(const std::string& array, int places) { arrays_[array] = places; }
   // Returns the number of places of an array.
   int places(const std::string& array) const {
     const auto found = arrays_.find(array);

@@ -12,6 +12,12 @@ class Reader : PartReader {
 
   void read() {
     for (int a = 0; a < m_.nu; ++a) read_actuator(a);
+    const bool adheres =
+        std::ranges::any_of(r_.actuators, [](const Actuator& a) { return a.acts_on == Actuator::body; });
+    for (const Joint& joint : r_.joints)
+      if (adheres && joint.force_range)
+        refuse("joint '" + joint.name + "': ",
+               "a limit of actuators' total force, although actuators adhere to contacts");
     if (r_.implicit_actuators) refuse_dampers_of_simple_bodies();
   }
 
@@ -24,6 +30,8 @@ class Reader : PartReader {
     read_dynamics(a, where, actuator);
     if (m_.actuator_delay[a] > 0) refuse(where, "a delay");
     read_gains(a, where, actuator);
+    if (actuator.acts_on == Actuator::body && actuator.is_damped())
+      refuse(where, "adhesion whose force depends on a velocity");
     const int group = m_.actuator_group[a];
     if (is_off(mjDSBL_ACTUATION) || (group >= 0 && group <= 30 && (m_.opt.disableactuator & (1 << group)) != 0)) {
       const mjtNum* force = m_.actuator_forcerange + 2 * a;
@@ -60,8 +68,10 @@ class Reader : PartReader {
     } else if (type == mjTRN_SLIDERCRANK) {
       actuator.acts_on = Actuator::slider_crank, actuator.target = target;
       actuator.from = site(target), actuator.reference = site(other), actuator.rod = m_.actuator_cranklength[a];
+    } else if (type == mjTRN_BODY) {
+      actuator.acts_on = Actuator::body, actuator.target = target;
     } else {
-      refuse(where, "adhesion");
+      refuse(where, "a transmission that is not known");
     }
   }
   Actuator::Site site(int s) const {

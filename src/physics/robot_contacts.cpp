@@ -12,6 +12,9 @@ class Reader : PartReader {
 
   void read() {
     if (is_constraint_off(mjDSBL_CONTACT)) return;
+    constexpr int kMostAdhesions = 32;  // bits of GeomPair::adhesions
+    if (std::ranges::count(r_.actuators, Actuator::body, &Actuator::acts_on) > kMostAdhesions)
+      refuse("actuator: ", "adhesion of more than " + std::to_string(kMostAdhesions) + " actuators");
     r_.convex_tolerance = m_.opt.ccd_tolerance, r_.convex_iterations = m_.opt.ccd_iterations;
     for (int e = 0; e < m_.nexclude; ++e)
       excluded_.insert(std::minmax(m_.exclude_signature[e] >> 16, m_.exclude_signature[e] & 0xffff));
@@ -33,6 +36,8 @@ class Reader : PartReader {
     Numbers3 frictions;               // sliding, torsional, rolling
     std::vector<int> friction_geoms;  // the geoms whose friction counts; the largest value is used
     double gap = 0;                   // MuJoCo's
+    double whole_margin = 0;          // MuJoCo's margin
+    double second_sliding = 0, second_rolling = 0, friction_damping = -1;  // as in ConeFriction and GeomPair
   };
   // Combines the parameters of two geoms as MuJoCo's mj_contactParam does: takes those of the geom with the higher
   // priority, or mixes both.
@@ -61,48 +66,74 @@ class Reader : PartReader {
             dimensions,
             (m_.geom_margin[a] + m_.geom_margin[b]) - (m_.geom_gap[a] + m_.geom_gap[b]),
             std::max(kLeastFriction, mu),
-            softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
+            contact_softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
             {},
             friction_geoms,
-            m_.geom_gap[a] + m_.geom_gap[b]};
+            m_.geom_gap[a] + m_.geom_gap[b],
+            m_.geom_margin[a] + m_.geom_margin[b]};
   }
   // Reads the parameters of an explicit <pair>.
   ContactParameters explicit_contact(int p) {
-    const std::string where = quoted("pair", mjOBJ_PAIR, p);
     const mjtNum *friction = m_.pair_friction + 5 * p, *solreffriction = m_.pair_solreffriction + 2 * p;
-    const bool rolls = m_.pair_dim[p] == 6;
-    if (m_.pair_dim[p] > 1 && (friction[0] != friction[1] || (rolls && friction[3] != friction[4])))
-      refuse(where, "friction that differs by direction");
-    // Only elliptic cones use it.
-    if (r_.elliptic && m_.pair_dim[p] > 1 && (solreffriction[0] != 0 || solreffriction[1] != 0))
-      refuse(where, "solreffriction");
-    return {m_.pair_geom1[p],
-            m_.pair_geom2[p],
-            m_.pair_dim[p],
-            m_.pair_margin[p] - m_.pair_gap[p],
-            std::max(kLeastFriction, friction[0]),
-            softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, {"pair", mjOBJ_PAIR, p}),
-            {friction[0], friction[2], friction[3]},
-            {},
-            m_.pair_gap[p]};
+    const Element where{"pair", mjOBJ_PAIR, p};
+    ContactParameters pair{m_.pair_geom1[p],
+                           m_.pair_geom2[p],
+                           m_.pair_dim[p],
+                           m_.pair_margin[p] - m_.pair_gap[p],
+                           0,
+                           contact_softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, where),
+                           {},
+                           {},
+                           m_.pair_gap[p],
+                           m_.pair_margin[p]};
+    set_frictions(pair, friction);
+    // Only elliptic cones use it. If the signs of its numbers differ, MuJoCo ignores it.
+    const bool is_given = solreffriction[0] != 0 || solreffriction[1] != 0;
+    if (r_.elliptic && is_given && (solreffriction[0] > 0) == (solreffriction[1] > 0))
+      pair.friction_damping = softness(solreffriction, m_.pair_solimp + 5 * p, where).damping;
+    return pair;
   }
-  // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d.
-  double edge_weight(const ContactParameters& touch) const {
-    const double weight =
-        m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+  // The flag override replaces parameters of all contacts.
+  bool overrides() const { return (m_.opt.enableflags & mjENBL_OVERRIDE) != 0; }
+  Softness contact_softness(const mjtNum* solref, const mjtNum* solimp, const Element& where) {
+    return overrides() ? softness(m_.opt.o_solref, m_.opt.o_solimp, {"option", mjOBJ_UNKNOWN, 0})
+                       : softness(solref, solimp, where);
+  }
+  void override_parameters(ContactParameters& touch) const {
+    if (!overrides()) return;
+    touch.whole_margin = m_.opt.o_margin, touch.margin = m_.opt.o_margin - touch.gap;
+    touch.friction_geoms = {}, touch.friction_damping = -1;
+    set_frictions(touch, m_.opt.o_friction);
+  }
+  // Sets the five coefficients of a contact.
+  static void set_frictions(ContactParameters& touch, const mjtNum* friction) {
+    const auto second = [&](int k) {
+      return friction[k] == friction[k - 1] ? 0 : std::max(kLeastFriction, friction[k]);
+    };
+    touch.friction = std::max(kLeastFriction, friction[0]), touch.frictions = {friction[0], friction[2], friction[3]};
+    touch.second_sliding = touch.dimensions > 1 ? second(1) : 0;
+    touch.second_rolling = touch.dimensions == 6 ? second(4) : 0;
+  }
+  // Returns the inverse weight of both bodies.
+  double inverse_weight(const ContactParameters& touch) const {
+    return m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+  }
+  // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d, for an inverse weight.
+  double edge_weight(const ContactParameters& touch, double weight) const {
     const double mu = touch.friction;
     return touch.dimensions == 1 || r_.elliptic ? weight : weight * (1 + mu * mu) * 2 * mu * mu / m_.opt.impratio;
   }
   // Returns the same without the factor that friction adds in a pyramid, (1 + mu^2) 2 mu^2.
-  double weight_without_friction(const ContactParameters& touch) const {
-    const double weight =
-        m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+  double weight_without_friction(const ContactParameters& touch, double weight) const {
     return touch.dimensions == 1 || r_.elliptic ? weight : weight / m_.opt.impratio;
   }
 
   // Returns the friction of a cone or a pyramid.
   ConeFriction cone_friction(const ContactParameters& touch) {
-    ConeFriction cone{.dimensions = touch.dimensions, .fixed = touch.frictions};
+    ConeFriction cone{.dimensions = touch.dimensions,
+                      .fixed = touch.frictions,
+                      .second_sliding = touch.second_sliding,
+                      .second_rolling = touch.second_rolling};
     for (const int g : touch.friction_geoms) {
       const auto is_theirs = [&](const Parameter& p) { return p.kind == Parameter::friction && p.index == g; };
       const auto parameter = std::ranges::find_if(r_.parameters, is_theirs);
@@ -129,17 +160,34 @@ class Reader : PartReader {
     return !excluded_.contains(std::minmax(body_a, body_b));
   }
 
-  void read_contact(const ContactParameters& touch) {
+  void read_contact(ContactParameters touch) {
+    override_parameters(touch);
     if (is_on_floor(touch.a, touch.b, touch)) return read_floor_contact(touch.a, touch.b, touch);
     if (is_on_floor(touch.b, touch.a, touch)) return read_floor_contact(touch.b, touch.a, touch);
     read_pair(touch);
   }
   // Returns whether the contact is of the kind that costs least: of a sphere, capsule or box with a horizontal plane
-  // that does not move, in an elliptic cone or with sliding friction only. The noslip solver needs rows along qvel.
+  // that does not move, in an elliptic cone or with sliding friction only, equal in all directions. The noslip solver
+  // needs rows along qvel.
   bool is_on_floor(int plane, int g, const ContactParameters& touch) const {
-    return !r_.noslip && m_.geom_type[plane] == mjGEOM_PLANE && m_.geom_bodyid[plane] == 0 &&
-           column(rotation(m_.geom_quat + 4 * plane), 2) == Numbers3{0, 0, 1} &&
+    return !r_.noslip && adhesions_of(touch) == 0 && touch.gap >= 0 && touch.second_sliding == 0 &&
+           touch.second_rolling == 0 && touch.friction_damping < 0 && m_.geom_type[plane] == mjGEOM_PLANE &&
+           m_.geom_bodyid[plane] == 0 && column(rotation(m_.geom_quat + 4 * plane), 2) == Numbers3{0, 0, 1} &&
            (is_sphere_or_capsule(g) || is_box(g)) && (r_.elliptic || touch.dimensions <= 3);
+  }
+
+  // Returns the bits of the actuators that adhere to these geoms' contacts.
+  uint32_t adhesions_of(const ContactParameters& touch) const {
+    uint32_t bits = 0;
+    int number = 0;
+    for (const Actuator& actuator : r_.actuators) {
+      if (actuator.acts_on != Actuator::body) continue;
+      if (number == 32) break;  // refused by read()
+      if (m_.geom_bodyid[touch.a] == actuator.target || m_.geom_bodyid[touch.b] == actuator.target)
+        bits |= uint32_t{1} << number;
+      number += 1;
+    }
+    return bits;
   }
 
   bool is_sphere_or_capsule(int g) const {
@@ -156,8 +204,8 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
-    contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch);
-    contact.weight_without_friction = (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch);
+    contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch, inverse_weight(touch));
+    contact.weight_without_friction = (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch, inverse_weight(touch));
     if (touch.dimensions == 1) contact.friction = 0;
     if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // one row becomes a pyramid with four equal edges
     contact.softness = touch.softness, contact.cone = cone_friction(touch);
@@ -219,6 +267,7 @@ class Reader : PartReader {
     const Numbers3 axis = axis_of(g);
     const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
     geom.half = {half * axis[0], half * axis[1], half * axis[2]};
+    geom.inverse_weight = m_.body_invweight0[2 * m_.geom_bodyid[g]];
     geom.kind = kind_of(g), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
     if (geom.is_turned()) geom.radius = 0;
     const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
@@ -266,8 +315,6 @@ class Reader : PartReader {
         return refuse(quoted("geom", mjOBJ_GEOM, g), "a signed distance field that may touch other geoms", other);
       if (is_field && moves(g))
         return refuse(quoted("geom", mjOBJ_GEOM, g), "a height field that moves and may touch other geoms", other);
-      if (is_field && touch.gap != 0)
-        return refuse(quoted("geom", mjOBJ_GEOM, g), "a gap of contacts with a height field", other);
     }
     // MuJoCo has no function for two such geoms.
     const auto is_ground = [&](int g) { return m_.geom_type[g] <= mjGEOM_HFIELD; };
@@ -280,8 +327,12 @@ class Reader : PartReader {
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
     check_convex(r_.pair_geoms[static_cast<size_t>(pair.first)], r_.pair_geoms[static_cast<size_t>(pair.second)]);
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 2 * (touch.dimensions - 1);
-    pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch);
-    pair.weight_without_friction = weight_without_friction(touch);
+    pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch, inverse_weight(touch));
+    pair.friction_damping = touch.friction_damping, pair.adhesions = adhesions_of(touch);
+    if (touch.gap != 0) pair.gap = touch.gap, pair.margin = touch.whole_margin;
+    pair.weight_without_friction = weight_without_friction(touch, inverse_weight(touch));
+    pair.relative_weight = edge_weight(touch, 1);
+    pair.relative_weight_without_friction = weight_without_friction(touch, 1);
     pair.softness = touch.softness, pair.cone = cone_friction(touch);
     if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
       refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a power of solimp that differs from that of other pairs");

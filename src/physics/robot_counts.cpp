@@ -112,6 +112,14 @@ std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator
   return dofs;
 }
 
+std::vector<int> adhesions(const RobotModel& model) {
+  std::vector<int> actuators;
+  if (std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.adhesions != 0; }))
+    for (size_t a = 0; a < model.actuators.size(); ++a)
+      if (model.actuators[a].acts_on == Actuator::body) actuators.push_back(static_cast<int>(a));
+  return actuators;
+}
+
 int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static_cast<int>(model.contacts.size()); }
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
 int count_turned_geoms(const RobotModel& model) {
@@ -140,11 +148,35 @@ bool has_exact_distances(const RobotModel& model) {
   return count_cones(model) > 0 ||
          (has_rows_of_pairs(model) && std::ranges::any_of(points, [](int n) { return n > kMost; }));
 }
+std::vector<int> tree_rows(const RobotModel& model) {
+  std::vector<int> rows{0};
+  for (const Dof& dof : model.dofs) rows.push_back(rows.back() + 1 + static_cast<int>(dof.ancestors.size()));
+  return rows;
+}
+int tree_entries(const RobotModel& model) { return tree_rows(model).back(); }
+int tree_products(const RobotModel& model) {
+  size_t products = 0;
+  for (const Dof& dof : model.dofs) products += dof.ancestors.size() * (dof.ancestors.size() + 1) / 2;
+  return static_cast<int>(products);
+}
+bool uses_loops(const RobotModel& model) {
+  constexpr int kMostProducts = 2000;  // G1 has 1742
+  return tree_products(model) > kMostProducts;
+}
+std::vector<int> tree_movers(const RobotModel& model) {
+  std::vector<int> movers;
+  for (const Dof& dof : model.dofs) {
+    const auto moves_it = [&](int a) { return moves(model, static_cast<size_t>(a), dof.body); };
+    const auto next = std::ranges::find_if(dof.ancestors, moves_it);
+    movers.push_back(next == dof.ancestors.end() ? -1 : *next);
+  }
+  return movers;
+}
 std::vector<int> branches(const RobotModel& model) {
   constexpr int kLeast = 4;  // degrees of freedom of a branch
   const size_t n = model.bodies.size();
   std::vector<int> branch(n, -1), dofs(n), forks(n);
-  if (!has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) || model.ground_pairs > 0 ||
+  if (uses_loops(model) || !has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) || model.ground_pairs > 0 ||
       model.pair_places.dense || !frictional_dofs(model).empty() || !model.equalities.empty() ||
       !tendons_with_rows(model).empty())
     return branch;
@@ -168,7 +200,7 @@ std::vector<int> branches(const RobotModel& model) {
   }
   return branch;
 }
-int most_across(const RobotModel& model) {
+int most_friction_directions(const RobotModel& model) {
   int most = 0;
   for (const GeomPair& pair : model.pairs)
     if (model.elliptic) most = std::max(most, pair.cone.dimensions - 1);

@@ -41,8 +41,10 @@ int count_limits(const RobotModel& model);
 int count_frictions(const RobotModel& model);
 // Returns the degrees of freedom that change a tendon's length.
 std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon);
-// Returns those on which an actuator acts.
+// Returns those on which an actuator acts, but for adhesion.
 std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator);
+// Returns the indices of the actuators that adhere to contacts, if any pair has such contacts.
+std::vector<int> adhesions(const RobotModel& model);
 // Return the number of floor contacts with friction pyramids, and of those with elliptic cones.
 int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
@@ -59,12 +61,22 @@ int count_sensed(const RobotModel& model);  // in groups of four places
 // With pyramids it is so if a body has many points that may touch the floor, as a foot of G1: small errors of their
 // distances would then turn the foot.
 bool has_exact_distances(const RobotModel& model);
+// Returns whether M, its factors and solutions are computed in loops over tables (drl/physics/trees.hpp): the code
+// without loops would be too large. The loops are also faster then, because that code would not fit into the caches.
+bool uses_loops(const RobotModel& model);
+// Return where each row of a matrix with M's sparsity begins in these loops [nv + 1], the number of its entries, and
+// the number of multiplications of its factorisation.
+std::vector<int> tree_rows(const RobotModel& model);
+int tree_entries(const RobotModel& model);
+int tree_products(const RobotModel& model);
+// Returns for each degree of freedom the next one that moves its body, or -1.
+std::vector<int> tree_movers(const RobotModel& model);
 // Returns for each body the branch that it belongs to, or -1 if it belongs to the trunk. Branches are subtrees such as
 // legs and arms. The factors of a branch are computed anew only if one of its own contacts or limits becomes active or
 // inactive. Returns only -1 for models that have no branches, or whose factorisation is not split.
 std::vector<int> branches(const RobotModel& model);
 // Returns the most directions of friction that an elliptic cone of a pair has.
-int most_across(const RobotModel& model);
+int most_friction_directions(const RobotModel& model);
 // Returns whether environments change the friction of pyramids.
 bool edges_vary(const RobotModel& model);
 // Return whether a contact sensor matches pairs of geoms, and whether one needs a contact's own axes or its distance.

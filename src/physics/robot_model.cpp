@@ -60,7 +60,6 @@ class Reader : PartReader {
     if (!has_friction()) r_.noslip.reset();
     read_sensors(m_, r_);
     refuse_infinite();
-    refuse_options_of_constraints();
     refuse_the_rest();
   }
 
@@ -277,9 +276,16 @@ class Reader : PartReader {
   }
   void refuse_infinite() {
     const mjOption& o = m_.opt;
-    refuse_infinite(
-        "option: ",
-        {{&o.timestep, 1}, {o.gravity, 3}, {o.wind, 3}, {&o.density, 1}, {&o.viscosity, 1}, {&o.impratio, 1}});
+    refuse_infinite("option: ", {{&o.timestep, 1},
+                                 {o.gravity, 3},
+                                 {o.wind, 3},
+                                 {&o.density, 1},
+                                 {&o.viscosity, 1},
+                                 {&o.impratio, 1},
+                                 {&o.o_margin, 1},
+                                 {o.o_solref, 2},
+                                 {o.o_solimp, 5},
+                                 {o.o_friction, 5}});
     for (int b = 0; b < m_.nbody; ++b)
       refuse_infinite(quoted("body", mjOBJ_BODY, b),
                       {of(m_.body_pos, b, 3), of(m_.body_quat, b, 4), of(m_.body_ipos, b, 3), of(m_.body_iquat, b, 4),
@@ -302,7 +308,7 @@ class Reader : PartReader {
     for (int p = 0; p < m_.npair; ++p)
       refuse_infinite(quoted("pair", mjOBJ_PAIR, p),
                       {of(m_.pair_friction, p, 5), of(m_.pair_margin, p, 1), of(m_.pair_gap, p, 1),
-                       of(m_.pair_solref, p, 2), of(m_.pair_solimp, p, 5)});
+                       of(m_.pair_solref, p, 2), of(m_.pair_solreffriction, p, 2), of(m_.pair_solimp, p, 5)});
     for (int s = 0; s < m_.nsite; ++s)
       refuse_infinite(quoted("site", mjOBJ_SITE, s), {of(m_.site_pos, s, 3), of(m_.site_quat, s, 4)});
     for (int k = 0; k < m_.nkey; ++k)
@@ -324,11 +330,6 @@ class Reader : PartReader {
            of(m_.actuator_ctrlrange, a, 2), of(m_.actuator_forcerange, a, 2), of(m_.actuator_dynprm, a, mjNDYN),
            of(m_.actuator_actrange, a, 2), of(m_.actuator_lengthrange, a, 2), of(m_.actuator_acc0, a, 1),
            of(m_.actuator_cranklength, a, 1)});
-  }
-  // Refuses options that change only contacts, if the model has these.
-  void refuse_options_of_constraints() {
-    const bool has_contacts = !r_.contacts.empty() || !r_.pairs.empty();
-    if ((m_.opt.enableflags & mjENBL_OVERRIDE) != 0 && has_contacts) refuse("option: ", "the flag override");
   }
   void refuse_the_rest() {
     for (int b = 0; b < m_.nbody; ++b)

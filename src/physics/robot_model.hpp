@@ -168,7 +168,8 @@ struct Actuator {
   // joint: a hinge or a slide. site: a force and a torque in the site's axes, or, with a reference site, in that site's
   // axes. free_in_body, free_in_world: a free joint's force, and its torque in the axes of its body or of the world.
   // ball_in_body, ball_in_parent: a ball joint's torque. slider_crank: the position of a slider, which moves along the
-  // z axis of the site `reference`; a rod connects it with the site `from`.
+  // z axis of the site `reference`; a rod connects it with the site `from`. body: the normals of the body's contacts
+  // (drl/physics/adhesion.hpp).
   enum Transmission {
     joint,
     tendon,
@@ -177,9 +178,10 @@ struct Actuator {
     free_in_world,
     ball_in_body,
     ball_in_parent,
-    slider_crank
+    slider_crank,
+    body
   } acts_on = joint;
-  int target = 0;   // index of the joint, tendon or site
+  int target = 0;   // index of the joint, tendon, site or frame
   double gear = 0;  // of a joint, tendon or slider
   double rod = 0;   // length of a slider-crank's rod
   std::array<double, 6> gears{};
@@ -212,6 +214,7 @@ struct ConeFriction {
   int dimensions = 1;
   Numbers3 fixed{};
   std::vector<int> varies = {};
+  double second_sliding = 0, second_rolling = 0;  // along the second tangent, and about it, if they differ; otherwise 0
 };
 
 // The contact sensors that a contact matches, as bits, and those of them for which MuJoCo turns the contact around.
@@ -246,7 +249,8 @@ struct PairGeom {
   Numbers3 center{};        // in the body
   Numbers3 half{};          // from the centre to the upper end of a capsule's axis; 0 for other geoms
   double radius = 0;        // of a sphere or capsule
-  double bound = 0;         // radius of a sphere around the geom's centre that contains it; 0 for a plane
+  double inverse_weight = 0;  // of its body
+  double bound = 0;           // radius of a sphere around the geom's centre that contains it; 0 for a plane
   Numbers3 size{};          // MuJoCo's sizes
   Numbers3 extent{};        // half sizes of a box around the centre that contains the geom
   Rotation turn{};          // in the body
@@ -265,8 +269,12 @@ struct GeomPair {
   int first = 0, second = 0;  // indices into pair_geoms, in the order of PairGeom::Kind; a height field is first
   int edges = 1;              // of a pyramid: 1 without friction, else 4, 6 or 10; 0 for an elliptic cone
   double margin = 0, friction = 0, weight = 0, weight_without_friction = 0;  // as in FloorContact
+  double relative_weight = 0, relative_weight_without_friction = 0;          // for inverse weights whose sum is 1
   Softness softness{};
   ConeFriction cone{};
+  double friction_damping = -1;  // of the rows across the normal in an elliptic cone; negative: as `softness`
+  uint32_t adhesions = 0;        // bits of the actuators that adhere to the contacts
+  double gap = 0;                // `margin` includes it; contacts that are farther apart than margin - gap do not push
   SensedContact sensed{};
   int place = 0;   // of a ground pair: the first of its places
   int places = 0;  // of a ground pair with a height field: their number

@@ -64,6 +64,7 @@ class Reader : PartReader {
       case mjSENS_ACTUATORPOS:
       case mjSENS_ACTUATORVEL:
         if (is_off(mjDSBL_ACTUATION)) return "actuators are switched off";  // libmujoco's velocities are 0 then
+        if (m_.actuator_trntype[sensor.index] == mjTRN_BODY) return "its actuator adheres to contacts";
         read_length(Sensor::actuator, m_.sensor_type[s] == mjSENS_ACTUATORVEL, sensor);
         break;
       default:

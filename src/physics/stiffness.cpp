@@ -13,9 +13,10 @@ namespace {
 // their weight by 2 mu^2 / impratio.
 double stiffness_of_friction(const RobotModel& model, double mu, const ConeFriction& cone) {
   if (cone.dimensions == 1) return 1;
-  if (model.elliptic) return std::max(1.0, model.impratio);
+  const double most = std::max(mu, cone.second_sliding);
+  if (model.elliptic) return std::max(1.0, model.impratio * most * most / (mu * mu));
   const double edge = model.impratio / (2 * mu * mu * (1 + mu * mu));
-  return std::max(4 * edge, 2 * mu * mu * edge);
+  return std::max(4 * edge, 2 * most * most * edge);
 }
 
 // Returns the same for an equality constraint. Its rows are d / (1 - d) times as stiff as the inertia for which their

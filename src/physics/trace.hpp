@@ -68,7 +68,10 @@ void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, 
                        TreeMatrix& m);
 
 struct Dynamics {
+  // M. With loops (uses_loops), only what is added to the projections of `push`: the wrench that each degree of freedom
+  // needs for a unit acceleration.
   TreeMatrix mass;
+  std::vector<Spatial> push;
   std::vector<Expr> force;            // of all but the constraints: without constraints, M qacc = force
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
@@ -227,6 +230,15 @@ struct Impedance {
   int power;  // 1 or 2
 };
 Expr impedance(const Impedance& curve, const Expr& x);
+
+// Writes the entries that are not 0 to a matrix of drl/physics/trees.hpp, which begins at this place of an array, or
+// adds them.
+void add_to_tree(const TreeMatrix& matrix, const std::string& array, int first, bool adds, Program& p);
+// Returns the text of where M alone begins in the work, for those loops.
+inline std::string mass_alone_in_loops(const RobotModel& model, const Program& p) {
+  const int entries = tree_entries(model);
+  return p.places("mass") > entries ? "w.mass + " + std::to_string(entries) : "w.mass";
+}
 
 inline Symmetric known(const std::array<double, 6>& i) { return {i[0], i[1], i[2], i[3], i[4], i[5]}; }
 inline Vec3 known(const Numbers3& x) { return {x[0], x[1], x[2]}; }

@@ -129,6 +129,8 @@ class Actuators {
       case Actuator::slider_crank:
         add_slider_crank(actuator, of);
         break;
+      case Actuator::body:  // its length is 0, and its force acts where the body's contacts are
+        break;
       default:
         add_free_joint(actuator, of);
     }
@@ -197,6 +199,7 @@ class Actuators {
   // Adds an actuator's force and damping along qvel.
   void add(size_t a, const Expr& force, Dynamics& d) const {
     const Actuator& actuator = model_.actuators[a];
+    if (actuator.acts_on == Actuator::body) return;  // drl/physics/adhesion.hpp
     if (actuator.acts_on == Actuator::joint) {
       const auto dof = index(model_.joints[index(actuator.target)].dof);
       d.actuator_torque[dof] += Expr(actuator.gear) * force;

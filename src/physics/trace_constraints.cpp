@@ -252,7 +252,65 @@ class Tracer {
       p_.set(at("force", static_cast<int>(i)), force[i]);
     }
   }
+  // Writes the functions that solve with M, in loops (drl/physics/trees.hpp): they copy M, add what constraints add, and
+  // factorise the sum.
+  void trace_newton_in_loops() {
+    const bool has_pairs = has_rows_of_pairs(model_), is_dense = model_.pair_places.dense;
+    const int entries = tree_entries(model_), solution = tree_products(model_) + 3 * entries;
+    const std::string tree = has_pairs && !is_dense ? "w.factor" : "tree";
+    const std::string x = is_dense ? "force" : has_pairs ? "w.half" : "qacc";
+    if (is_dense)
+      p_.begin("Computes M plus active floor contacts and limits, packed by rows of its lower half, and the force.",
+               "assemble(const Work& w, F* matrix, F* force)");
+    else if (has_pairs)
+      p_.begin("Factorises M plus active floor contacts and limits, and computes the first half of the solution.",
+               "factorise(Work& w)");
+    else
+      p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
+               "newton(const Work& w, F* qacc)");
+    const std::string count = std::to_string(entries);
+    if (tree == "tree") p_.before("F tree[" + count + "];");
+    p_.before("for (int k = 0; k < " + count + "; ++k) " + tree + "[k] = w.mass[k];");
+    TreeMatrix h;
+    for (const Dof& dof : model_.dofs) h.diagonal.emplace_back(0), h.ancestors.emplace_back(dof.ancestors.size(), 0);
+    std::vector<Expr> force = kept_.force;
+    if (count_numbers(bodies_) > 0) {
+      p_.before("F push[Sizes::nv][6];");
+      const bool has_all = count_numbers(p_.coupling_places) == kCouplings;
+      if (has_all) p_.after("add_couplings<Physics>(w, push, " + x + ");", 36 * model_.nv);
+      std::vector<Coupling> coupling(has_all ? 0 : model_.bodies.size());
+      if (!has_all) gather_contacts(coupling, kWhole);
+      for (size_t i = 0; i < model_.dofs.size() && !has_all; ++i) {
+        const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
+        const Spatial push = carried * kept_.axis[i];
+        for (int c = 0; c < 6; ++c) p_.set(at("push", static_cast<int>(i), c), push[c]);
+        force[i] -= dot(kept_.axis[i], carried.force);
+      }
+      p_.after("add_projections<Sizes>(w.axis, push, " + tree + ");", 6 * entries);
+    }
+    add_limits(h, force), add_frictions(h, force);
+    add_to_tree(h, tree, 0, true, p_);
+    for (size_t i = 0; i < force.size(); ++i) p_.set(at(x, static_cast<int>(i)), force[i]);
+    if (is_dense) {
+      p_.after("spread_tree<Sizes>(tree, matrix);", entries);
+    } else if (!has_pairs) {
+      p_.before("F inverse[Sizes::nv];");
+      p_.after("factorise_tree<Sizes>(tree, inverse, qacc);", solution);
+      p_.after("solve_down_tree<Sizes>(tree, inverse, qacc);", entries);
+    } else {
+      p_.reserve("factor", entries);
+      p_.after("factorise_tree<Sizes>(w.factor, w.inverse, w.half);", solution);
+      p_.begin("Computes the first half of a solution for a vector along qvel.",
+               "solve_up(const Work& w, const F* from, F* to)");
+      p_.before("for (int i = 0; i < Sizes::nv; ++i) to[i] = from[i];");
+      p_.after("solve_up_tree<Sizes>(w.factor, to);", entries);
+      p_.begin("Computes the second half.", "solve_down(const Work& w, F* qacc)");
+      p_.before("for (int i = 0; i < Sizes::nv; ++i) qacc[i] = w.half[i];");
+      p_.after("solve_down_tree<Sizes>(w.factor, w.inverse, qacc);", entries);
+    }
+  }
   void trace_newton() {
+    if (uses_loops(model_)) return trace_newton_in_loops();
     if (model_.pair_places.dense) return trace_assembly();
     if (count_numbers(branches_) > 0) return trace_branches();
     if (!has_rows_of_pairs(model_))
@@ -340,7 +398,23 @@ class Tracer {
   // Adds the contacts of a branch, the trunk, or the whole robot. `coupling` receives what each of its bodies carries,
   // and holds what branches carry.
   void add_contacts(TreeMatrix& h, std::vector<Expr>& force, std::vector<Coupling>& coupling, int part) {
-    const auto is_here = [&](int body) { return part == kWhole || branches_[static_cast<size_t>(body)] == part; };
+    gather_contacts(coupling, part);
+    p_.section("along qvel");
+    for (size_t i = 0; i < model_.dofs.size(); ++i) {
+      if (!is_in(part, model_.dofs[i].body)) continue;
+      const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
+      const Spatial push = carried * kept_.axis[i];
+      h.diagonal[i] += dot(kept_.axis[i], push);
+      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
+        if (const auto up = static_cast<size_t>(model_.dofs[i].ancestors[a]); moves(model_, up, model_.dofs[i].body))
+          h.ancestors[i][a] += dot(kept_.axis[up], push);
+      force[i] -= dot(kept_.axis[i], carried.force);
+    }
+  }
+  bool is_in(int part, int body) const { return part == kWhole || branches_[static_cast<size_t>(body)] == part; }
+  // Adds the contacts of each body of a part, and those of its children, to `coupling`.
+  void gather_contacts(std::vector<Coupling>& coupling, int part) {
+    const auto is_here = [&](int body) { return is_in(part, body); };
     p_.section("contributions of contacts to each body and its subtree");
     for (size_t b = 0; b < coupling.size(); ++b)
       for (int k = 0; k < kCouplings && bodies_[b] >= 0 && is_here(static_cast<int>(b)); ++k)
@@ -350,17 +424,6 @@ class Tracer {
     for (size_t b = coupling.size(); b-- > 0;)
       if (const int parent = model_.bodies[b].parent; parent >= 0 && is_here(parent))
         coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
-    p_.section("along qvel");
-    for (size_t i = 0; i < model_.dofs.size(); ++i) {
-      if (!is_here(model_.dofs[i].body)) continue;
-      const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
-      const Spatial push = carried * kept_.axis[i];
-      h.diagonal[i] += dot(kept_.axis[i], push);
-      for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
-        if (const auto up = static_cast<size_t>(model_.dofs[i].ancestors[a]); moves(model_, up, model_.dofs[i].body))
-          h.ancestors[i][a] += dot(kept_.axis[up], push);
-      force[i] -= dot(kept_.axis[i], carried.force);
-    }
   }
   void add_limits(TreeMatrix& h, std::vector<Expr>& force, int part = kWhole) {
     const auto joints = limited_joints(model_);
@@ -463,7 +526,7 @@ class Tracer {
   }
 
   void trace_pairs() {
-    if (has_rows_of_pairs(model_)) trace_along();
+    if (has_rows_of_pairs(model_) || !adhesions(model_).empty()) trace_along();
     trace_pair_softness();
   }
   void trace_along() {
@@ -480,8 +543,9 @@ class Tracer {
     p_.begin("Computes a pair's weight at a distance, and its rows' residual at zero velocity and acceleration.",
              "pair_softness(const ContactPair& pair, const F& distance, F& weight, F& rest)", true);
     const auto entry = [&](const std::string& name, const auto& get) { return table(model_.pairs, "pair", name, get); };
-    const Expr x = p_.named(
-        p_.input("distance", "") - entry("margin", [](const GeomPair& pair) { return pair.margin; }), "violation");
+    const Expr margin = entry("margin", [](const GeomPair& pair) { return pair.margin; }) -
+                        entry("gap", [](const GeomPair& pair) { return pair.gap; });
+    const Expr x = p_.named(p_.input("distance", "") - margin, "violation");
     const Expr d = impedance_of(model_.pairs, "pair", x);
     const bool varies = edges_vary(model_);
     p_.set("weight", d / ((Expr(1) - d) * entry("weight", [&](const GeomPair& pair) {
@@ -493,6 +557,8 @@ class Tracer {
   void trace_curvature() {
     p_.begin("Computes x' M x for the difference x between two accelerations.",
              "curvature(const Work& w, const F* from, const F* to, F& result)");
+    if (uses_loops(model_))
+      return p_.after("result = square_in_tree<Sizes>(w.mass, from, to);", 2 * tree_entries(model_));
     std::vector<Expr> x;
     for (size_t i = 0; i < model_.dofs.size(); ++i) x.push_back(qacc("to", i) - qacc("from", i));
     Expr sum = 0;

@@ -181,6 +181,12 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     const Dof& dof = model.dofs[i];
     const auto body = static_cast<size_t>(dof.body);
     const Spatial momentum = inertia[body] * kinematics.axis[i];
+    if (uses_loops(model)) {
+      d.push.push_back(momentum);
+      d.mass.diagonal[i] = dof.armature, d.mass.ancestors[i].assign(dof.ancestors.size(), 0);
+      d.force[i] -= dot(kinematics.axis[i], force[body]);
+      continue;
+    }
     d.mass.diagonal[i] = dot(kinematics.axis[i], momentum) + Expr(dof.armature);
     for (const int a : dof.ancestors) {
       const auto ancestor = static_cast<size_t>(a);

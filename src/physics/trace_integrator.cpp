@@ -34,6 +34,37 @@ void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
   for (int k = 0; k < 4; ++k) p.set(at("to", quat + k), turned[k] * inverse);
 }
 
+void trace_damp(const RobotModel& model, const Kept& kept, Program& p) {
+  std::vector<Expr> qacc;
+  for (size_t i = 0; i < model.dofs.size(); ++i)
+    qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
+  TreeMatrix m = kept.mass_alone;
+  const std::vector<Expr> force = multiply_tree(model, m, qacc);
+  const Expr step = model.timestep;
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    m.diagonal[i] += step * kept.damping.diagonal[i];
+    for (size_t a = 0; a < m.ancestors[i].size(); ++a) m.ancestors[i][a] += step * kept.damping.ancestors[i][a];
+  }
+  const std::vector<Expr> damped = solve_tree(model, m, force);
+  for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
+}
+void trace_damp_in_loops(const RobotModel& model, const Kept& kept, Program& p) {
+  const int entries = tree_entries(model);
+  const std::string count = std::to_string(entries), mass = mass_alone_in_loops(model, p);
+  p.before("F tree[" + count + "], inverse[Sizes::nv];");
+  p.before("for (int k = 0; k < " + count + "; ++k) tree[k] = (" + mass + ")[k];");
+  p.before("for (int i = 0; i < Sizes::nv; ++i) damped[i] = F(0);");
+  p.before("add_tree_product<Sizes>(tree, qacc, F(1), damped);");
+  TreeMatrix added = kept.damping;
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    added.diagonal[i] = Expr(model.timestep) * added.diagonal[i];
+    for (Expr& x : added.ancestors[i]) x = Expr(model.timestep) * x;
+  }
+  add_to_tree(added, "tree", 0, true, p);
+  p.after("factorise_tree<Sizes>(tree, inverse, damped);", tree_products(model) + 3 * entries);
+  p.after("solve_down_tree<Sizes>(tree, inverse, damped);", 3 * entries);
+}
+
 }  // namespace
 
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
@@ -46,18 +77,7 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
   if (model.implicit_damping) {
     p.begin("Computes the acceleration of Euler's step with implicit damping: (M + h damping)^-1 M qacc.",
             "damp(const Work& w, const F* qacc, F* damped)");
-    std::vector<Expr> qacc;
-    for (size_t i = 0; i < model.dofs.size(); ++i)
-      qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
-    TreeMatrix m = kept.mass_alone;
-    const std::vector<Expr> force = multiply_tree(model, m, qacc);
-    const Expr step = model.timestep;
-    for (size_t i = 0; i < model.dofs.size(); ++i) {
-      m.diagonal[i] += step * kept.damping.diagonal[i];
-      for (size_t a = 0; a < m.ancestors[i].size(); ++a) m.ancestors[i][a] += step * kept.damping.ancestors[i][a];
-    }
-    const std::vector<Expr> damped = solve_tree(model, m, force);
-    for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
+    uses_loops(model) ? trace_damp_in_loops(model, kept, p) : trace_damp(model, kept, p);
   }
 
   p.begin("Integrates a velocity over the time h.", "integrate(const F* from, const F* velocity, F h, F* to)");

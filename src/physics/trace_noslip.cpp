@@ -6,6 +6,7 @@ namespace {
 // Writes M, packed by rows of its lower half.
 void trace_mass_matrix(const RobotModel& model, const Kept& kept, Program& p) {
   p.begin("Computes M.", "mass_matrix(const Work& w, F* matrix)");
+  if (uses_loops(model)) return p.after("spread_tree<Sizes>(" + mass_alone_in_loops(model, p) + ", matrix);");
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const int first = static_cast<int>(i * (i + 1) / 2);
     for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a)

@@ -210,7 +210,49 @@ void keep_row(const RobotModel& model, const TreeMatrix& matrix, size_t i, const
   }
 }
 
+// Returns the entries of a matrix of drl/physics/trees.hpp, which begins at this place of an array.
+TreeMatrix read_tree(const RobotModel& model, const std::string& array, int first, Program& p) {
+  TreeMatrix matrix;
+  for (const Dof& dof : model.dofs) {
+    matrix.diagonal.push_back(p.input(at(array, first++), identifier(dof.name) + "_mass"));
+    matrix.ancestors.emplace_back();
+    for (const int a : dof.ancestors)
+      matrix.ancestors.back().push_back(p.input(
+          at(array, first++), identifier(dof.name) + "_" + identifier(model.dofs[static_cast<size_t>(a)].name) + "_mass"));
+  }
+  return matrix;
+}
+// Computes M in loops: the projections of `dynamics.push`, and what `mass` and `dynamics.mass` add to them.
+void keep_mass_in_loops(const RobotModel& model, const Dynamics& dynamics, const TreeMatrix& mass, Kept& kept,
+                        Program& p) {
+  const int entries = tree_entries(model), nv = model.nv;
+  const bool has_two = !model.equalities.empty() && (model.implicit_damping || model.noslip);
+  p.reserve("mass", has_two ? 2 * entries : entries);
+  p.before("F push[" + std::to_string(nv) + "][6];"), p.before("for (F& x : w.mass) x = F(0);");
+  for (int i = 0; i < nv; ++i)
+    for (int c = 0; c < 6; ++c) p.set(at("push", i, c), dynamics.push[static_cast<size_t>(i)][c]);
+  add_to_tree(mass, "w.mass", 0, false, p);
+  p.after("add_projections<Sizes>(w.axis, push, w.mass);", 6 * entries);
+  kept.mass = read_tree(model, "w.mass", 0, p), kept.mass_alone = kept.mass;
+  if (!has_two) return;
+  add_to_tree(dynamics.mass, "w.mass", entries, false, p);
+  p.after("add_projections<Sizes>(w.axis, push, w.mass + " + std::to_string(entries) + ");", 6 * entries);
+  kept.mass_alone = read_tree(model, "w.mass", entries, p);
+}
+
 }  // namespace
+
+void add_to_tree(const TreeMatrix& matrix, const std::string& array, int first, bool adds, Program& p) {
+  const auto put = [&](const Expr& x) {
+    const std::string place = at(array, first++);
+    if (x.is(0)) return;
+    adds ? p.add(place, x) : p.set(place, x);
+  };
+  for (size_t i = 0; i < matrix.diagonal.size(); ++i) {
+    put(matrix.diagonal[i]);
+    for (const Expr& x : matrix.ancestors[i]) put(x);
+  }
+}
 
 Expr impedance(const Impedance& curve, const Expr& x) {
   const Expr share = min(max(x, -x) / curve.width, 1);
@@ -240,6 +282,9 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
               parameters_argument(model) + "Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
+  int number = 0;
+  for (const int a : adhesions(model))
+    p.set(at("w.adhesive_force", number++), dynamics.actuator_force[static_cast<size_t>(a)]);
   p.edges = edges_of(model, kinematics);
   place_components(model, kinematics.axis, p);
   Kept kept;
@@ -248,12 +293,18 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   trace_equalities(model, kinematics, mass, force, kept, p);
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const std::string name = identifier(model.dofs[i].name);
-    kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
-    keep_row(model, mass, i, "mass", kept.mass, p);
-    if (model.implicit_damping || model.noslip) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
+    if (uses_loops(model)) {
+      kept.axis.push_back(p.keep_all("axis", kinematics.axis[i], name + "_axis"));
+    } else {
+      kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
+      keep_row(model, mass, i, "mass", kept.mass, p);
+      if (model.implicit_damping || model.noslip) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
+    }
     kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
+    if (!adhesions(model).empty()) kept.force[i] += p.input(at("w.adhesion", static_cast<int>(i)), name + "_adhesion");
     if (model.implicit_damping) keep_row(model, dynamics.damping, i, "damping", kept.damping, p);
   }
+  if (uses_loops(model)) keep_mass_in_loops(model, dynamics, mass, kept, p);
   for (const int t : tendons_with_rows(model)) {
     kept.tendon_along.emplace_back();
     const std::vector<Expr> along = trace_tendon(model, t, kinematics, p).along;

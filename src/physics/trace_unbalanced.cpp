@@ -44,7 +44,8 @@ void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
   std::vector<Expr> x, force = kept.force;
   for (size_t i = 0; i < force.size(); ++i)
     x.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
-  const std::vector<Expr> inertia = multiply_tree(model, kept.mass, x);
+  std::vector<Expr> inertia(force.size(), 0);
+  if (!uses_loops(model)) inertia = multiply_tree(model, kept.mass, x);
   const std::vector<int> frames = touching_frames(model);
   std::vector<Spatial> carried(model.bodies.size());
   for (size_t f = 0; f < frames.size(); ++f) {
@@ -63,6 +64,7 @@ void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
   add_frictions(model, kept, p, force);
   add_tendons(model, kept, p, force);
   for (size_t i = 0; i < force.size(); ++i) p.set(at("force", static_cast<int>(i)), force[i]);
+  if (uses_loops(model)) p.after("add_tree_product<Sizes>(w.mass, qacc, F(-1), force);", 2 * tree_entries(model));
 }
 
 }  // namespace drl::robot_compiler

@@ -401,6 +401,23 @@ TEST(RobotModel, NoslipNeedsFriction) {
   EXPECT_TRUE(has_noslip("1", "", cord));
 }
 
+// The flag override replaces the margin, friction, solref and solimp of all contacts: stiffness 100 / 0.9^2 and damping
+// 20 / 0.9. The second coefficient of friction differs from the first.
+TEST(RobotModel, TheFlagOverrideReplacesParametersOfContacts) {
+  const RobotModel model = read(
+      "<option o_margin='0.03' o_solref='-100 -20' o_solimp='0.8 0.9 0.02' o_friction='0.4 0.6 0.1 0.2 0.2'>"
+      "<flag override='enable'/></option><worldbody><geom type='plane' size='1 1 1'/><body><freejoint/>"
+      "<geom size='0.1' margin='0.2' gap='0.01'/></body></worldbody>");
+  ASSERT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
+  const GeomPair& pair = model.pairs.at(0);
+  EXPECT_EQ(pair.margin, 0.03);
+  EXPECT_EQ(pair.gap, 0.01);
+  EXPECT_NEAR(pair.softness.stiffness, 100 / (0.9 * 0.9), 1e-10);
+  EXPECT_NEAR(pair.softness.damping, 20 / 0.9, 1e-10);
+  EXPECT_EQ(pair.friction, 0.4);
+  EXPECT_EQ(pair.cone.second_sliding, 0.6);
+}
+
 // The time constant of solref is at least two time steps (of 2 ms), unless the flag refsafe is off. The stiffness is
 // 1 / (d t)^2 with the largest impedance d = 0.95.
 TEST(RobotModel, TheFlagRefsafeBoundsTimeConstants) {
@@ -515,8 +532,6 @@ INSTANTIATE_TEST_SUITE_P(
                                             "</equality>",
             {"equality 'lock': ", "power of solimp"}},
         UnsupportedCase{"<option timestep='0'/>" DRL_BODY("<freejoint/>"), {"option: ", "timestep"}},
-        UnsupportedCase{"<option><flag override='enable'/></option>" DRL_BALL_ON_FLOOR("geom"),
-                        {"option: ", "flag override"}},
         UnsupportedCase{"<option><flag sleep='enable'/></option>" DRL_BODY("<freejoint/>"), {"option: ", "flag sleep"}},
         UnsupportedCase{
             DRL_BODY("<joint name='hip'/>") "<actuator><motor name='motor' joint='hip' delay='0.02' nsample='4'/>"
@@ -526,8 +541,8 @@ INSTANTIATE_TEST_SUITE_P(
                                                         "actdim='2'/></actuator>",
                         {"actuator 'motor': ", "activation by a user"}},
         UnsupportedCase{"<worldbody><body name='foot'><freejoint/><geom size='0.1'/></body></worldbody>"
-                        "<actuator><adhesion name='motor' body='foot' ctrlrange='0 1'/></actuator>",
-                        {"actuator 'motor': ", "adhesion"}},
+                        "<actuator><general name='motor' body='foot' biastype='affine' biasprm='0 0 -1'/></actuator>",
+                        {"actuator 'motor': ", "adhesion whose force depends on a velocity"}},
         // libmujoco clamps the force of an actuator that is switched off, and applies no compensation without
         // actuators.
         UnsupportedCase{"<option actuatorgroupdisable='1'/>" DRL_BODY(
@@ -541,18 +556,10 @@ INSTANTIATE_TEST_SUITE_P(
                         "<body><freejoint/><geom size='0.1'/><geom name='a' type='hfield' hfield='hills'/></body>"
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
                         {"geom 'a': ", "geom 'b'", "a height field that moves"}},
-        UnsupportedCase{"<asset><hfield name='hills' nrow='2' ncol='2' size='1 1 1 1'/></asset><worldbody><geom "
-                        "name='a' type='hfield' hfield='hills'/><body><freejoint/><geom name='b' size='0.1' "
-                        "margin='.02' gap='.01'/></body></worldbody>",
-                        {"geom 'a': ", "geom 'b'", "gap"}},
         UnsupportedCase{"<option><flag multiccd='enable'/></option><asset><hfield name='hills' nrow='2' ncol='2' "
                         "size='1 1 1 1'/></asset><worldbody><geom name='a' type='hfield' hfield='hills'/>"
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
-                        {"option: ", "multiccd", "geoms 'a' and 'b'"}},
-        UnsupportedCase{"<worldbody><body><freejoint/><geom name='a' size='0.1'/></body>"
-                        "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>"
-                        "<contact><pair name='ab' geom1='a' geom2='b' friction='1 2'/></contact>",
-                        {"pair 'ab': ", "friction", "direction"}}));
+                        {"option: ", "multiccd", "geoms 'a' and 'b'"}}));
 
 // A ball of 2 kg lies deep in the floor. Compares the stiffness of its contact with the weights of libmujoco's rows,
 // times the inverse inertia along the normal and along a tangent.

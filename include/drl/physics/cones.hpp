@@ -56,7 +56,7 @@ struct Stiffness {
 
 template <class F>
 struct Cone {
-  F hardness, mu, friction[3];
+  F hardness, mu, friction[kResiduals - 1];
   F u[kResiduals], next_u[kResiduals];  // scaled residuals at the last and at the next accelerations
   Stiffness<F> now, next;
 
@@ -64,9 +64,9 @@ struct Cone {
   // residuals across the normal are 0.
   DRL_HD void set_friction(int dimensions, const F* coefficients, double regularised) {
     mu = dimensions == 1 ? F(1) : F(regularised) * coefficients[0];
-    for (int k = 0; k < 3; ++k) friction[k] = dimensions > (k == 0 ? 1 : 2 + k) ? coefficients[k] : F(0);
+    for (int k = 0; k < kResiduals - 1; ++k) friction[k] = k + 1 < dimensions ? coefficients[k] : F(0);
   }
-  DRL_HD F scale(int k) const { return k == 0 ? mu : friction[k < 3 ? 0 : k == 3 ? 1 : 2]; }
+  DRL_HD F scale(int k) const { return k == 0 ? mu : friction[k - 1]; }
 
   // Sets `whole` to the hardness if (N, T) is in the bottom zone, and `middle` to hardness / (1 + mu^2) if it is
   // between bottom and cone; otherwise to 0.
@@ -181,13 +181,15 @@ DRL_HD F impedance(const Point& point, int power, F x) {
   return math::fma(F(point.most - point.least), rise, F(point.least));
 }
 
-// Computes the friction of a contact in these environments.
+// Computes the friction of a contact in these environments: along two tangents, about the normal, about the tangents.
+// `fixed` holds the coefficients of sliding, torsional and rolling friction.
 template <class F>
 DRL_HD void find_friction(const double* fixed, const int* varies, const F* parameters, F* friction) {
-  for (int k = 0; k < 3; ++k) {
-    friction[k] = F(fixed[k]);
+  for (int k = 0; k < kResiduals - 1; ++k) {
+    const int kind = k < 2 ? 0 : k == 2 ? 1 : 2;
+    friction[k] = F(fixed[kind]);
     for (int v = 0; v < 2; ++v)
-      if (varies[v] >= 0) friction[k] = math::max(friction[k], parameters[varies[v] + k]);
+      if (varies[v] >= 0) friction[k] = math::max(friction[k], parameters[varies[v] + kind]);
   }
 }
 
@@ -231,7 +233,7 @@ struct FloorCone : Cone<F> {
   template <class Touch>
   DRL_HD void begin(const ConePoint& at, const Touch& touch, const F* velocity, const F* parameters,
                     double regularised) {
-    F friction[3];
+    F friction[kResiduals - 1];
     find_friction(at.friction, at.varies, parameters, friction);
     this->set_friction(at.dimensions, friction, regularised);
     point[0] = touch.center_x, point[1] = touch.center_y;

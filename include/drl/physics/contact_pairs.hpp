@@ -45,13 +45,21 @@ struct ContactPair {
   int body = -1, number = 0, place = 0;
   bool first_moves = false;
   int places = 0;  // of a height field: their number
+  // Friction along the second tangent and about it, if it differs from that of the first tangent; otherwise 0.
+  double second_sliding = 0, second_rolling = 0;
+  // The damping of the rows across the normal in an elliptic cone (MuJoCo's solreffriction); negative: as `damping`.
+  double friction_damping = -1;
+  // Contacts that are farther apart than margin - gap do not push, but actuators may adhere to them.
+  double gap = 0;
+  uint32_t adhesions = 0;  // bits of the actuators that adhere to this pair's contacts (drl/physics/adhesion.hpp)
 };
 
 // A robot with more pairs than this remembers nothing of them between steps (PairMemory in drl/physics/collide.hpp).
 constexpr int kMostRememberedPairs = 1024;
 
 // Robots with many pairs have a short table of them (Sizes::compact_pair(k)): only the geoms and the index of their
-// kind, which has all parameters that do not depend on the geoms' sizes. Then Sizes::pair(k) returns a ContactPair by
+// kind, which has all parameters that do not depend on the geoms' sizes; its weight is relative to the sum of the geoms'
+// inverse weights. Then Sizes::pair(k) returns a ContactPair by
 // value.
 struct CompactPair {
   uint16_t first, second, kind;
@@ -83,6 +91,7 @@ DRL_HD ContactPair assemble_pair(int k) {
   constexpr double kMore = 1.0001, kLeast = 1e-5;  // rounding
   const double reach = P::pair_geom_bound(geoms.first) + P::pair_geom_bound(geoms.second) + pair.margin;
   const double nearest = a.radius + b.radius + pair.margin;
+  pair.weight = pair.weight * (P::pair_geom_weight(geoms.first) + P::pair_geom_weight(geoms.second));
   pair.first = geoms.first, pair.second = geoms.second, pair.number = k;
   pair.reach = static_cast<float>(kMore * reach * (a.kind == ShapeKind::plane ? 1 : reach) + kLeast);
   pair.nearest = static_cast<float>(kMore * nearest * nearest + kLeast);

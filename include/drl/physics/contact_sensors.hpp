@@ -145,7 +145,7 @@ DRL_HD void find_pair_force(const typename P::Work& w, const ContactPair& pair, 
     }
   if constexpr (P::kPairRows > 0)
     for (int e = 0; e < pair.edges; ++e) {
-      const F push = push_at<P>(w, lanes, count), side = F(e % 2 == 0 ? 1 : -1) * edge_friction<P>(w, pair);
+      const F push = push_at<P>(w, lanes, count), side = F(e % 2 == 0 ? 1 : -1) * friction_of_edge<P>(w, pair, e);
       force[0] = force[0] + push;
       if (pair.edges > 1 && e < 4) force[e < 2 ? 1 : 2] = math::fma(side, push, force[e < 2 ? 1 : 2]);
       count = count + math::select(lanes, F(1), F(0));

@@ -34,13 +34,27 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
   }
   each_contact_of<P>(pair, a, b, lanes, body);
 }
-// Calls body(pair, lanes, contact) for each contact of each pair in the list.
+// Calls body(pair, lanes, contact) as each_contact() does, but only for the contacts that push: those whose distance is
+// less than the margin minus the gap.
+template <class P, class F, class Body>
+DRL_HD void each_pushing_contact(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
+  if constexpr (requires { P::kHasGaps; }) {
+    each_contact<P, F>(w, number, lanes,
+                       [&](const ContactPair& pair, Mask<F> here, const PairContact<F>& contact) DRL_LAMBDA {
+                         const Mask<F> pushing = here & (contact.distance < F(pair.margin - pair.gap));
+                         if (any(pushing)) body(pair, pushing, contact);
+                       });
+  } else {
+    each_contact<P, F>(w, number, lanes, body);
+  }
+}
+// Calls body(pair, lanes, contact) for each pushing contact of each pair in the list.
 template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   using F = typename P::Number;
   for (int n = 0; n < w.near_pairs; ++n) {
     const auto number = static_cast<int>(w.near_pair[n]);
-    each_contact<P, F>(w, number, may_touch<P>(w, P::pair(number)), body);
+    each_pushing_contact<P, F>(w, number, may_touch<P>(w, P::pair(number)), body);
   }
 }
 

@@ -75,6 +75,8 @@ DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& de
     P::derive_actuators(s.qpos, s.qvel, s.ctrl, s.act, derived);
   else
     P::derive_actuators(s.qpos, s.qvel, s.ctrl, derived);
+  if constexpr (count_adhesions<P>() > 0)
+    for (int i = 0; i < P::nv; ++i) derived.qfrc_actuator[i] = derived.qfrc_actuator[i] + s.adhesion[i];
 }
 // Computes all quantities.
 template <class P>

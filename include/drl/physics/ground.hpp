@@ -35,7 +35,7 @@ struct GroundContact : Cone<F> {
   DRL_HD void begin(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact,
                     const F* velocity) {
     const int tree = P::pair_geom(pair.first_moves ? pair.first : pair.second).tree;
-    F friction[3], weight, at_rest;
+    F friction[kResiduals - 1], weight, at_rest;
     for (int k = 0; k < 3; ++k) {
       point[k] = contact.point[k], axis[0][k] = contact.normal[k];
       if constexpr (P::kTrees > 1)
@@ -45,7 +45,7 @@ struct GroundContact : Cone<F> {
     if (pair.first_moves)
       for (auto& direction : axis)
         for (F& x : direction) x = -x;
-    find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
+    find_pair_friction<P>(w, pair, friction);
     if constexpr (P::kElliptic) {
       this->set_friction(pair.dimensions, friction, P::regularised);
     } else {
@@ -59,7 +59,7 @@ struct GroundContact : Cone<F> {
     this->hardness = math::select(lanes, weight / (this->mu * this->mu), F(0));
     const F none[kResiduals] = {F(0), F(0), F(0), F(0), F(0), F(0)};
     along(velocity, pair.dimensions, none, rest);
-    for (int k = 0; k < pair.dimensions; ++k) rest[k] = F(pair.damping) * rest[k];
+    for (int k = 0; k < pair.dimensions; ++k) rest[k] = F(damping_of(pair, k)) * rest[k];
     rest[0] = math::fma(this->mu, at_rest, rest[0]);
   }
 
@@ -189,7 +189,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
     const ContactPair& pair = P::pair(k);
     const Mask<F> near = may_touch<P>(w, pair);
     if (!any(near)) continue;
-    each_contact<P, F>(w, k, near, [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    const auto begin = [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
       if constexpr (count_height_fields<P>() > 0)
         if (pair.places > 0 && contact.index >= pair.places) {
           has_too_many = has_too_many | lanes;
@@ -202,7 +202,8 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
       here.begin_solution(was_here);
       here.step = w.ground_step;
       w.on_ground[count++] = {static_cast<uint16_t>(k), static_cast<uint16_t>(place)};
-    });
+    };
+    each_pushing_contact<P, F>(w, k, near, begin);
   }
   w.grounded = count;
   for (int t = 0; t < before; ++t)

@@ -70,6 +70,7 @@ DRL_HD void each_half(typename P::State& state, typename P::Stage& stage, typena
     if constexpr (count_activations<P>() > 0) {
       lanes.narrow(state.act, of_state.act), lanes.narrow(stage.act, of_stage.act);
     }
+    if constexpr (count_adhesions<P>() > 0) lanes.narrow(stage.adhesion, of_stage.adhesion);
     if (!has_forces) continue;
     if constexpr (requires { stage.sensed; }) lanes.narrow(stage.sensed, of_stage.sensed);
     lanes.narrow(w.forces.wrench, w.half[h].forces.wrench), lanes.narrow(w.forces.limit, w.half[h].forces.limit);

@@ -108,7 +108,7 @@ class NoslipSolver {
       sweep_frictions();
       if constexpr (P::kPairRows > 0)
         for (int s = 0; s + 1 < w_.pair_rows; ++s) update_edges(s);
-      if constexpr (P::kNoslipAcross > 0)
+      if constexpr (P::kNoslipDirections > 0)
         for (int c = 0; c < w_.pair_cones; ++c) update_cone(c);
       goes_on_ = goes_on_ & !(gain_ < F(P::kNoslipTolerance));
       if (!any(goes_on_)) return;
@@ -116,7 +116,7 @@ class NoslipSolver {
   }
 
  private:
-  static constexpr int kAcross = P::kNoslipAcross;
+  static constexpr int kAcross = P::kNoslipDirections;
   DRL_HD static constexpr int row_of_edge(int s) { return count_frictions<P>() + s; }
   DRL_HD static constexpr int row_of_cone(int c) { return count_frictions<P>() + P::kPairRows + kAcross * c; }
 

@@ -36,7 +36,8 @@ struct PairCone : Cone<F> {
   DRL_HD void take(Mask<F> lanes, const PairCone& other) {
     this->hardness = math::select(lanes, other.hardness, this->hardness);
     this->mu = math::select(lanes, other.mu, this->mu);
-    for (int k = 0; k < 3; ++k) this->friction[k] = math::select(lanes, other.friction[k], this->friction[k]);
+    for (int k = 0; k < kResiduals - 1; ++k)
+      this->friction[k] = math::select(lanes, other.friction[k], this->friction[k]);
     for (int r = 0; r < kResiduals; ++r) row[r].take(lanes, other.row[r]);
   }
 };
@@ -74,6 +75,8 @@ template <class P>
 DRL_HD typename P::Number friction_of_edge([[maybe_unused]] const typename P::Work& w, const ContactPair& pair,
                                            int edge) {
   using F = typename P::Number;
+  if (edge / 2 == 1 && pair.second_sliding > 0) return F(pair.second_sliding);
+  if (edge / 2 == 4 && pair.second_rolling > 0) return F(pair.second_rolling);
   if (edge < 4) return edge_friction<P>(w, pair);
   const int k = edge < 6 ? 1 : 2;
   F friction = F(pair.cone_friction[k]);
@@ -218,13 +221,25 @@ DRL_HD const typename P::Number* parameters_of([[maybe_unused]] const typename P
     return nullptr;
 }
 
+// Computes the friction of a pair's contact (see find_friction).
+template <class P, class F>
+DRL_HD void find_pair_friction(const typename P::Work& w, const ContactPair& pair, F* friction) {
+  find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
+  if (pair.second_sliding > 0) friction[1] = F(pair.second_sliding);
+  if (pair.second_rolling > 0) friction[4] = F(pair.second_rolling);
+}
+// Returns the damping of residual k of a contact in an elliptic cone.
+DRL_HD double damping_of(const ContactPair& pair, int k) {
+  return k > 0 && pair.friction_damping >= 0 ? pair.friction_damping : pair.damping;
+}
+
 template <class P, class F>
 DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
                                  const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
   using Place = PairCone<F, P::nv>;
   Place cone;
-  F friction[3], wrench[P::kTrees][6];
-  find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
+  F friction[kResiduals - 1], wrench[P::kTrees][6];
+  find_pair_friction<P>(w, pair, friction);
   cone.set_friction(pair.dimensions, friction, P::regularised);
   cone.hardness = weight / (cone.mu * cone.mu);
   const ConeAxes<F> axes(contact);
@@ -233,7 +248,7 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
     axes.template find_wrenches<P>(w, contact.point, r, wrench);
     find_along<P>(w, pair, wrench, row.along);
     for (F& x : row.along) x = cone.scale(r) * x;
-    row.rest = F(pair.damping) * long_dot<P::nv>(row.along, qvel, F(0));
+    row.rest = F(damping_of(pair, r)) * long_dot<P::nv>(row.along, qvel, F(0));
     if (r == 0) row.rest = math::fma(cone.mu, at_rest, row.rest);
   }
   each_next_place(lanes, count, P::kPairCones, w.pair_cones, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "drl/math.hpp"
+#include "drl/physics/adhesion.hpp"
 #include "drl/physics/dense.hpp"
 #include "drl/physics/rows.hpp"
 
@@ -217,6 +218,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   // the guess came from the last solution. Full steps are usually enough for quadratic rows.
   constexpr int kFullSteps = !reuses_active_rows<P>() ? 0 : has_cones_or_friction<P>() ? 1 : 2;
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
+  if constexpr (count_adhesions<P>() > 0) find_adhesion<P>(w);
   Mask<F> is_solved = F(0) != F(0);
   F next[P::nv];
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];

@@ -22,6 +22,7 @@
 #include "drl/physics/halves.hpp"
 #include "drl/physics/noslip.hpp"
 #include "drl/physics/solver.hpp"
+#include "drl/physics/trees.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -162,6 +163,7 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
   if constexpr (count_equality_rows<P>() > 0) P::equality_forces(w, stage.qacc);
   if constexpr (has_noslip<P>()) noslip<P>(w, stage.qacc);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
+  if constexpr (count_adhesions<P>() > 0) P::out_of_solver(w, w.adhesion, stage.adhesion);
   if constexpr (P::kFreeTurn > 0) {
     P::out_of_solver(w, stage.qacc, stage.qacc);
     if constexpr (P::kImplicitDamping) P::out_of_solver(w, damped, damped);

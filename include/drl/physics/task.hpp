@@ -273,7 +273,7 @@ class PhysicsRobot {
     return derived(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_motion<P>(s, to); });
   }
   DRL_HD const auto& actuators() const {
-    return derived(kActuators, stage(),
+    return derived(kActuators, physics::count_adhesions<P>() > 0 ? solved() : stage(),
                    [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_actuators<P>(s, to); });
   }
   DRL_HD const auto& forces() const {

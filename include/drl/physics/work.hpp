@@ -75,7 +75,7 @@ struct State<F, Sizes, 0> {
 };
 
 // Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
-// until they are set again, activations, what contact sensors show, and height fields. They are
+// until they are set again, activations, forces of adhesion, what contact sensors show, and height fields. They are
 // base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
@@ -97,6 +97,12 @@ struct HeightMaps {
 template <>
 struct HeightMaps<0> {};
 template <class F, int n>
+struct AdhesionValues {
+  F adhesion[n];  // the forces of adhesion along qvel
+};
+template <class F>
+struct AdhesionValues<F, 0> {};
+template <class F, int n>
 struct SensedValues {
   F sensed[n][4];
 };
@@ -116,6 +122,16 @@ template <class Sizes>
 constexpr int count_branch_places() {
   if constexpr (count_branches<Sizes>() > 0)
     return Sizes::kBranchPlaces;
+  else
+    return 0;
+}
+
+// Returns the number of actuators that adhere to contacts (drl/physics/adhesion.hpp). Robots without them do not define
+// kAdhesions.
+template <class Sizes>
+constexpr int count_adhesions() {
+  if constexpr (requires { Sizes::kAdhesions; })
+    return Sizes::kAdhesions;
   else
     return 0;
 }
@@ -156,7 +172,7 @@ constexpr int count_tendon_places() {
 template <class Sizes>
 constexpr int count_noslip_rows() {
   if constexpr (has_noslip<Sizes>())
-    return count_frictions<Sizes>() + Sizes::kPairRows + Sizes::kNoslipAcross * Sizes::kPairCones;
+    return count_frictions<Sizes>() + Sizes::kPairRows + Sizes::kNoslipDirections * Sizes::kPairCones;
   else
     return 0;
 }
@@ -172,6 +188,7 @@ template <class F, class Sizes>
 struct Stage : ParameterValues<F, Sizes::kParameters>,
                ActivationValues<F, count_activations<Sizes>()>,
                SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)>,
+               AdhesionValues<F, count_adhesions<Sizes>() == 0 ? 0 : Sizes::nv>,
                HeightMaps<count_height_fields<Sizes>()> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)], qacc[Sizes::nv];
   F unsolved;  // number of solutions of this step that did not converge
@@ -281,6 +298,9 @@ struct Work {
   [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
   [[no_unique_address]] Array<F, count_tendon_places<Sizes>()> tendon_along;
+  // The forces of actuators that adhere to contacts, and what these forces add along qvel in the solver's axes.
+  [[no_unique_address]] Array<F, count_adhesions<Sizes>()> adhesive_force;
+  [[no_unique_address]] Array<F, (count_adhesions<Sizes>() > 0 ? Sizes::nv : 0)> adhesion;
   // For the noslip solver: the rows of dry friction, the products of M^-1 and each row, and 1 for each row of a pair
   // that is an edge of a pyramid whose opposite edge is the next row.
   [[no_unique_address]] Array<F[Sizes::nv], (has_noslip<Sizes>() ? count_frictions<Sizes>() : 0)> friction_along;
