@@ -29,9 +29,9 @@ struct PolicyView {
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // Runs iteration number `iteration` (from 0) on all ranks together. `extra_sums` are numbers that the training loop
+  // Runs iteration number `iteration` (from 0) on all ranks together. `loop_sums` are numbers that the training loop
   // wants summed over the ranks. The iteration's only float64 all-reduce sums them, and the sums replace them.
-  virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) = 0;
+  virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) = 0;
   virtual const IterationStats& stats() const = 0;
   // Returns the algorithm's metrics of the last iteration, reduced over all ranks. The metrics and their order never
   // change during a run.
@@ -42,8 +42,8 @@ class Algorithm {
   virtual void state_changed() = 0;
   // Returns the current policy; the view is valid until the next iteration.
   virtual PolicyView policy() = 0;
-  // Sets the learning rate from now on, overriding the one in the state.
-  virtual void set_learning_rate(double learning_rate) = 0;
+  // Sets the learning rate to that of the options, overriding the one in the state.
+  virtual void restart_learning_rate() = 0;
   // Return fingerprints of the replicated state in the queue's memory, computed before the last iteration's update.
   // fingerprints() returns one per rank, exchanged in the iteration's float64 all-reduce. field_fingerprints() returns
   // this rank's fingerprint of each field of that state, in the order of visit_state().

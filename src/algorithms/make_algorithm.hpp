@@ -8,7 +8,9 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/batch_plan.hpp"
-#include "algorithms/on_policy.hpp"
+#include "algorithms/learner_parts.hpp"
+#include "algorithms/optimizer.hpp"
+#include "base/format.hpp"
 #include "base/options.hpp"
 #include "policy/spec.hpp"
 
@@ -21,12 +23,11 @@ class AlgorithmKind {
   virtual std::string_view name() const = 0;   // "ppo": the value of --algorithm and the section of its options
   virtual std::string_view title() const = 0;  // "PPO"
   virtual void add_to(OptionTable& table) = 0;
-  virtual const UpdateOptions& update_options() const = 0;
-  virtual bool has_critic() const = 0;
-  // Returns whether each rollout has the whole episodes of its environments, instead of --num_steps_per_env steps.
-  virtual bool collects_episodes() const = 0;
-  // Returns the options in which the algorithm deviates from the task's preset, in the syntax of --config files.
-  virtual std::string_view preset(std::string_view task) const = 0;
+  // Returns the facts about the algorithm that decide whether options have an effect.
+  virtual std::vector<Circumstance> circumstances() const = 0;
+  virtual std::string describe_update() const = 0;  // "5 epochs of 4 mini-batches", for users
+  // Returns a warning about the iterations after the first `done` of `max_iterations`, or "".
+  virtual std::string warning(int64_t done, int64_t max_iterations) const = 0;
   virtual PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const = 0;
   // Returns the rollout's shape and mini-batches for the requested environments and steps. Throws UsageError if the
   // algorithm cannot learn the task, if its options contradict each other, or if the environments do not divide evenly.
@@ -42,10 +43,17 @@ class AlgorithmKindOf final : public AlgorithmKind {
   void add_to(OptionTable& table) override {
     table.section(Learner::kName, Learner::kTitle, options_, {only_with("algorithm", std::string(Learner::kName))});
   }
-  const UpdateOptions& update_options() const override { return options_; }
-  bool has_critic() const override { return Learner::kHasCritic; }
-  bool collects_episodes() const override { return Learner::kCollectsEpisodes; }
-  std::string_view preset(std::string_view task) const override { return Learner::preset(task); }
+  std::vector<Circumstance> circumstances() const override {
+    const std::string title(Learner::kTitle);
+    return {{"critic", Learner::kHasCritic ? "yes" : "no", title + " has no critic"},
+            {"rollout", Learner::kCollectsEpisodes ? "episodes" : "steps", title + " collects whole episodes"}};
+  }
+  std::string describe_update() const override {
+    return fmt::format("{} epochs of {} mini-batches", options_.num_learning_epochs, options_.num_mini_batches);
+  }
+  std::string warning(int64_t done, int64_t max_iterations) const override {
+    return warning_of_schedule(options_, Learner::kName, done, max_iterations);
+  }
   PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const override {
     return policy_spec(task, options, options_.normalizer(), Learner::kHasCritic);
   }

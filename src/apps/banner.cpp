@@ -124,9 +124,8 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   if (const auto physics = facts.versions.find("physics"); physics != facts.versions.end())
     line("physics", physics->second + physics_note(options, place));
   line("iteration",
-       fmt::format("{} steps per environment, {} in total; {} epochs of {} mini-batches of {} samples",
-                   with_commas(plan.num_steps), with_commas(samples), algorithm.update_options().num_learning_epochs,
-                   plan.num_mini_batches, with_commas(samples / plan.num_mini_batches)));
+       fmt::format("{} steps per environment, {} in total; {} of {} samples", with_commas(plan.num_steps),
+                   with_commas(samples), algorithm.describe_update(), with_commas(samples / plan.num_mini_batches)));
   const auto net = [&](NetId id) { return layers(policy.layout.net(id)); };
   line("networks",
        fmt::format("actor {}, {}{}{}; {} parameters", net(policy.actor),

@@ -1,6 +1,5 @@
 #include "apps/effects.hpp"
 
-#include "algorithms/on_policy.hpp"
 #include "envs/make_env.hpp"
 
 namespace drl {
@@ -12,15 +11,16 @@ std::vector<Circumstance> circumstances(const Options& options, const Workplace&
   const bool named = !run.run_name.empty() || place.job;
   const bool new_weights = !run.resume && run.load_run.empty() && run.checkpoint.empty() && run.init_from.empty();
   const AlgorithmKind& algorithm = options.algorithm();
-  const std::string &task = options.train.task, title(algorithm.title());
-  return {{"critic", algorithm.has_critic() ? "yes" : "no", title + " has no critic"},
-          {"rollout", algorithm.collects_episodes() ? "episodes" : "steps", title + " collects whole episodes"},
-          {"hardware", place.placement.gpu < 0 ? "cpu" : "gpu",
-           std::string("this run computes on ") + (place.placement.gpu < 0 ? "the CPU" : "GPUs")},
-          {"job", place.job ? "yes" : "no", "this is not a Slurm job"},
-          {"name", named ? "chosen" : "new", "without --run_name, a run has a new name"},
-          {"start", new_weights ? "scratch" : "checkpoint", "the weights come from a checkpoint"},
-          {"actions", task_record(task).discrete ? "discrete" : "continuous", task + " has discrete actions"}};
+  const std::string& task = options.train.task;
+  std::vector<Circumstance> all = algorithm.circumstances();
+  all.insert(all.end(),
+             {{"hardware", place.placement.gpu < 0 ? "cpu" : "gpu",
+               std::string("this run computes on ") + (place.placement.gpu < 0 ? "the CPU" : "GPUs")},
+              {"job", place.job ? "yes" : "no", "this is not a Slurm job"},
+              {"name", named ? "chosen" : "new", "without --run_name, a run has a new name"},
+              {"start", new_weights ? "scratch" : "checkpoint", "the weights come from a checkpoint"},
+              {"actions", task_record(task).discrete ? "discrete" : "continuous", task + " has discrete actions"}});
+  return all;
 }
 
 }  // namespace
@@ -30,10 +30,8 @@ std::vector<std::string> warnings_of_effects(const Settings& settings, const std
   const Options& options = settings.options;
   std::vector<std::string> warnings =
       settings.table.without_effect(settings.chosen_options(config_ini), circumstances(options, place));
-  const AlgorithmKind& algorithm = options.algorithm();
-  const std::string schedule =
-      warning_of_schedule(algorithm.update_options(), algorithm.name(), done, options.train.max_iterations);
-  if (!schedule.empty()) warnings.push_back(schedule);
+  const std::string of_algorithm = options.algorithm().warning(done, options.train.max_iterations);
+  if (!of_algorithm.empty()) warnings.push_back(of_algorithm);
   return warnings;
 }
 

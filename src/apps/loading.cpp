@@ -64,12 +64,15 @@ std::string only_in(const std::string& list, const std::string& other) {
   return parts.empty() ? "(none)" : join(parts, ", ");
 }
 
+bool has_critic(const StateList& state) {
+  return std::ranges::any_of(state, [](const StateField& field) { return field.name.starts_with("policy/critic/"); });
+}
+
 // Returns whether an option decides what the networks in `loaded` compute.
 bool describes_networks(const std::string& option, const StateList& loaded) {
-  const bool has_critic =
-      std::ranges::any_of(loaded, [](const StateField& field) { return field.name.starts_with("policy/critic/"); });
   return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type"}, option) ||
-         (option == "policy.critic_hidden_dims" && has_critic) || option.find(".obs_normalization") != option.npos;
+         (option == "policy.critic_hidden_dims" && has_critic(loaded)) ||
+         option.find(".obs_normalization") != option.npos;
 }
 
 // Returns whether a difference in this option leaves all shapes as they are.
@@ -151,7 +154,7 @@ void load_start(RunStart& start, const Settings& settings, const RunFacts& now, 
     if (start.from == StartFrom::weights) {
       loaded = is_policy_alone(source.checkpoint) ? Loaded::actor : Loaded::weights;
       require_fit(source, settings, weights_in(state, loaded));
-      if (loaded == Loaded::actor && kind.has_critic())
+      if (loaded == Loaded::actor && has_critic(state))
         log::info("{} has no critic: the critic starts anew", source.file);
       return "";
     }
@@ -174,7 +177,7 @@ void load_start(RunStart& start, const Settings& settings, const RunFacts& now, 
   if (!restore_state(state, source.checkpoint, comm) && comm.rank() == 0)
     log::warn("the checkpoint has another number of environments: all environments start new episodes");
   trainer.state_loaded(elapsed);
-  if (loaded == Loaded::all_but_learning_rate) algorithm.set_learning_rate(kind.update_options().learning_rate);
+  if (loaded == Loaded::all_but_learning_rate) algorithm.restart_learning_rate();
 }
 
 }  // namespace drl

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "algorithms/presets.hpp"
 #include "apps/habits.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
@@ -61,7 +62,8 @@ const std::vector<std::string> kCommon = {"config",
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
   v("config", config, "read options from this file; --print_config prints such a file", as_path, Effect::none, here);
-  v("task_library", task_library, "also load tasks from this library; may be repeated", as_path, Effect::none, here, per_rank());
+  v("task_library", task_library, "also load tasks from this library; may be repeated", as_path, Effect::none, here,
+    per_rank());
   v("ranks", ranks,
     "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
     "or per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
@@ -122,25 +124,24 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
   options.apply(table, apply_given);
   const std::string task = options.train.task;
   if (task.empty()) return;
-  table.apply_ini(task_preset(task), "preset of " + task);
-  const AlgorithmKind& algorithm = options.algorithm();
-  table.apply_ini(algorithm.preset(task), std::string(algorithm.title()) + "'s preset of " + task);
+  for (const Preset& preset : presets(task, options.train.algorithm)) table.apply_ini(preset.text, preset.source);
   apply_given();
 }
 
 std::vector<NamedValue> Settings::chosen_options(const std::string& config_ini) const {
   const std::string& task = options.train.task;
-  std::map<std::string, std::string> presets;
-  for (const std::string_view preset : {task_preset(task), options.algorithm().preset(task)})
-    for (const NamedValue& option : table.options_in(preset, "preset of " + task)) presets[option.name] = option.value;
+  std::map<std::string, std::string> of_presets;
+  for (const Preset& preset : presets(task, options.train.algorithm))
+    for (const NamedValue& option : table.options_in(preset.text, preset.source))
+      of_presets[option.name] = option.value;
   std::vector<NamedValue> chosen = command_line;
   const auto is_of_another_algorithm = [&](const Option& option) {
     return contains(algorithm_names(), option.section) && option.section != options.train.algorithm;
   };
   for (const NamedValue& entry : table.options_in(config_ini, command.config)) {
     const Option& option = table.find(entry.name);
-    const auto preset = presets.find(entry.name);
-    const bool is_preset = preset != presets.end() && entry.value == preset->second;
+    const auto preset = of_presets.find(entry.name);
+    const bool is_preset = preset != of_presets.end() && entry.value == preset->second;
     if (option.effect == Effect::numbers && !is_of_another_algorithm(option) && !is_preset &&
         entry.value != option.default_text)
       chosen.push_back(entry);

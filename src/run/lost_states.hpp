@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/on_policy.hpp"
+#include "algorithms/learner_parts.hpp"
 #include "device/array.hpp"
 #include "envs/one_env.hpp"
 #include "store/checkpoint.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/presets.hpp"
 #include "base/check.hpp"
 #include "base/installation.hpp"
 #include "base/text.hpp"
@@ -47,8 +48,7 @@ std::string training_command(const Checkpoint& checkpoint, const std::string& fi
   std::vector<NamedValue> chosen = table.options_in(recorded, file);
   std::erase_if(chosen, [](const NamedValue& option) { return option.name != "task" && option.name != "algorithm"; });
   preset.apply(table, [&] { table.apply(chosen); });
-  table.apply_ini(task_preset(task), task);
-  table.apply_ini(preset.algorithm().preset(task), task);
+  for (const Preset& each : presets(task, preset.train.algorithm)) table.apply_ini(each.text, each.source);
   preset.env->choose_physics();
   std::vector<std::string> words = {"drl_train", "--task", task, "--ranks",
                                     std::to_string(attribute<int64_t>(checkpoint, file, "world_size"))};

@@ -336,11 +336,16 @@ TEST(Schedule, WarnsOfIterationsWithoutALearningRate) {
   }
 }
 
-TEST(Ppo, TheLearningRateCanBeSet) {
+TEST(Ppo, TheLearningRateOfTheOptionsCanReplaceThatOfTheState) {
   Script script;
+  script.options.learning_rate = 2e-5;
   script.start();
-  script.ppo->set_learning_rate(2e-5);
-  EXPECT_EQ(AlgorithmState(*script.ppo).numbers<double>("optimizer/learning_rate")[0], 2e-5);
+  const AlgorithmState state(*script.ppo);
+  const double loaded = 0.5;
+  state.fields.at("optimizer/learning_rate").write(std::as_bytes(std::span(&loaded, 1)));
+  EXPECT_EQ(state.numbers<double>("optimizer/learning_rate")[0], loaded);
+  script.ppo->restart_learning_rate();
+  EXPECT_EQ(state.numbers<double>("optimizer/learning_rate")[0], 2e-5);
   script.iterate();
   EXPECT_LT(metric(*script.ppo, "learning_rate"), 1e-4);
 }

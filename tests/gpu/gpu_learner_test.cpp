@@ -134,10 +134,13 @@ TEST_P(GpuLearner, ValuesThatAreNotFiniteAreAnError) {
   }
 }
 
-TEST_P(GpuLearner, TheLearningRateCanBeSet) {
-  Learner gpu = on_gpu(options_of(GetParam()));
-  gpu.learner->set_learning_rate(2e-5);
-  double rate = 0;
+TEST_P(GpuLearner, TheLearningRateOfTheOptionsCanReplaceThatOfTheState) {
+  LearnerOptions options = options_of(GetParam());
+  options.update().learning_rate = 2e-5;
+  Learner gpu = on_gpu(options);
+  double rate = 0.5;
+  State(*gpu.learner).fields.at("optimizer/learning_rate").write(std::as_bytes(std::span(&rate, 1)));
+  gpu.learner->restart_learning_rate();
   std::memcpy(&rate, gpu.bytes().at("optimizer/learning_rate").data(), sizeof(rate));
   EXPECT_EQ(rate, 2e-5);
 }

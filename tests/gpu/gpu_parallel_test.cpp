@@ -35,7 +35,7 @@ LearnerOptions options_of(const Case& c) {
 }
 
 void expect_equal_on_all_ranks(Learner& learner) {
-  const std::span<const std::byte> params = std::as_bytes(learner.learner->host_parameters());
+  const std::span<const std::byte> params = std::as_bytes(learner.learner->policy().params);
   const std::vector<std::byte> all = world().gather(params, 0);
   for (size_t at = 0; at < all.size(); at += params.size())
     EXPECT_TRUE(std::equal(params.begin(), params.end(), all.begin() + static_cast<ptrdiff_t>(at)))

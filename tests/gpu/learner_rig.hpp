@@ -142,7 +142,7 @@ struct Learner {
   PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::unique_ptr<VecEnv> envs;
-  std::unique_ptr<OnPolicy> learner;
+  std::unique_ptr<Algorithm> learner;
 };
 
 inline Learner on_host(const LearnerOptions& options) { return {make_host_queue(isa_of("auto")), options}; }

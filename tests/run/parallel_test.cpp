@@ -238,7 +238,7 @@ class ForwardingAlgorithm : public Algorithm {
   void visit_state(StateVisitor& visitor) override { learner_.visit_state(visitor); }
   void state_changed() override { learner_.state_changed(); }
   PolicyView policy() override { return learner_.policy(); }
-  void set_learning_rate(double learning_rate) override { learner_.set_learning_rate(learning_rate); }
+  void restart_learning_rate() override { learner_.restart_learning_rate(); }
   std::span<const double> fingerprints() const override { return learner_.fingerprints(); }
   std::vector<uint64_t> field_fingerprints() const override { return learner_.field_fingerprints(); }
 

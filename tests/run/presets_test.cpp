@@ -1,4 +1,6 @@
 // Applies presets as drl_train does: that of the task, then that of the algorithm for the task.
+#include "algorithms/presets.hpp"
+
 #include <gtest/gtest.h>
 
 #include "envs/make_env.hpp"
@@ -15,13 +17,12 @@ void expect_valid_presets(const std::string& task, const std::string& algorithm)
   OptionTable table;
   options.add_to(table);
   table.set("algorithm", algorithm);
-  table.apply_ini(task_preset(task), task);
+  for (const Preset& preset : presets(task, algorithm)) table.apply_ini(preset.text, preset.source);
   ASSERT_EQ(options.algorithm().name(), algorithm);
-  table.apply_ini(options.algorithm().preset(task), algorithm);
   const BatchPlan asked{options.train.num_envs, options.train.num_steps_per_env, 0, 1, 1};
   const BatchPlan plan = options.algorithm().plan(asked, task_spec(task));
   EXPECT_EQ(plan.num_envs, asked.num_envs);
-  EXPECT_EQ(plan.num_mini_batches, options.algorithm().update_options().num_mini_batches);
+  EXPECT_EQ(std::to_string(plan.num_mini_batches), table.find(algorithm + ".num_mini_batches").value());
 }
 
 TEST(Presets, AreValidForEveryTaskAndAlgorithm) {
@@ -36,8 +37,15 @@ TEST(Presets, AreValidForEveryRobotWithPpo) {
 }
 #endif
 
-TEST(Presets, OfAlgorithmsAreEmptyForUnknownTasks) {
-  for (const auto& kind : all_algorithms()) EXPECT_EQ(kind->preset("of a user"), "");
+// PPO has the task's own preset. GRPO's preset sets GRPO's options on top of it, e.g. 64 environments.
+TEST(Presets, OfAnAlgorithmFollowThatOfTheTask) {
+  const std::vector<Preset> ppo = presets("CartPole-v1", "ppo"), grpo = presets("CartPole-v1", "grpo");
+  ASSERT_EQ(ppo.size(), 1u);
+  EXPECT_EQ(ppo[0].text, task_preset("CartPole-v1"));
+  ASSERT_EQ(grpo.size(), 2u);
+  EXPECT_EQ(grpo[0].text, ppo[0].text);
+  EXPECT_NE(grpo[1].text.find("[grpo]"), std::string_view::npos);
+  EXPECT_EQ(presets("MountainCar-v0", "grpo").size(), 1u) << "GRPO has no preset of its own for this task";
 }
 
 }  // namespace

@@ -10,73 +10,10 @@
 namespace drl {
 namespace {
 
-constexpr size_t kRolloutSums = 3;  // the columns of GroupColumns
-
-// The options in which GRPO deviates from a task's preset.
-struct TaskPreset {
-  std::string_view task, text;
-};
-
-constexpr TaskPreset kPresets[] = {{"CartPole-v1", R"(
-num_envs = 64
-max_iterations = 60
-[grpo]
-learning_rate = 1e-3
-schedule = linear
-schedule_iterations = 60
-num_learning_epochs = 4
-num_mini_batches = 4
-group_size = 16
-entropy_coef = 0
-max_grad_norm = 0.5
-)"},
-                                   {"Acrobot-v1", R"(
-num_envs = 64
-max_iterations = 100
-[grpo]
-learning_rate = 1e-3
-schedule = linear
-schedule_iterations = 100
-num_learning_epochs = 4
-num_mini_batches = 4
-group_size = 16
-entropy_coef = 0.001
-max_grad_norm = 0.5
-)"},
-                                   {"Pendulum-v1", R"(
-num_envs = 128
-max_iterations = 80
-[grpo]
-learning_rate = 2e-3
-schedule = linear
-schedule_iterations = 80
-num_learning_epochs = 5
-num_mini_batches = 8
-group_size = 32
-entropy_coef = 0.005
-max_grad_norm = 0.5
-)"},
-                                   {"PushCube", R"(
-num_envs = 512
-max_iterations = 200
-[grpo]
-learning_rate = 1e-3
-schedule = linear
-schedule_iterations = 200
-num_learning_epochs = 4
-num_mini_batches = 16
-group_size = 16
-entropy_coef = 0
-max_grad_norm = 0.5
-obs_normalization = true
-)"}};
+constexpr const char* kRemedy = "grpo.learning_rate";
+constexpr int64_t kGroupColumns = 3;
 
 }  // namespace
-
-std::string_view Grpo::preset(std::string_view task) {
-  const auto* found = std::ranges::find(kPresets, task, &TaskPreset::task);
-  return found == std::end(kPresets) ? "" : found->text;
-}
 
 BatchPlan Grpo::plan(const GrpoOptions& options, BatchPlan requested, const TaskSpec& task) {
   if (task.step_limit == 0)
@@ -95,86 +32,151 @@ BatchPlan Grpo::plan(const GrpoOptions& options, BatchPlan requested, const Task
 }
 
 Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
-    : OnPolicy(parts, options, {kRolloutSums, GrpoColumn::count, "grpo.learning_rate"}),
+    : queue_(parts.queue),
       options_(options),
       groups_(parts.plan.num_envs / options.group_size),
-      reference_(parts.queue, static_cast<size_t>(count())),
-      reference_log_prob_(parts.queue, options.kl_coef > 0 ? static_cast<size_t>(rollout().samples()) : 0),
-      total_(parts.queue, static_cast<size_t>(parts.plan.num_envs)),
-      advantage_(parts.queue, static_cast<size_t>(parts.plan.num_envs)),
-      length_(parts.queue, static_cast<size_t>(parts.plan.num_envs)),
-      deviation_(parts.queue, static_cast<size_t>(groups_)) {
-  if (options.kl_coef > 0) reference_policy_.emplace(queue(), nets(), spec(), reference_.data(), normalizers().obs);
-  const GrpoSettings settings{static_cast<float>(options_.clip_param), static_cast<float>(options_.entropy_coef),
-                              static_cast<float>(options_.kl_coef)};
-  const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
-  std::visit(
-      [&]<class Policy>(const Policy& policy) {
-        set_loss(LossId::grpo,
-                 GrpoLoss<Policy>{policy, rollout(), settings, advantage_.data(), length_.data(), reference});
-      },
-      distribution());
+      slots_(queue_),
+      deviations_(slots_.add(kGroupColumns)),
+      policy_(parts, slots_),
+      sampler_(parts, policy_, slots_),
+      rounds_(queue_, options, parts.plan, parts.seed),
+      optimizer_(parts, options, policy_, rounds_, GrpoColumn::count, kRemedy),
+      reference_(queue_, static_cast<size_t>(parts.spec.layout.size())),
+      reference_log_prob_(queue_, options.kl_coef > 0 ? static_cast<size_t>(rollout().samples()) : 0),
+      total_(queue_, static_cast<size_t>(parts.plan.num_envs)),
+      advantage_(queue_, static_cast<size_t>(parts.plan.num_envs)),
+      length_(queue_, static_cast<size_t>(parts.plan.num_envs)),
+      deviation_(queue_, static_cast<size_t>(groups_)),
+      scratch_(queue_, sum_scratch(queue_, kGroupColumns)),
+      gradient_(parts, policy_, rollout(), LossId::grpo, GrpoColumn::count,
+                [this](const auto& distribution) {
+                  const GrpoSettings settings{static_cast<float>(options_.clip_param),
+                                              static_cast<float>(options_.entropy_coef),
+                                              static_cast<float>(options_.kl_coef)};
+                  const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
+                  return GrpoLoss{distribution, rollout(), settings, advantage_.data(), length_.data(), reference};
+                }),
+      recorder_(queue_, parts.graphs),
+      clock_(queue_) {
+  if (options.kl_coef > 0)
+    reference_policy_.emplace(queue_, parts.nets, policy_.spec(), reference_.data(), policy_.normalizers().obs);
 }
 
-void Grpo::prepare_iteration(int64_t iteration) {
+void Grpo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
+  slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
+  renew_reference(iteration);
+  rounds_.begin(iteration, scheduled_learning_rate(options_, iteration));
+  clock_.begin();
+  recorder_.run(
+      "collect", comm, [&] { collect(); }, !sampler_.on_host());
+  clock_.collected();
+  recorder_.run("reduce", comm, [&] { reduce(comm); });
+  for (int k = 0; k < rounds_.count(); ++k) recorder_.run("mini-batch", comm, [&] { update(comm); });
+  recorder_.run("end", comm, [&] { end(); });
+  clock_.end();
+  comm.wait([&] { return queue_.done(); });
+  recorder_.iteration_ended();
+  read(loop_sums);
+}
+
+// Every few iterations, the policy becomes the new reference policy. This is never recorded.
+void Grpo::renew_reference(int64_t iteration) {
   const int64_t interval = options_.reference_interval;
   if (iteration > 0 && (interval == 0 || iteration % interval != 0)) return;
-  queue().copy(reference_.data(), params(), reference_.size());
+  queue_.copy(reference_.data(), policy_.parameters(), reference_.size());
   if (reference_policy_) reference_policy_->repack();
 }
 
-void Grpo::enqueue_before_rollout(const int64_t* lifetime_step) {
-  envs().reset(queue(), rollout_arrays().start_row(), {{lifetime_step}, options_.group_size});
+// Every rollout starts with a reset.
+void Grpo::collect() {
+  rounds_.enqueue_begin();
+  slots_.enqueue_begin();
+  sampler_.enqueue_reset({{rounds_.lifetime_step()}, options_.group_size});
+  sampler_.enqueue(rounds_.lifetime_step(), slots_);
 }
 
-void Grpo::enqueue_rollout_sums(double* out) {
+// Compares the episodes of each group, sums the groups' statistics over all ranks, and starts the update.
+void Grpo::reduce(Communicator& comm) {
   const RolloutView& r = rollout();
-  for_each(queue(), r.num_envs, FirstEpisodes{r, total_.data(), length_.data()});
-  for_each(queue(), groups_, GroupAdvantages{options_.group_size, total_.data(), advantage_.data(), deviation_.data()});
-  sum_columns(queue(), groups_, kRolloutSums, scratch(), GroupColumns{deviation_.data()}, StoreTo{out});
-  if (reference_policy_) enqueue_reference();
+  for_each(queue_, r.num_envs, FirstEpisodes{r, total_.data(), length_.data()});
+  for_each(queue_, groups_, GroupAdvantages{options_.group_size, total_.data(), advantage_.data(), deviation_.data()});
+  sum_columns(queue_, groups_, kGroupColumns, scratch_.data(), GroupColumns{deviation_.data()},
+              StoreTo{slots_.at(deviations_)});
+  if (reference_policy_) compute_reference();
+  policy_.enqueue_moments(r, slots_);
+  slots_.enqueue_all_reduce(comm);
+  for_each(queue_, 1, rounds_.reset());
 }
 
-// Enqueues the log-probabilities of the rollout's actions under the reference policy. Its input is normalised with the
+// Computes the log-probabilities of the rollout's actions under the reference policy. Its input is normalised with the
 // current normaliser.
-void Grpo::enqueue_reference() {
+void Grpo::compute_reference() {
   const RolloutView& r = rollout();
-  for (int64_t first = 0; first < r.samples(); first += tile_rows()) {
-    const int64_t count = std::min(tile_rows(), r.samples() - first);
-    reference_policy_->forward(r.obs + first * r.obs_dim, count, tile().policy_out);
+  const LossTile& tile = gradient_.tile();
+  for (int64_t first = 0; first < r.samples(); first += gradient_.tile_rows()) {
+    const int64_t count = std::min(gradient_.tile_rows(), r.samples() - first);
+    reference_policy_->forward(r.obs + first * r.obs_dim, count, tile.policy_out);
     std::visit(
         [&]<class Policy>(const Policy& policy) {
-          for_each(queue(), count,
-                   LogProbs<Policy>{policy, r, first, tile().policy_out, tile().d_policy, reference_log_prob_.data()});
+          for_each(queue_, count,
+                   LogProbs<Policy>{policy, r, first, tile.policy_out, tile.d_policy, reference_log_prob_.data()});
         },
         reference_policy_->distribution());
   }
 }
 
+// Takes the Adam step of the next mini-batch.
+void Grpo::update(Communicator& comm) {
+  rounds_.enqueue_rows();
+  optimizer_.enqueue_clear();
+  gradient_.enqueue(rounds_.rows(), rounds_.plan().rows(), optimizer_.gradient());
+  optimizer_.enqueue_step(comm);
+}
+
+// Copies the results to the host.
+void Grpo::end() {
+  rounds_.enqueue_end();
+  slots_.enqueue_end();
+  policy_.enqueue_end();
+}
+
+void Grpo::read(std::span<double> loop_sums) {
+  slots_.end(loop_sums, kRemedy);
+  optimizer_.end();
+  policy_.end(slots_);
+  const std::span<const double> groups = slots_.sums(deviations_);
+  group_std_ = groups[1] / groups[0], equal_groups_ = groups[2] / groups[0];
+  sampler_.end(rounds_.iteration(), rounds_.first_step(), slots_, stats_);
+  stats_.collection_time = clock_.collection_time(), stats_.learning_time = clock_.learning_time();
+}
+
 std::vector<Metric> Grpo::metrics() const {
-  const double groups = rollout_sums()[0];
   const double reference_kl =
-      options_.kl_coef > 0 ? mean(GrpoColumn::reference_kl) : std::numeric_limits<double>::quiet_NaN();
-  return {{"surrogate_loss", "Surrogate loss", "Loss/surrogate", mean(GrpoColumn::surrogate), true},
-          {"entropy", "Entropy", "Loss/entropy", mean(GrpoColumn::entropy), true},
-          {"kl", "KL", "Policy/kl", mean(kKl), false, "kl {:>9}"},
+      options_.kl_coef > 0 ? rounds_.mean(GrpoColumn::reference_kl) : std::numeric_limits<double>::quiet_NaN();
+  return {{"surrogate_loss", "Surrogate loss", "Loss/surrogate", rounds_.mean(GrpoColumn::surrogate), true},
+          {"entropy", "Entropy", "Loss/entropy", rounds_.mean(GrpoColumn::entropy), true},
+          {"kl", "KL", "Policy/kl", rounds_.mean(kKl), false, "kl {:>9}"},
           {"reference_kl", "KL of reference", "Policy/reference_kl", reference_kl},
-          {"clip_fraction", "Clip fraction", "Policy/clip_fraction", mean(GrpoColumn::clipped)},
-          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", gradient_norm()},
-          {"learning_rate", "Learning rate", "Loss/learning_rate", learning_rate(), false, "lr {:>9}"},
-          {"action_std", "Action std", "Policy/mean_std", action_std(), true},
-          {"group_std", "Std in groups", "Train/group_std", rollout_sums()[1] / groups},
-          {"equal_groups", "Equal groups", "Train/equal_groups", rollout_sums()[2] / groups}};
+          {"clip_fraction", "Clip fraction", "Policy/clip_fraction", rounds_.mean(GrpoColumn::clipped)},
+          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", rounds_.gradient_norm()},
+          {"learning_rate", "Learning rate", "Loss/learning_rate", optimizer_.learning_rate(), false, "lr {:>9}"},
+          {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true},
+          {"group_std", "Std in groups", "Train/group_std", group_std_},
+          {"equal_groups", "Equal groups", "Train/equal_groups", equal_groups_}};
 }
 
 void Grpo::visit_state(StateVisitor& visitor) {
-  OnPolicy::visit_state(visitor);
-  visit_parameters(visitor, "reference/parameters", reference_.data());
+  policy_.visit_parameters(visitor);
+  optimizer_.visit_state(visitor);
+  policy_.visit_normalizers(visitor);
+  rounds_.visit_state(visitor);
+  sampler_.visit_shared_state(visitor);
+  visit_as_parameters(visitor, "reference/parameters", policy_.spec().layout, reference_.data(), queue_);
 }
 
 void Grpo::state_changed() {
   if (reference_policy_) reference_policy_->repack();
-  OnPolicy::state_changed();
+  policy_.state_changed();
 }
 
 }  // namespace drl

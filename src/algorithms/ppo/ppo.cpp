@@ -1,30 +1,14 @@
 #include "algorithms/ppo/ppo.hpp"
 
+#include <algorithm>
 #include <limits>
-#include <variant>
 
 #include "base/check.hpp"
 
 namespace drl {
 namespace {
 
-constexpr size_t kRolloutSums = 5;    // n, sum and sum of squares of advantages, then of returns
-constexpr size_t kRewardMoments = 3;  // n, sum and sum of squares of discounted returns
-
-// Returns the number of mini-batches of an iteration.
-int num_updates(const PpoOptions& options, const BatchPlan& plan) {
-  return options.num_learning_epochs * plan.num_mini_batches;
-}
-
-// Returns the offset of the moments of each mini-batch's advantages in the rollout sums. They follow the moments of the
-// discounted returns.
-size_t mini_batch_moments(const PpoOptions& options) {
-  return kRolloutSums + (options.reward_normalization ? kRewardMoments : 0);
-}
-size_t rollout_sums_of(const PpoOptions& options, const BatchPlan& plan) {
-  const bool per_mini_batch = options.normalize_advantage_per_mini_batch;
-  return mini_batch_moments(options) + (per_mini_batch ? 2 * static_cast<size_t>(num_updates(options, plan)) : 0);
-}
+constexpr const char* kRemedy = "ppo.learning_rate or ppo.reward_scale";
 
 void check_options(const PpoOptions& options) {
   if (options.normalize_advantage_per_mini_batch && !options.normalize_advantage)
@@ -59,99 +43,163 @@ BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSp
 }
 
 Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
-    : OnPolicy(parts, options,
-               {rollout_sums_of(options, parts.plan), kLossColumns, "ppo.learning_rate or ppo.reward_scale"}),
+    : queue_(parts.queue),
+      nets_(parts.nets),
       options_(options),
-      settings_(parts.queue, 1),
-      last_values_(parts.queue, static_cast<size_t>(rollout().last_rows * rollout().num_envs)),
-      reward_normalizer_(parts.queue, options.reward_normalization ? 1 : 0, options.reward_rule()),
-      discounted_return_(parts.queue, options.reward_normalization ? static_cast<size_t>(rollout().num_envs) : 0) {
+      slots_(queue_),
+      moments_(slots_.add(5)),
+      discounted_(slots_.add(options.reward_normalization ? 3 : 0)),
+      mini_batch_moments_(slots_.add(
+          per_mini_batch() ? static_cast<size_t>(2 * options.num_learning_epochs * parts.plan.num_mini_batches) : 0)),
+      policy_(parts, slots_),
+      sampler_(parts, policy_, slots_),
+      rounds_(queue_, options, parts.plan, parts.seed),
+      optimizer_(parts, options, policy_, rounds_, kLossColumns, kRemedy),
+      settings_(queue_, 1),
+      gradient_(parts, policy_, rollout(), LossId::ppo, kLossColumns,
+                [this](const auto& distribution) {
+                  return PpoLoss{distribution, rollout(), settings_.data()};
+                }),
+      recorder_(queue_, parts.graphs),
+      clock_(queue_),
+      last_values_(queue_, static_cast<size_t>(rollout().last_rows * rollout().num_envs)),
+      reward_normalizer_(queue_, options.reward_normalization ? 1 : 0, options.reward_rule()),
+      discounted_return_(queue_, options.reward_normalization ? static_cast<size_t>(rollout().num_envs) : 0),
+      scratch_(queue_, sum_scratch(queue_, std::max<int64_t>(AdvantageMoments::kColumns,
+                                                             static_cast<int64_t>(mini_batch_moments_.size)))) {
   const LossSettings settings = loss_settings(options);
-  queue().copy(settings_.data(), &settings, 1);
-  std::visit(
-      [&]<class Policy>(const Policy& policy) {
-        set_loss(LossId::ppo, PpoLoss<Policy>{policy, rollout(), settings_.data()});
-      },
-      distribution());
-  envs().reset(queue(), rollout_arrays().start_row(), {});
-  queue().synchronize();
+  queue_.copy(settings_.data(), &settings, 1);
+  sampler_.enqueue_reset({});
+  queue_.synchronize();
 }
 
-void Ppo::enqueue_rollout_sums(double* out) {
+void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
+  slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
+  rounds_.begin(iteration, scheduled_learning_rate(options_, iteration));
+  clock_.begin();
+  recorder_.run(
+      "collect", comm, [&] { collect(); }, !sampler_.on_host());
+  clock_.collected();
+  recorder_.run("reduce", comm, [&] { reduce(comm); });
+  for (int k = 0; k < rounds_.count(); ++k) recorder_.run("mini-batch", comm, [&] { update(comm); });
+  recorder_.run("end", comm, [&] { end(); });
+  clock_.end();
+  comm.wait([&] { return queue_.done(); });
+  recorder_.iteration_ended();
+  read(loop_sums);
+}
+
+void Ppo::collect() {
+  rounds_.enqueue_begin();
+  slots_.enqueue_begin();
+  sampler_.enqueue(rounds_.lifetime_step(), slots_);
+}
+
+// Sums this rank's moments over all ranks, and starts the update.
+void Ppo::reduce(Communicator& comm) {
+  compute_values();
+  compute_advantages();
+  policy_.enqueue_moments(rollout(), slots_);
+  slots_.enqueue_all_reduce(comm);
+  const double* sums = slots_.at(moments_);
+  if (options_.normalize_advantage && !per_mini_batch()) {
+    for_each(queue_, 1, StandardizeAdvantages{rounds_.reset(), settings_.data(), sums});
+  } else {
+    for_each(queue_, 1, rounds_.reset());
+  }
+}
+
+// V(s) of all observations, and of the last observations of truncated episodes.
+void Ppo::compute_values() {
   const RolloutView& r = rollout();
-  const NormalizerView normalizer = normalizers().critic();
-  nets().forward(spec().critic, weights(), {r.critic_input(), nullptr, r.samples() + r.num_envs, normalizer}, r.value);
-  nets().forward(spec().critic, weights(), {r.last_critic_input(), nullptr, r.last_rows * r.num_envs, normalizer},
-                 last_values_.data());
+  const NetId critic = policy_.spec().critic;
+  const NormalizerView normalizer = policy_.normalizers().critic();
+  nets_.forward(critic, policy_.weights(), {r.critic_input(), nullptr, r.samples() + r.num_envs, normalizer}, r.value);
+  nets_.forward(critic, policy_.weights(), {r.last_critic_input(), nullptr, r.last_rows * r.num_envs, normalizer},
+                last_values_.data());
+}
+
+void Ppo::compute_advantages() {
+  const RolloutView& r = rollout();
   const auto gamma = static_cast<float>(options_.gamma);
   if (options_.reward_normalization) {
     float* returns = r.advantage;  // scratch memory until the advantages are computed
-    for_each(queue(), r.num_envs, DiscountedReturns{r, gamma, discounted_return_.data(), returns});
-    reward_normalizer_.moments(returns, r.samples(), out + kRolloutSums, scratch());
+    for_each(queue_, r.num_envs, DiscountedReturns{r, gamma, discounted_return_.data(), returns});
+    reward_normalizer_.moments(returns, r.samples(), slots_.at(discounted_), scratch_.data());
   }
-  for_each(queue(), r.num_envs,
+  for_each(queue_, r.num_envs,
            Advantages{r, gamma, static_cast<float>(options_.lam), static_cast<float>(options_.reward_scale),
                       last_values_.data(), reward_normalizer_.view()});
-  sum_columns(queue(), r.samples(), AdvantageMoments::kColumns, scratch(),
-              AdvantageMoments{r.advantage, r.return_target}, StoreMoments{r.samples(), out});
-  if (options_.normalize_advantage_per_mini_batch) {
-    const MiniBatches batches = mini_batches();
-    const int updates = num_updates(options_, batches.plan), columns = 2 * updates;
-    clear_sums(queue(), columns, scratch());
-    add_rows(queue(), batches.plan.rows(), columns, scratch(),
-             MiniBatchMoments{batches, inputs(), updates, r.advantage});
-    finish_sums(queue(), columns, scratch(), StoreTo{out + mini_batch_moments(options_)});
-  }
+  sum_columns(queue_, r.samples(), AdvantageMoments::kColumns, scratch_.data(),
+              AdvantageMoments{r.advantage, r.return_target}, StoreMoments{r.samples(), slots_.at(moments_)});
+  if (!per_mini_batch()) return;
+  const int columns = 2 * rounds_.count();
+  clear_sums(queue_, columns, scratch_.data());
+  add_rows(queue_, rounds_.plan().rows(), columns, scratch_.data(),
+           MiniBatchMoments{rounds_.mini_batches(), rounds_.inputs(), rounds_.count(), r.advantage});
+  finish_sums(queue_, columns, scratch_.data(), StoreTo{slots_.at(mini_batch_moments_)});
 }
 
-void Ppo::enqueue_before_update(const ResetUpdateNumbers& begin, const double* sums) {
-  if (!options_.normalize_advantage || options_.normalize_advantage_per_mini_batch)
-    return OnPolicy::enqueue_before_update(begin, sums);
-  for_each(queue(), 1, StandardizeAdvantages{begin, settings_.data(), sums});
+// Takes the Adam step of the next mini-batch.
+void Ppo::update(Communicator& comm) {
+  if (per_mini_batch())
+    for_each(
+        queue_, 1,
+        StandardizeMiniBatch{settings_.data(), rounds_.numbers(), static_cast<double>(rounds_.plan().num_mini_batches),
+                             slots_.at(moments_), slots_.at(mini_batch_moments_)});
+  rounds_.enqueue_rows();
+  optimizer_.enqueue_clear();
+  gradient_.enqueue(rounds_.rows(), rounds_.plan().rows(), optimizer_.gradient());
+  optimizer_.enqueue_step(comm);
 }
 
-void Ppo::enqueue_before_mini_batch(const UpdateNumbers* numbers, const double* sums) {
-  if (!options_.normalize_advantage_per_mini_batch) return;
-  for_each(queue(), 1,
-           StandardizeMiniBatch{settings_.data(), numbers, static_cast<double>(mini_batches().plan.num_mini_batches),
-                                sums, sums + mini_batch_moments(options_)});
+// Copies the last row of observations to the first row of the next rollout, and the results to the host.
+void Ppo::end() {
+  sampler_.rollout().roll_over();
+  rounds_.enqueue_end();
+  slots_.enqueue_end();
+  policy_.enqueue_end();
 }
 
-// Copies the last row of observations to the first row of the next rollout.
-void Ppo::enqueue_after_update() { rollout_arrays().roll_over(); }
-
-void Ppo::end_iteration() {
-  reward_normalizer_.merge(rollout_sums().subspan(kRolloutSums, reward_normalizer_.moments_size()));
+void Ppo::read(std::span<double> loop_sums) {
+  slots_.end(loop_sums, kRemedy);
+  optimizer_.end();
+  policy_.end(slots_);
+  reward_normalizer_.merge(slots_.sums(discounted_));
+  explained_variance_ = explained_variance(slots_.sums(moments_));
+  sampler_.end(rounds_.iteration(), rounds_.first_step(), slots_, stats_);
+  stats_.collection_time = clock_.collection_time(), stats_.learning_time = clock_.learning_time();
 }
 
 std::vector<Metric> Ppo::metrics() const {
-  return {{"value_loss", "Value loss", "Loss/value", mean(kValue), true},
-          {"surrogate_loss", "Surrogate loss", "Loss/surrogate", mean(kSurrogate), true},
-          {"entropy", "Entropy", "Loss/entropy", mean(kEntropy), true},
-          {"kl", "KL", "Policy/kl", mean(kKl), false, "kl {:>9}"},
-          {"clip_fraction", "Clip fraction", "Policy/clip_fraction", mean(kClipped)},
-          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", gradient_norm()},
-          {"explained_variance", "Explained variance", "Loss/explained_variance", explained_variance(rollout_sums())},
-          {"learning_rate", "Learning rate", "Loss/learning_rate", learning_rate(), false, "lr {:>9}"},
-          {"action_std", "Action std", "Policy/mean_std", action_std(), true}};
+  return {{"value_loss", "Value loss", "Loss/value", rounds_.mean(kValue), true},
+          {"surrogate_loss", "Surrogate loss", "Loss/surrogate", rounds_.mean(kSurrogate), true},
+          {"entropy", "Entropy", "Loss/entropy", rounds_.mean(kEntropy), true},
+          {"kl", "KL", "Policy/kl", rounds_.mean(kKl), false, "kl {:>9}"},
+          {"clip_fraction", "Clip fraction", "Policy/clip_fraction", rounds_.mean(kClipped)},
+          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", rounds_.gradient_norm()},
+          {"explained_variance", "Explained variance", "Loss/explained_variance", explained_variance_},
+          {"learning_rate", "Learning rate", "Loss/learning_rate", optimizer_.learning_rate(), false, "lr {:>9}"},
+          {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true}};
 }
 
 void Ppo::visit_state(StateVisitor& visitor) {
-  OnPolicy::visit_state(visitor);
-  const RolloutView& r = rollout();
-  visitor.array("rollout/obs", r.obs, {r.num_envs, r.obs_dim}, Sharding::per_env, &queue());
-  if (r.critic_obs_dim > 0)
-    visitor.array("rollout/critic_obs", r.critic_obs, {r.num_envs, r.critic_obs_dim}, Sharding::per_env, &queue());
+  policy_.visit_parameters(visitor);
+  optimizer_.visit_state(visitor);
+  policy_.visit_normalizers(visitor);
+  rounds_.visit_state(visitor);
+  sampler_.visit_shared_state(visitor);
+  sampler_.visit_row(visitor);
   reward_normalizer_.visit_state(visitor, "reward_normalizer");
   if (options_.reward_normalization)
-    visitor.array("reward_normalizer/discounted_return", discounted_return_.data(), {r.num_envs}, Sharding::per_env,
-                  &queue());
-  envs().visit_state(visitor);
+    visitor.array("reward_normalizer/discounted_return", discounted_return_.data(), {rollout().num_envs},
+                  Sharding::per_env, &queue_);
+  sampler_.visit_envs(visitor);
 }
 
 void Ppo::state_changed() {
   reward_normalizer_.refresh();
-  OnPolicy::state_changed();
+  policy_.state_changed();
 }
 
 }  // namespace drl

@@ -1,0 +1,42 @@
+// What every learner is made from.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/batch_plan.hpp"
+#include "algorithms/rollout.hpp"
+#include "envs/vec_env.hpp"
+#include "nets/nets.hpp"
+#include "policy/options.hpp"
+#include "policy/spec.hpp"
+
+namespace drl {
+
+// Sees each rollout of a learner, for diagnosis.
+class RolloutWatch {
+ public:
+  virtual ~RolloutWatch() = default;
+  // Enqueues work before the first step of a rollout, whose row 0 holds the observations. May allocate memory in its
+  // first call only, because later ones may be recorded in a graph.
+  virtual void rollout_begins(Queue& queue, VecEnv& envs, const RolloutView& rollout) = 0;
+  // Called on the host when the iteration's work is done. `first_step` is the lifetime step of row 0, and `episodes`
+  // are the sums over all ranks. Row 0 may already hold the next rollout's observations.
+  virtual void rollout_ended(int64_t iteration, int64_t first_step, const RolloutView& rollout,
+                             const EpisodeSums& episodes) = 0;
+};
+
+// The parts of a learner. The caller owns the referenced objects, and `queue`, `nets` and `envs` must outlive the
+// learner. `nets` must have the layout of `spec`. If `graphs` is false, a GPU's kernels are launched one at a time.
+struct LearnerParts {
+  Queue& queue;
+  const PolicyOptions& policy;
+  BatchPlan plan;
+  uint64_t seed;
+  const PolicySpec& spec;
+  Nets& nets;
+  VecEnv& envs;
+  bool graphs = true;
+  RolloutWatch* watch = nullptr;  // null: nobody watches
+};
+
+}  // namespace drl

@@ -1,0 +1,60 @@
+// Adam on the parameters of a policy, with the gradient's all-reduce, clipping, and the schedule of the learning rate.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "algorithms/learned_policy.hpp"
+#include "algorithms/options.hpp"
+#include "algorithms/rounds.hpp"
+
+namespace drl {
+
+// Returns the learning rate of an iteration for the schedules "fixed" and "linear", and NaN for "adaptive", which
+// changes the rate after each mini-batch.
+double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration);
+// Returns a warning, with the option to give, if some of the iterations that remain after the first `done` of
+// `max_iterations` are beyond the linear schedule, where the learning rate is 0; otherwise "". `section` is that of the
+// options ("ppo").
+std::string warning_of_schedule(const UpdateOptions& options, std::string_view section, int64_t done,
+                                int64_t max_iterations);
+
+// There are two groups of parameters, whose gradients are clipped separately or jointly: "policy" (the actor and its
+// standard deviation) and "critic".
+class Optimizer {
+ public:
+  // The caller owns `policy` and `rounds`, which must outlive the optimiser. `loss_columns` numbers follow the gradient
+  // in its all-reduce (update_kernels.hpp). Errors suggest lowering the options that `remedy` names.
+  Optimizer(const LearnerParts& parts, const UpdateOptions& options, LearnedPolicy& policy, Rounds& rounds,
+            int loss_columns, std::string remedy);
+
+  float* gradient() { return gradient_.data(); }  // [parameters, then loss columns], summed over samples
+  float* tail() { return gradient() + count_; }   // the loss columns
+  void enqueue_clear() { queue_.clear(gradient_.data(), gradient_.size()); }
+  // Enqueues the sum of the gradient over the ranks, and the step.
+  void enqueue_step(Communicator& comm);
+  // Throws the same error on all ranks if a gradient of the last iteration was not finite.
+  void end() const;
+
+  double learning_rate() const { return rounds_.results().learning_rate; }  // after the last iteration
+  // Sets the learning rate to that of the options, overriding the one in the state.
+  void restart_learning_rate();
+  void visit_state(StateVisitor& visitor);
+
+ private:
+  Queue& queue_;
+  UpdateOptions options_;
+  std::string remedy_;
+  LearnedPolicy& policy_;
+  Rounds& rounds_;
+  int columns_;
+  int64_t count_;  // floats in the parameter buffer
+  Array<float> gradient_, m_, v_;
+  Array<double> scratch_;
+  int64_t std_begin_, std_end_;  // the standard deviations' parameters, which are kept in [std_low_, std_high_]
+  float std_low_, std_high_;
+};
+
+}  // namespace drl
