@@ -162,17 +162,17 @@ class PhysicsRobot {
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
   DRL_HD void set_friction(GeomId geom, Vec<F, 3> friction) {
-    if (!set_parameter(physics::Parameter::friction, geom.index, friction))
+    if (!set_parameter(ModelParameter::friction, geom.index, friction))
       lacking_ = "set_friction() of a geom that the model's text 'varies' does not list";
   }
   DRL_HD void shift_center_of_mass(BodyId body, Vec<F, 3> by) {
-    if (!set_parameter(physics::Parameter::center_of_mass, body.index, by))
+    if (!set_parameter(ModelParameter::center_of_mass, body.index, by))
       lacking_ = "shift_center_of_mass() of a body that the model's text 'varies' does not list";
   }
 
  private:
   // Returns whether the model has this parameter.
-  DRL_HD bool set_parameter([[maybe_unused]] physics::Parameter::Kind kind, [[maybe_unused]] int index,
+  DRL_HD bool set_parameter([[maybe_unused]] ModelParameter::Kind kind, [[maybe_unused]] int index,
                             [[maybe_unused]] const Vec<F, 3>& value) {
     if constexpr (P::kParameters > 0)
       for (int p = 0; 3 * p < P::kParameters; ++p)
