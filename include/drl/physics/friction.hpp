@@ -86,10 +86,15 @@ struct FrictionRow {
   }
 };
 
+// True if options may change the numbers of a robot's model.
+template <class P>
+constexpr bool is_randomised() {
+  return requires { P::kRandomised; };
+}
 // Returns row `f` of a robot's dry friction, with the environment's own largest force if options may change it.
 template <class P>
 DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {
-  if constexpr (requires { P::kRandomised; }) {
+  if constexpr (is_randomised<P>()) {
     using F = typename P::Number;
     const DryFriction& friction = P::friction(f);
     const int factor = P::friction_factor(f);

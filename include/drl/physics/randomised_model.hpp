@@ -40,6 +40,7 @@ inline constexpr ModelQuantity kModelQuantities[] = {
     {"effort_limit", ModelParameter::actuator, 2, "actuator", "has a forcerange", true},
     {"stall_torque", ModelParameter::motor, 0, "actuator", "drives a hinge or a slide", false},
     {"no_load_speed", ModelParameter::motor, 1, "actuator", "drives a hinge or a slide", false},
+    {"motor_delay", ModelParameter::motor, 2, "actuator", "drives a hinge or a slide", false},
     {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one", true},
     {"gravity", ModelParameter::gravity, -1, "axis", "", false},
 };
@@ -69,7 +70,7 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
                     : (gains ? std::abs(gain[2]) : 0) + (biases ? std::abs(bias[2]) : 0);
     }
     case ModelParameter::motor:  // the limits are those of the beginning of a time step
-      return k < 2 && m.opt.integrator != mjINT_RK4 && m.actuator_trntype[i] == mjTRN_JOINT &&
+      return m.opt.integrator != mjINT_RK4 && m.actuator_trntype[i] == mjTRN_JOINT &&
                      is_hinge_or_slide(m.actuator_trnid[2 * i])
                  ? 1
                  : 0;
@@ -106,17 +107,20 @@ inline bool matches(const char* pattern, const char* text) {
 // The ranges of all numbers of a model's parameters.
 class ModelRanges {
  public:
-  // `text` has a line "QUANTITY NAME LOW HIGH" for each range. NAME may contain *; later lines replace earlier ones.
-  // Throws std::invalid_argument if a line cannot be satisfied.
-  ModelRanges(const mjModel& m, const std::string& text) : m_(m), parameters_(randomisable(m)) {
+  // `frame_skip` is the number of time steps of a step of the task. `text` has a line "QUANTITY NAME LOW HIGH" for each
+  // range. NAME may contain *; later lines replace earlier ones. Throws std::invalid_argument if a line cannot be
+  // satisfied.
+  ModelRanges(const mjModel& m, int frame_skip, const std::string& text)
+      : m_(m), frame_skip_(frame_skip), parameters_(randomisable(m)) {
     for (const ModelParameter& parameter : parameters_)
       for (int k = 0; k < 3; ++k)
         for (int end = 0; end < 2; ++end)
           bounds_.push_back(static_cast<float>(ModelParameter::unchanged(parameter.kind, k)));
     std::istringstream lines(text);
     std::string quantity, name;
-    for (double low = 0, high = 0; lines >> quantity >> name >> low >> high;) set(quantity, name, low, high);
-    require_masses();
+    for (double low = 0, high = 0; lines >> quantity >> name >> low >> high;)
+      set(quantity, name, low, quantity == "motor_delay" ? high + 0.9999 : high);
+    require_masses(), require_whole_motors();
   }
 
   const std::vector<ModelParameter>& parameters() const { return parameters_; }
@@ -163,6 +167,10 @@ class ModelRanges {
         is_set = true;
       }
     }
+    if (quantity->kind == ModelParameter::motor && quantity->number == 2 && (low < 0 || high > frame_skip_ + 1))
+      throw std::invalid_argument("--env.dr.motor_delay goes to " + std::to_string(static_cast<int>(high - 1)) +
+                                  " time steps (a step of the task has " + std::to_string(frame_skip_) +
+                                  "): add whole steps by --env.delay.action");
     if (!is_set) throw std::invalid_argument(trouble(*quantity, pattern, names));
   }
   std::string trouble(const ModelQuantity& quantity, const std::string& pattern,
@@ -190,82 +198,104 @@ class ModelRanges {
     }
   }
 
+  // Throws if a motor has only one end of the line from its stall torque to its no-load speed.
+  void require_whole_motors() const {
+    for (size_t p = 0; p < parameters_.size(); ++p)
+      if (parameters_[p].kind == ModelParameter::motor &&
+          (bounds_[6 * p] == kNoMotor) != (bounds_[6 * p + 2] == kNoMotor))
+        throw std::invalid_argument("the motor '" + name_of(parameters_[p], 0) +
+                                    "' has only one of --env.dr.stall_torque and --env.dr.no_load_speed (its torque "
+                                    "falls from the one to 0 at the other): give both");
+  }
+
+  static constexpr float kNoMotor = static_cast<float>(ModelParameter::unchanged(ModelParameter::motor, 0));
   const mjModel& m_;
+  int frame_skip_;
   std::vector<ModelParameter> parameters_;
   std::vector<float> bounds_;
 };
 
-// Sets the numbers of `to` to those of the file, changed as `numbers` [3 * parameters] say.
-class ModelChanges {
- public:
-  explicit ModelChanges(const mjModel& file) : file_(file) {}
-
-  static void set_friction(const mjModel& file, int geom, const double* coefficients, double factor, mjModel& to) {
-    (void)file;
-    for (int k = 0; k < 3; ++k) to.geom_friction[3 * geom + k] = factor * coefficients[k];
-  }
-  void apply(const ModelParameter& of, const double* x, mjModel& to) const {
-    const int i = of.index;
-    switch (of.kind) {
-      case ModelParameter::friction:
-        return set_friction(file_, i, file_.geom_friction + 3 * i, x[0], to);
-      case ModelParameter::center_of_mass:
-        // MuJoCo's midphase places its bounding volumes relative to the centre of mass, and would miss contacts.
-        to.opt.disableflags |= mjDSBL_MIDPHASE;
-        for (int k = 0; k < 3; ++k) to.body_ipos[3 * i + k] = file_.body_ipos[3 * i + k] + x[k];
-        return;
-      case ModelParameter::mass:
-        to.body_mass[i] = file_.body_mass[i] * x[0] + x[1];
-        for (int k = 0; k < 3; ++k)
-          to.body_inertia[3 * i + k] = file_.body_inertia[3 * i + k] * (to.body_mass[i] / file_.body_mass[i]);
-        return;
-      case ModelParameter::joint:
-        to.dof_damping[i] = file_.dof_damping[i] * x[0];
-        to.dof_armature[i] = file_.dof_armature[i] * x[1];
-        to.dof_frictionloss[i] = file_.dof_frictionloss[i] * x[2];
-        return;
-      case ModelParameter::spring:
-        to.jnt_stiffness[i] = file_.jnt_stiffness[i] * x[0];
-        return;
-      case ModelParameter::actuator: {
-        const mjtNum *gain = file_.actuator_gainprm + mjNGAIN * i, *bias = file_.actuator_biasprm + mjNBIAS * i;
-        mjtNum *new_gain = to.actuator_gainprm + mjNGAIN * i, *new_bias = to.actuator_biasprm + mjNBIAS * i;
-        if (file_.actuator_gaintype[i] <= mjGAIN_AFFINE && file_.actuator_biastype[i] <= mjBIAS_AFFINE) {
-          new_gain[0] = gain[0] * x[0], new_gain[1] = gain[1] * x[0], new_gain[2] = gain[2] * x[1];
-          new_bias[1] = bias[1] * x[0], new_bias[2] = bias[2] * x[1];
-        }
-        for (int k = 0; k < 2; ++k) to.actuator_forcerange[2 * i + k] = file_.actuator_forcerange[2 * i + k] * x[2];
-        return;
+// Sets numbers of `to`, a copy of the model `file`, to those of the file changed by an environment's numbers `x` [3] of
+// a parameter. The limits of motors change with their speed: see limit_motor().
+inline void change_model(const mjModel& file, const ModelParameter& of, const double* x, mjModel& to) {
+  const int i = of.index;
+  switch (of.kind) {
+    case ModelParameter::friction:
+      for (int k = 0; k < 3; ++k) to.geom_friction[3 * i + k] = file.geom_friction[3 * i + k] * x[0];
+      return;
+    case ModelParameter::center_of_mass:
+      // MuJoCo's midphase places its bounding volumes relative to the centre of mass, and would miss contacts.
+      to.opt.disableflags |= mjDSBL_MIDPHASE;
+      for (int k = 0; k < 3; ++k) to.body_ipos[3 * i + k] = file.body_ipos[3 * i + k] + x[k];
+      return;
+    case ModelParameter::mass:
+      to.body_mass[i] = file.body_mass[i] * x[0] + x[1];
+      for (int k = 0; k < 3; ++k)
+        to.body_inertia[3 * i + k] = file.body_inertia[3 * i + k] * (to.body_mass[i] / file.body_mass[i]);
+      return;
+    case ModelParameter::joint:
+      to.dof_damping[i] = file.dof_damping[i] * x[0];
+      to.dof_armature[i] = file.dof_armature[i] * x[1];
+      to.dof_frictionloss[i] = file.dof_frictionloss[i] * x[2];
+      return;
+    case ModelParameter::spring:
+      to.jnt_stiffness[i] = file.jnt_stiffness[i] * x[0];
+      return;
+    case ModelParameter::actuator: {
+      const mjtNum *gain = file.actuator_gainprm + mjNGAIN * i, *bias = file.actuator_biasprm + mjNBIAS * i;
+      mjtNum *new_gain = to.actuator_gainprm + mjNGAIN * i, *new_bias = to.actuator_biasprm + mjNBIAS * i;
+      if (file.actuator_gaintype[i] <= mjGAIN_AFFINE && file.actuator_biastype[i] <= mjBIAS_AFFINE) {
+        new_gain[0] = gain[0] * x[0], new_gain[1] = gain[1] * x[0], new_gain[2] = gain[2] * x[1];
+        new_bias[1] = bias[1] * x[0], new_bias[2] = bias[2] * x[1];
       }
-      case ModelParameter::gravity:
-        for (int k = 0; k < 3; ++k) to.opt.gravity[k] = file_.opt.gravity[k] + x[k];
-        return;
-      case ModelParameter::motor:
-        return;  // the limits change with the speed
+      for (int k = 0; k < 2; ++k) to.actuator_forcerange[2 * i + k] = file.actuator_forcerange[2 * i + k] * x[2];
+      return;
     }
+    case ModelParameter::gravity:
+      for (int k = 0; k < 3; ++k) to.opt.gravity[k] = file.opt.gravity[k] + x[k];
+      return;
+    case ModelParameter::motor:
+      return;
   }
-  // Computes what follows from masses, inertias and armatures: the masses of subtrees, and the diagonal of M where
-  // MuJoCo takes it from dof_M0.
-  static void finish(mjModel& m) {
-    for (int b = 0; b < m.nbody; ++b) m.body_subtreemass[b] = m.body_mass[b];
-    for (int b = static_cast<int>(m.nbody) - 1; b > 0; --b)
-      m.body_subtreemass[m.body_parentid[b]] += m.body_subtreemass[b];
-    for (int d = 0; d < m.nv; ++d)
-      if (m.dof_simplenum[d] > 0) m.dof_M0[d] = m.dof_armature[d] + simple_inertia(m, d);
-  }
+}
 
- private:
-  // A body of MuJoCo's kind `simple` has no children, and its centre and principal axes are those of its frame.
-  static double simple_inertia(const mjModel& m, int d) {
-    const int joint = m.dof_jntid[d], body = m.dof_bodyid[d], k = d - m.jnt_dofadr[joint];
-    const mjtNum* inertia = m.body_inertia + 3 * body;
-    if (m.jnt_type[joint] == mjJNT_SLIDE || (m.jnt_type[joint] == mjJNT_FREE && k < 3)) return m.body_mass[body];
-    if (m.jnt_type[joint] != mjJNT_HINGE) return inertia[m.jnt_type[joint] == mjJNT_FREE ? k - 3 : k];
-    const mjtNum* axis = m.jnt_axis + 3 * joint;
-    return axis[0] * axis[0] * inertia[0] + axis[1] * axis[1] * inertia[1] + axis[2] * axis[2] * inertia[2];
+// Returns an element of the diagonal of M that MuJoCo takes from dof_M0, without armature. Its body has no children,
+// and its centre of mass and principal axes are those of its frame.
+inline double simple_inertia(const mjModel& m, int dof) {
+  const int joint = m.dof_jntid[dof], body = m.dof_bodyid[dof], k = dof - m.jnt_dofadr[joint];
+  const mjtNum *inertia = m.body_inertia + 3 * body, *axis = m.jnt_axis + 3 * joint;
+  switch (m.jnt_type[joint]) {
+    case mjJNT_FREE:
+      return k < 3 ? m.body_mass[body] : inertia[k - 3];
+    case mjJNT_BALL:
+      return inertia[k];
+    case mjJNT_SLIDE:
+      return m.body_mass[body];
+    default:
+      return axis[0] * axis[0] * inertia[0] + axis[1] * axis[1] * inertia[1] + axis[2] * axis[2] * inertia[2];
   }
+}
+// Computes what follows from changed masses, inertias and armatures: the masses of subtrees, and dof_M0 where MuJoCo
+// uses it.
+inline void finish_changes(mjModel& m) {
+  for (int b = 0; b < m.nbody; ++b) m.body_subtreemass[b] = m.body_mass[b];
+  for (int b = static_cast<int>(m.nbody) - 1; b > 0; --b)
+    m.body_subtreemass[m.body_parentid[b]] += m.body_subtreemass[b];
+  for (int d = 0; d < m.nv; ++d)
+    if (m.dof_simplenum[d] > 0) m.dof_M0[d] = m.dof_armature[d] + simple_inertia(m, d);
+}
 
-  const mjModel& file_;
-};
+// Sets the force range of an actuator to what a motor can exert at its present speed: that of the file times `share`,
+// narrowed by the line from the stall torque x[0] to the no-load speed x[1], in four quadrants (Isaac Lab's DCMotor).
+inline void limit_motor(const mjModel& file, int a, const mjtNum* qvel, const double* x, double share, mjModel& to) {
+  const double speed = file.actuator_gear[6 * a] * qvel[file.jnt_dofadr[file.actuator_trnid[2 * a]]] / x[1];
+  mjtNum* range = to.actuator_forcerange + 2 * a;
+  for (int k = 0; k < 2; ++k) {
+    const double line = x[0] * ((k == 0 ? -1 : 1) - speed);
+    const mjtNum* own = file.actuator_forcerange + 2 * a;
+    range[k] = file.actuator_forcelimited[a] ? std::clamp(line, own[0] * share, own[1] * share) : line;
+  }
+  to.actuator_forcelimited[a] = 1;
+}
 
 }  // namespace drl
