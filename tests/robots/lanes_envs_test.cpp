@@ -106,7 +106,7 @@ std::vector<std::byte> with_options(const std::string& task, const std::map<std:
   return params.bytes();
 }
 const std::map<std::string, std::string> kRandomised = {
-    {"dr.body_mass", "0.5,2"}, {"dr.gravity", "-1,1"}, {"dr.motor_delay", "0,2"}, {"dr.kp", "0.5,1.5"}};
+    {"dr.body_mass", "0.5,2"}, {"dr.gravity", "-1,1"}, {"dr.joint_damping", "0.5,2"}, {"dr.kp", "0.5,1.5"}};
 
 // The pole's mass is the critic's first observation: 5.02 kg in the file. It is drawn from the range at each reset, or
 // once, and is the same with either engine.
