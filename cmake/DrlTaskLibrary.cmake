@@ -50,14 +50,20 @@ function(drl_list_isas list)
 endfunction()
 string(JOIN " " DRL_TASK_FLAGS ${DRL_FLOAT_FLAGS})
 
-# drl_add_task_library(NAME header.hpp... [MUJOCO]): adds the shared library libNAME.so of the tasks in these headers
+# drl_add_task_library(NAME header.hpp... [MUJOCO] [RANDOMISED header.hpp...]): adds the shared library libNAME.so of the tasks in these headers
 # (DRL_TASK), for --task_library. It has their loops for all instruction sets (for robots, those of DRL_ISAS), and for
 # GPUs if nvcc is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
 # model{"ant.xml", ...) are looked for beside the header, beside CMakeLists.txt, and among drl's models. Two of them
 # cannot have the same file name. drl_robot
-# compiles the physics of the models that it supports. libmujoco can simulate all of them.
+# compiles the physics of the models that it supports. libmujoco can simulate all of them. The robots in the headers
+# after RANDOMISED are compiled once more, with numbers of the model that differ between environments (--env.dr).
 function(drl_add_task_library name)
-  cmake_parse_arguments(TASKS "MUJOCO" "" "" ${ARGN})
+  cmake_parse_arguments(TASKS "MUJOCO" "" "RANDOMISED" ${ARGN})
+  set(randomised "")
+  foreach(header ${TASKS_RANDOMISED})
+    get_filename_component(header ${header} ABSOLUTE)
+    list(APPEND randomised ${header})
+  endforeach()
   set(headers "")
   foreach(header ${TASKS_UNPARSED_ARGUMENTS})
     get_filename_component(header ${header} ABSOLUTE)
@@ -169,14 +175,18 @@ macro(drl_add_robot_loops)
     endforeach()
     if(own)
       get_filename_component(stem ${header} NAME_WE)
-      drl_write_unit(loops_${stem}.cpp task/host_unit ${own} ${header})
-      drl_write_unit(exact_${stem}.cpp task/exact_unit ${own} ${header})
-      list(APPEND loops ${units}/loops_${stem}.cpp)
-      list(APPEND exact ${units}/exact_${stem}.cpp)
-      file(STRINGS ${header} marked REGEX "DRL_HD ")
-      if(marked)
-        drl_write_unit(loops_${stem}.cu task/gpu_unit ${own} ${header})
-        list(APPEND on_gpu ${units}/loops_${stem}.cu)
+      drl_add_robot_units(${stem} ${own} ${header})
+      if(header IN_LIST randomised)
+        foreach(model ${models})
+          get_filename_component(robot ${model} NAME_WE)
+          set(written ${units}/physics/${robot}_randomised.hpp)
+          if(NOT written IN_LIST physics)
+            drl_compile_robot(${model} ${written} --if_possible --randomised)
+            list(APPEND physics ${written})
+          endif()
+          list(APPEND own ${written})
+        endforeach()
+        drl_add_robot_units(${stem}_randomised "#define DRL_ROBOT_RANDOMISED" ${own} ${header})
       endif()
     endif()
   endforeach()
@@ -199,6 +209,19 @@ macro(drl_add_robot_loops)
         target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=all>)  # as for all hot units
       endif()
     endforeach()
+  endif()
+endmacro()
+
+# Part of drl_add_robot_loops: adds the units of the header's robots, which include the following arguments.
+macro(drl_add_robot_units unit)
+  drl_write_unit(loops_${unit}.cpp task/host_unit ${ARGN})
+  drl_write_unit(exact_${unit}.cpp task/exact_unit ${ARGN})
+  list(APPEND loops ${units}/loops_${unit}.cpp)
+  list(APPEND exact ${units}/exact_${unit}.cpp)
+  file(STRINGS ${header} marked REGEX "DRL_HD ")
+  if(marked)
+    drl_write_unit(loops_${unit}.cu task/gpu_unit ${ARGN})
+    list(APPEND on_gpu ${units}/loops_${unit}.cu)
   endif()
 endmacro()
 

@@ -307,7 +307,11 @@ void draw(const State<T>& state, const Params<T>& params, Canvas& canvas) {
 // the others its loops over lanes.
 #if defined(DRL_ROBOT_LOOPS)
 #include "drl/physics/task.hpp"
+#if defined(DRL_ROBOT_RANDOMISED)
+#define DRL_ROBOT(...) DRL_TASK(::drl::RandomisedTask<__VA_ARGS__>::template Of)
+#else
 #define DRL_ROBOT(...) DRL_TASK(::drl::PhysicsTask<__VA_ARGS__>::template Of)
+#endif
 #elif defined(DRL_MUJOCO)
 #include "drl/physics/mujoco.hpp"
 #if defined(DRL_MODEL_FOLDER)
@@ -319,9 +323,10 @@ void draw(const State<T>& state, const Params<T>& params, Canvas& canvas) {
 #else
 #define DRL_TASK_HEADER(...)
 #endif
-#define DRL_ROBOT(...)                                                                    \
-  DRL_TASK_HEADER(__VA_ARGS__)                                                            \
-  extern template struct ::drl::ExactLoops<::drl::PhysicsTask<__VA_ARGS__>::template Of>; \
+#define DRL_ROBOT(...)                                                                       \
+  DRL_TASK_HEADER(__VA_ARGS__)                                                               \
+  extern template struct ::drl::ExactLoops<::drl::PhysicsTask<__VA_ARGS__>::template Of>;    \
+  extern template struct ::drl::ExactLoops<::drl::RandomisedTask<__VA_ARGS__>::template Of>; \
   DRL_SIMULATOR(::drl::MujocoTask<__VA_ARGS__>)
 #else
 #define DRL_ROBOT(...)

@@ -105,6 +105,9 @@ class Draws {
   template <class G>
   DRL_HD explicit Draws(const Draws<G>& other) : Draws(other.seed_, other.env_, other.step_, other.purpose_) {}
 
+  // Returns the stream of another purpose, from its beginning.
+  DRL_HD Draws of(Purpose purpose) const { return {seed_, env_, step_, purpose}; }
+
   // Returns a number that is uniform in [low, high).
   DRL_HD F uniform(F low, F high) { return low + (high - low) * F(uniform01(next())); }
   // Returns a normal number with mean 0 and standard deviation 1 (Box and Muller); |x| < 5.8.

@@ -43,7 +43,7 @@ constexpr const char* kUsage =
 struct RobotOptions {
   std::string output, task;
   int places = 0;
-  bool explain = false, all = false, if_possible = false, help = false, version = false;
+  bool explain = false, all = false, randomised = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("output", output, "the header to write; - = standard output", as_path, letter('o'));
@@ -53,6 +53,8 @@ struct RobotOptions {
       "contacts between geoms that a copy has room for, beside those with a horizontal floor; 0 = half as many again "
       "as libmujoco has in random motion. Where there are more, the step counts in Metrics/unsolved",
       at_least(0));
+    v("randomised", randomised,
+      "let masses, gains and other numbers of the model differ between copies, for --env.dr (docs/randomisation.md)");
     v("task", task, "instead, write a task of this name for the robot, to edit (drl_new_task --robot uses it)");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
@@ -84,13 +86,14 @@ class QuietStandardError {
   int saved_;
 };
 
-RobotModel read(const std::string& file, int places, bool if_possible) {
+RobotModel read(const std::string& file, const RobotOptions& options) {
   try {
     const QuietStandardError quiet;
-    return read_robot_model(file, places);
+    return read_robot_model(file, options.places, options.randomised);
   } catch (const std::invalid_argument& error) {
-    if (!if_possible) throw UsageError(printable(error.what(), kLongest));
+    if (!options.if_possible) throw UsageError(printable(error.what(), kLongest));
     RobotModel none;
+    none.randomised = options.randomised;
     none.file = std::filesystem::path(file).filename().string();
     add_unsupported(none, "", "a file that MuJoCo cannot read: ", error.what());
     return none;
@@ -180,8 +183,9 @@ void explain(const RobotModel& model, const Program& program) {
   if (!model.tendons.empty())
     std::printf("%s\n", counted(static_cast<int64_t>(model.tendons.size()), "tendon").c_str());
   if (!model.parameters.empty() || !model.sensors.empty())
-    std::printf("%zu sensors; %zu friction coefficients or centres of mass that environments may change\n",
-                model.sensors.size(), model.parameters.size());
+    std::printf(
+        "%zu sensors; %zu numbers (such as friction coefficients and centres of mass) that environments may change\n",
+        model.sensors.size(), model.parameters.size());
   if (!model.lacking_sensors.empty()) {
     const LackingSensor& lacking = model.lacking_sensors[0];
     std::printf("%s that lanes do not compute, such as '%s' (%s); tasks that use them need libmujoco\n",
@@ -244,7 +248,7 @@ int run(const std::vector<std::string>& words) {
     const QuietStandardError quiet;
     return write(options.output, robot_task(file, options.task)), kDone;
   }
-  const RobotModel model = read(file, options.places, options.if_possible);
+  const RobotModel model = read(file, options);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
     std::fprintf(options.output == kStandardOutput ? stderr : stdout, "%s will be simulated by libmujoco (%s)\n",
                  model.file.c_str(), why_not(model).c_str());

@@ -95,6 +95,10 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     nets_ = gpu < 0 ? make_host_nets(*queue_, spec_.layout, train.nets, placement_.threads, train.precision)
                     : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
     envs_ = make_env(train.task, envs, *queue_);
+    if (train.nan_policy == "dump" && options.env->has_delays())
+      throw UsageError(
+          "--nan_policy dump and --env.delay are given (a step with delayed actions cannot be repeated from the state "
+          "alone): leave out one of them");
     if (train.nan_policy == "dump") lost_states_.emplace(train.task, envs, place.isa, plan_.rank, comm.size());
     algorithm_ = options.algorithm().make({*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_,
                                            options.gpu.cuda_graphs, lost_states_ ? &*lost_states_ : nullptr});

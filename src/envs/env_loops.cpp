@@ -1,5 +1,6 @@
 // Compiled once per instruction set, and for GPUs (device/hot_loop.hpp).
 #include "device/hot_loop.hpp"
+#include "envs/delay_kernels.hpp"
 #include "envs/episode_sums.hpp"
 #include "envs/keep_last.hpp"
 
@@ -7,5 +8,8 @@ namespace drl::DRL_ISA {
 
 DRL_SUM_COLUMNS(LoadEpisodes)
 DRL_LOOP(KeepLast)
+DRL_LOOP(BeginDelays)
+DRL_LOOP(DelayActions)
+DRL_LOOP(DelayObservations)
 
 }  // namespace drl::DRL_ISA

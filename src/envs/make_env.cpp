@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "envs/delayed_envs.hpp"
 #include "envs/simulator_envs.hpp"
 #include "envs/task_libraries.hpp"
 #include "envs/task_params.hpp"
@@ -109,8 +110,14 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   if (config.params.empty()) config.params = TaskParams(named).bytes();
   const TaskRecord& record = TaskParams::record_of(named, config.params);
   const bool is_on_gpu = queue.on_gpu() && *record.gpu;  // else the host's threads step robots in lanes
-  if (record.simulator || (named.robot && !is_on_gpu)) return std::make_unique<SimulatorEnvs>(record, config, queue);
-  return std::make_unique<TaskEnvs>(record, config, queue);
+  std::unique_ptr<VecEnv> envs;
+  if (record.simulator || (named.robot && !is_on_gpu))
+    envs = std::make_unique<SimulatorEnvs>(record, config, queue);
+  else
+    envs = std::make_unique<TaskEnvs>(record, config, queue);
+  const DelayPlan delays = TaskParams::delays(record, config.params);
+  if (delays.any()) return std::make_unique<DelayedEnvs>(std::move(envs), delays, config, queue);
+  return envs;
 }
 
 TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params) {

@@ -94,6 +94,9 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
   for (int t = 0; t < record.reward_term_count + record.metric_count; ++t)
     term_columns_.push_back(terms_.emplace_back(queue, size()).data());
   queue.copy(curriculum_.data(), record.curriculum_start, curriculum_.size());
+  const std::vector<float> bounds = TaskParams::model_bounds(record, config_.params);
+  model_bounds_ = Array<float>(queue, bounds.size());
+  queue.copy(model_bounds_.data(), bounds.data(), bounds.size());
   queue.synchronize();
   arrays_ = {config.num_envs,
              config.seed,
@@ -107,7 +110,9 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
              curriculum_.data(),
              envs_per_sum_row(),
              sums_.data(),
-             nullptr};
+             nullptr,
+             model_bounds_.data(),
+             TaskParams::model_per_episode(record, config_.params) ? 1 : 0};
   if (record.simulator) {
     const std::optional<RobotChoice> robot = TaskParams::robot_choice(record, config_.params);
     simulator_ = std::make_unique<Simulator>(

@@ -25,7 +25,8 @@ void write(std::vector<std::byte>& bytes, int32_t offset, Value given) {
 // The last bytes of a robot's options, after the model's file name and a 0.
 struct RobotBytes {
   double dt;
-  int32_t frame_skip, in_lanes;
+  int32_t frame_skip, model_per_episode;
+  int32_t in_lanes, randomised;  // 0 or 1: whether the record is RobotRecord::in_lanes, or RobotRecord::randomised
 };
 RobotBytes robot_bytes(const std::vector<std::byte>& bytes) {
   return read<RobotBytes>(bytes.data(), static_cast<int32_t>(bytes.size() - sizeof(RobotBytes)));
@@ -42,9 +43,15 @@ double as_written(float value) {
   return number;
 }
 
-// Returns the size of the bytes that every task has: Params and weights.
-size_t size_of(const TaskRecord& record) {
+// Returns where the delays begin, after Params and weights.
+size_t delays_at(const TaskRecord& record) {
   return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
+}
+// Returns where the bounds of the model's numbers begin, and where they end: then all bytes of a task that is no robot
+// have passed.
+size_t bounds_at(const TaskRecord& record) { return delays_at(record) + sizeof(DelayPlan); }
+size_t size_of(const TaskRecord& record) {
+  return bounds_at(record) + 2 * static_cast<size_t>(record.model_numbers) * sizeof(float);
 }
 
 bool is_robot(const TaskRecord& record, const std::vector<std::byte>& bytes) { return bytes.size() > size_of(record); }
@@ -83,21 +90,30 @@ void TaskParams::describe(OptionVisitor& v) {
     if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
     if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
   }
+  delays_.describe(v);
   if (!record_.robot) return;
   v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1));
   v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path);
   v("physics", physics_, "physics engine: lanes (the compiled model), mujoco (libmujoco), auto (lanes if possible)",
     one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"));
+  model_numbers_.describe(v);
 }
 
 const TaskParams::Inspection& TaskParams::inspection() const {
-  if (inspection_ && inspection_->model == model_ && inspection_->frame_skip == frame_skip_) return *inspection_;
-  Inspection inspected{.model = model_, .frame_skip = frame_skip_, .facts = {}, .why_not_lanes = ""};
-  const RobotChoice choice{model_.c_str(), frame_skip_};
+  const std::string ranges = model_numbers_.ranges();
+  if (inspection_ && inspection_->model == model_ && inspection_->frame_skip == frame_skip_ &&
+      inspection_->ranges == ranges)
+    return *inspection_;
+  Inspection inspected{.model = model_, .frame_skip = frame_skip_, .ranges = ranges, .facts = {}, .why_not_lanes = ""};
+  const RobotChoice choice = this->choice(ranges);
   char error[8192] = "";
   const int32_t code = record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error));
   if (code == 2) throw UsageError(printable(error, sizeof(error)));  // it may contain names of the model
   inspected.why_not_lanes = error, inspected.is_mistaken = code == 3;
+  if (code == 0 && !record_in_lanes())
+    inspected.why_not_lanes =
+        "its library was built without numbers of the model that differ between lanes: see "
+        "RANDOMISED in docs/randomisation.md";
   return inspection_.emplace(std::move(inspected));
 }
 
@@ -127,7 +143,9 @@ void TaskParams::choose_physics() {
 std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
 
 const TaskRecord& TaskParams::record_of(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return record.robot && robot_bytes(bytes).in_lanes != 0 ? *record.robot->in_lanes : record;
+  if (!record.robot) return record;
+  const RobotBytes robot = robot_bytes(bytes);
+  return robot.randomised ? *record.robot->randomised : robot.in_lanes ? *record.robot->in_lanes : record;
 }
 
 bool TaskParams::fits(const TaskRecord& record, const std::vector<std::byte>& bytes) {
@@ -142,7 +160,23 @@ double TaskParams::dt(const TaskRecord& record, const std::vector<std::byte>& by
 
 std::optional<RobotChoice> TaskParams::robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes) {
   if (!record.robot || !is_robot(record, bytes)) return std::nullopt;
-  return RobotChoice{reinterpret_cast<const char*>(bytes.data() + size_of(record)), robot_bytes(bytes).frame_skip};
+  const RobotBytes robot = robot_bytes(bytes);
+  const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record));
+  return RobotChoice{model, robot.frame_skip, model + std::strlen(model) + 1, robot.model_per_episode};
+}
+
+DelayPlan TaskParams::delays(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return read<DelayPlan>(bytes.data(), static_cast<int32_t>(delays_at(record)));
+}
+
+std::vector<float> TaskParams::model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  std::vector<float> bounds(2 * static_cast<size_t>(record.model_numbers));
+  if (!bounds.empty()) std::memcpy(bounds.data(), bytes.data() + bounds_at(record), bounds.size() * sizeof(float));
+  return bounds;
+}
+
+bool TaskParams::model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return record.model_numbers > 0 && robot_bytes(bytes).model_per_episode != 0;
 }
 
 void TaskParams::Rewards::describe(OptionVisitor& v) {
@@ -164,7 +198,7 @@ std::vector<float> TaskParams::scaled_weights(const TaskRecord& record, const st
 
 std::vector<std::byte> TaskParams::bytes() const {
   const bool in_lanes = is_in_lanes();
-  const TaskRecord& record = in_lanes ? *record_.robot->in_lanes : record_;
+  const TaskRecord& record = in_lanes ? *record_in_lanes() : record_;
   const auto* defaults = static_cast<const std::byte*>(record.default_params);
   std::vector<std::byte> bytes(defaults, defaults + record.params_size);
   for (int k = 0; k < record.param_count; ++k) {
@@ -185,9 +219,26 @@ std::vector<std::byte> TaskParams::bytes() const {
     bytes.insert(bytes.end(), first, first + size);
   };
   append(weights_.data(), weights_.size() * sizeof(double));
+  const DelayPlan delays = delays_.plan(record_.step_limit);
+  append(&delays, sizeof(delays));
   if (!record_.robot) return bytes;
+  const std::string ranges = model_numbers_.ranges();
+  const bool is_randomised = in_lanes && !ranges.empty();
+  if (is_randomised) {
+    std::vector<float> bounds(2 * static_cast<size_t>(record.model_numbers));
+    const RobotChoice choice = this->choice(ranges);
+    char error[8192] = "";
+    if (record_.robot->bounds(&choice, bounds.data(), static_cast<int64_t>(bounds.size()), error, sizeof(error)) != 0)
+      throw UsageError(printable(error, sizeof(error)));
+    append(bounds.data(), bounds.size() * sizeof(float));
+  }
   append(model_.c_str(), model_.size() + 1);
-  const RobotBytes robot{inspection().facts.dt, frame_skip_, in_lanes};
+  append(ranges.c_str(), ranges.size() + 1);
+  const RobotBytes robot{.dt = inspection().facts.dt,
+                         .frame_skip = frame_skip_,
+                         .model_per_episode = model_numbers_.per_episode() ? 1 : 0,
+                         .in_lanes = in_lanes,
+                         .randomised = is_randomised};
   append(&robot, sizeof(robot));
   return bytes;
 }

@@ -8,6 +8,8 @@
 
 #include "base/options.hpp"
 #include "drl/task/abi.hpp"
+#include "envs/delay_options.hpp"
+#include "envs/model_options.hpp"
 
 namespace drl {
 
@@ -36,9 +38,12 @@ class TaskParams {
   const std::string& why_not_in_lanes() const { return why_not_in_lanes_; }
   // Returns the robot's properties, or null if the task is not a robot. Throws like choose_physics().
   const RobotFacts* robot_facts() const { return record_.robot ? &inspection().facts : nullptr; }
+  // Returns whether actions or observations are delayed. Throws UsageError if a delay is malformed.
+  bool has_delays() const { return delays_.plan(record_.step_limit).any(); }
 
-  // Returns the options as bytes, for EnvConfig: Params, then the weights as doubles, then for a robot its model, frame
-  // skip and engine. The bytes belong to record_of(record, bytes). Throws like choose_physics().
+  // Returns the options as bytes, for EnvConfig: Params, then the weights as doubles and the delays, then for a robot
+  // its model, frame skip and engine, and what environments draw for its model. The bytes belong to record_of(record,
+  // bytes). Throws like choose_physics().
   std::vector<std::byte> bytes() const;
   // Returns the record that the bytes belong to: the task itself, or the same task on compiled physics.
   static const TaskRecord& record_of(const TaskRecord& record, const std::vector<std::byte>& bytes);
@@ -48,20 +53,32 @@ class TaskParams {
   static std::vector<float> scaled_weights(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns the seconds per step.
   static double dt(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  static DelayPlan delays(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  // Returns EnvArrays::model_bounds, and whether environments draw these numbers at each reset.
+  static std::vector<float> model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  static bool model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns the model and frame skip of a robot that libmujoco simulates, else nullopt. The result points into bytes.
   static std::optional<RobotChoice> robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes);
 
  private:
   // The facts about a robot that the library reads from its model.
   struct Inspection {
-    std::string model;  // the inspected robot: model and frame skip
+    std::string model;  // the inspected robot: model, frame skip and ranges
     int frame_skip = 0;
+    std::string ranges;
     RobotFacts facts{};
     std::string why_not_lanes;  // "" if lanes can be used
     bool is_mistaken = false;   // the file that was found is not the compiled model
   };
   // Inspects the robot, unless the last inspection was of the same model and frame skip.
   const Inspection& inspection() const;
+  RobotChoice choice(const std::string& ranges) const {
+    return {model_.c_str(), frame_skip_, ranges.c_str(), model_numbers_.per_episode() ? 1 : 0};
+  }
+  // Returns the record of the robot in lanes that these options need, or null.
+  const TaskRecord* record_in_lanes() const {
+    return model_numbers_.ranges().empty() ? record_.robot->in_lanes : record_.robot->randomised;
+  }
   // Returns why lanes cannot be used, or "". Throws UsageError if they cannot be used but are required.
   std::string check_lanes() const;
   bool is_in_lanes() const { return record_.robot && physics_ != "mujoco" && check_lanes().empty(); }
@@ -71,6 +88,8 @@ class TaskParams {
   std::vector<double> weights_;                          // [reward_term_count], or empty
   std::string model_;                                    // for a robot
   int frame_skip_ = 0;
+  DelayOptions delays_;
+  ModelOptions model_numbers_;
   std::string physics_ = "auto", why_not_in_lanes_;
   mutable std::optional<Inspection> inspection_;  // the last one
 };

@@ -8,10 +8,13 @@ namespace drl::robot_compiler {
 namespace {
 
 // The suffix is necessary because the file's name may be a keyword of C++.
-std::string namespace_of(const RobotModel& model) { return identifier(model.name) + "_robot"; }
+std::string namespace_of(const RobotModel& model) {
+  return identifier(model.name) + (model.randomised ? "_randomised" : "") + "_robot";
+}
 
 std::string specialised(const RobotModel& model) {
-  return "template <>\nstruct CompiledRobot<model_key(" + quoted(model.file) + ")> {\n";
+  return std::string("template <>\nstruct ") + (model.randomised ? "RandomisedRobot" : "CompiledRobot") +
+         "<model_key(" + quoted(model.file) + ")> {\n";
 }
 
 // Writes the specialisation of CompiledRobot, by which a task finds the robot.

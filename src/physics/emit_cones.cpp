@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "physics/emit_tables.hpp"
 #include "physics/emit_text.hpp"
@@ -48,15 +49,28 @@ std::string emit_height_fields(const RobotModel& model) {
 }
 
 std::string emit_parameters(const RobotModel& model) {
+  constexpr const char* kKinds[] = {"friction", "center_of_mass", "mass",  "joint",
+                                    "spring",   "actuator",       "motor", "gravity"};
   std::string text;
   for (const Parameter& p : model.parameters)
-    text += "        {" +
-            std::string(p.kind == Parameter::friction ? "Parameter::friction" : "Parameter::center_of_mass") + ", " +
-            std::to_string(p.index) + ", {" + listed({p.start[0], p.start[1], p.start[2]}) + "}},\n";
-  return emit_table(
-      "  // Parameters that environments change, with three values each: the friction of a geom, or the shift of a\n"
-      "  // body's centre of mass.\n",
-      "Parameter", "parameter", "kParameters / 3", text);
+    text += std::string("        {ModelParameter::") + kKinds[p.kind] + ", " + std::to_string(p.index) + ", {" +
+            listed({p.start[0], p.start[1], p.start[2]}) + "}},\n";
+  return emit_table("  // Parameters that environments change, with three values each (drl/physics/parameter.hpp).\n",
+                    "Parameter", "parameter", "kParameters / 3", text);
+}
+
+// The places of factors of the dry friction of joints among the parameters; -1 for tendons, which have none.
+std::string emit_friction_factors(const RobotModel& model) {
+  std::string text;
+  for (const int dof : frictional_dofs(model)) {
+    const auto is_its = [&](const Parameter& p) { return p.kind == ModelParameter::joint && p.index == dof; };
+    const auto found = std::ranges::find_if(model.parameters, is_its);
+    text += std::to_string(found == model.parameters.end() ? -1 : 3 * (found - model.parameters.begin()) + 2) + ", ";
+  }
+  for (size_t t = 0; t < frictional_tendons(model).size(); ++t) text += "-1, ";
+  return text.empty() ? ""
+                      : emit_table("  // Parameters by which dry friction is multiplied.\n", "int", "friction_factor",
+                                   "kFrictions", wrapped(text, "        "));
 }
 
 std::string emit_sensor_places(const RobotModel& model) {
@@ -144,6 +158,7 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (!model.height_fields.empty()) text += emit_height_fields(model);
   if (parameters > 0) text += emit_parameters(model);
+  if (model.randomised) text += "  static constexpr bool kRandomised = true;\n" + emit_friction_factors(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);
   return text;

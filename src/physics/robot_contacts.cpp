@@ -135,7 +135,7 @@ class Reader : PartReader {
                       .second_sliding = touch.second_sliding,
                       .second_rolling = touch.second_rolling};
     for (const int g : touch.friction_geoms) {
-      const auto is_theirs = [&](const Parameter& p) { return p.kind == Parameter::friction && p.index == g; };
+      const auto is_theirs = [&](const Parameter& p) { return p.kind == ModelParameter::friction && p.index == g; };
       const auto parameter = std::ranges::find_if(r_.parameters, is_theirs);
       if (parameter != r_.parameters.end())
         cone.varies.push_back(3 * static_cast<int>(parameter - r_.parameters.begin()));

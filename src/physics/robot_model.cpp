@@ -54,8 +54,9 @@ class Reader : PartReader {
     read_equalities(m_, r_);
     read_parameters(m_, r_);
     if (std::ranges::any_of(r_.joints, &Joint::carries_weight) &&
-        std::ranges::any_of(r_.parameters, [](const Parameter& p) { return p.kind == Parameter::center_of_mass; }))
+        std::ranges::any_of(r_.parameters, [](const Parameter& p) { return p.kind == ModelParameter::center_of_mass; }))
       refuse("text 'varies': ", "centres of mass of a robot whose actuators compensate gravity");
+    if (r_.randomised && !r_.fluid_boxes.empty()) refuse("option: ", "masses that differ between copies in a fluid");
     read_contacts(m_, r_);
     if (!has_friction()) r_.noslip.reset();
     read_sensors(m_, r_);
@@ -360,9 +361,10 @@ std::vector<std::string> unsupported_lines(const RobotModel& robot) {
   return lines;
 }
 
-RobotModel read_robot_model(const std::string& file, int places) {
+RobotModel read_robot_model(const std::string& file, int places, bool randomised) {
   const auto model = load_model(file);
   RobotModel robot;
+  robot.randomised = randomised;
   Reader(*model, robot, file).read();
   if (!robot.unsupported.empty()) return robot;
   choose_pair_places(*model, robot, places);

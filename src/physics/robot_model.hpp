@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "drl/physics/parameter.hpp"
 #include "physics/mesh_hulls.hpp"
 
 namespace drl::robot_compiler {
@@ -305,11 +306,11 @@ struct Noslip {
   double tolerance = 0;
 };
 
-// Three values of a geom or frame that an environment may change. Each lane's array of parameters has these values in
-// the order of RobotModel::parameters.
+// Three values of the model that an environment may change. Each lane's array of parameters has these values in the
+// order of RobotModel::parameters.
 struct Parameter {
-  enum Kind { friction, center_of_mass } kind = friction;
-  int index = 0;  // of the geom or frame
+  ModelParameter::Kind kind = ModelParameter::friction;
+  int index = 0;  // MuJoCo's
   Numbers3 start{};
 };
 
@@ -394,6 +395,7 @@ struct RobotModel {
   PairPlaces pair_places;             // that a lane has for the contacts of pairs
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
+  bool randomised = false;  // options may change all numbers that drl/physics/randomised_model.hpp lists
   std::vector<Sensor> sensors;
   std::vector<ContactSensor> contact_sensors;
   std::vector<LackingSensor> lacking_sensors;
@@ -410,7 +412,8 @@ void add_unsupported(RobotModel& robot, const std::string& element, const std::s
 std::vector<std::string> unsupported_lines(const RobotModel& robot);
 
 // Throws std::invalid_argument, with MuJoCo's message, if the file cannot be read. If `places` is not 0, lanes have
-// room for that many contacts between geoms.
-RobotModel read_robot_model(const std::string& file, int places = 0);
+// room for that many contacts between geoms. If `randomised`, environments may change all numbers that options may
+// change, not only those that the file lists.
+RobotModel read_robot_model(const std::string& file, int places = 0, bool randomised = false);
 
 }  // namespace drl::robot_compiler

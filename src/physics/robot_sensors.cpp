@@ -2,6 +2,7 @@
 #include <array>
 #include <sstream>
 
+#include "drl/physics/randomised_model.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -12,13 +13,15 @@ class Reader : PartReader {
   using PartReader::PartReader;
 
   void read_parameters() {
+    if (r_.randomised)
+      for (const ModelParameter& each : randomisable(m_)) add_parameter(each.kind, each.index);
     for (int t = 0; t < m_.ntext; ++t) {
       if (std::string(m_.names + m_.name_textadr[t]) != "varies") continue;
       std::istringstream words(m_.text_data + m_.text_adr[t]);
-      Parameter::Kind kind = Parameter::friction;
+      ModelParameter::Kind kind = ModelParameter::friction;
       for (std::string word; words >> word;) {
         if (word == "friction" || word == "center_of_mass")
-          kind = word == "friction" ? Parameter::friction : Parameter::center_of_mass;
+          kind = word == "friction" ? ModelParameter::friction : ModelParameter::center_of_mass;
         else
           read_parameter(kind, word);
       }
@@ -79,15 +82,20 @@ class Reader : PartReader {
     sensor.kind = kind, sensor.is_velocity = is_velocity, sensor.size = 1;
   }
 
-  void read_parameter(Parameter::Kind kind, const std::string& part) {
-    const bool is_friction = kind == Parameter::friction;
+  void read_parameter(ModelParameter::Kind kind, const std::string& part) {
+    const bool is_friction = kind == ModelParameter::friction;
     const int index = mj_name2id(&m_, is_friction ? mjOBJ_GEOM : mjOBJ_BODY, part.c_str());
     if (index < 0)
       return refuse("text 'varies': ", std::string("there is no ") + (is_friction ? "geom '" : "body '") + part + "'");
-    Parameter parameter{.kind = kind, .index = index};
     if (!is_friction && !has_own_center(m_, index)) return refuse(quoted("body", mjOBJ_BODY, index), kNoOwnCenter);
-    for (int k = 0; k < 3 && is_friction; ++k)
-      parameter.start[static_cast<size_t>(k)] = m_.geom_friction[3 * index + k];
+    const auto is_it = [&](const Parameter& other) { return other.kind == kind && other.index == index; };
+    if (std::ranges::none_of(r_.parameters, is_it)) add_parameter(kind, index);
+  }
+  void add_parameter(ModelParameter::Kind kind, int index) {
+    Parameter parameter{.kind = kind, .index = index};
+    for (int k = 0; k < 3; ++k)
+      parameter.start[static_cast<size_t>(k)] =
+          kind == ModelParameter::friction ? m_.geom_friction[3 * index + k] : ModelParameter::unchanged(kind, k);
     r_.parameters.push_back(parameter);
   }
 
@@ -150,7 +158,7 @@ class Reader : PartReader {
     using Key = std::array<int, 5>;
     // Where a centre of mass may shift, drl/physics/mujoco.hpp disables the midphase, which sorts the contacts of
     // geoms.
-    const auto shifts = [](const Parameter& parameter) { return parameter.kind == Parameter::center_of_mass; };
+    const auto shifts = [](const Parameter& parameter) { return parameter.kind == ModelParameter::center_of_mass; };
     const bool has_midphase = !is_off(mjDSBL_MIDPHASE) && std::ranges::none_of(r_.parameters, shifts);
     const auto key_of = [&](int first, int second) {
       const auto bodies = std::minmax(m_.geom_bodyid[first], m_.geom_bodyid[second]);

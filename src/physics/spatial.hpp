@@ -87,8 +87,8 @@ inline Spatial operator*(const Inertia& a, const Spatial& b) {
 }
 // Returns the inertia of a body with its centre at c, rotated by r, whose inertia about its centre in its own axes is
 // `own`.
-inline Inertia inertia_at(double mass, const Vec3& c, const Mat3& r, const Symmetric& own) {
-  const Vec3 h = Expr(mass) * c;
+inline Inertia inertia_at(const Expr& mass, const Vec3& c, const Mat3& r, const Symmetric& own) {
+  const Vec3 h = mass * c;
   const Symmetric turned = Symmetric::of(r * own.matrix() * transposed(r));
   const Symmetric shifted{h[1] * c[1] + h[2] * c[2],
                           h[0] * c[0] + h[2] * c[2],

@@ -23,6 +23,7 @@ struct Kinematics {
   std::vector<Spatial> velocity;  // of each body
   std::vector<Spatial> bias;      // of each body: its acceleration if qacc is 0, with gravity as an upward acceleration
   std::vector<Expr> qvel;         // in the solver's axes (see trace_kinematics)
+  Vec3 gravity;
 };
 // Traces the kinematics from qpos and qvel. MuJoCo gives the angular velocity of a free joint in its body's axes. Here
 // it is in world axes (the solver's axes), in which the joint's motions are constant.
@@ -85,8 +86,13 @@ TendonPath trace_transmission(const RobotModel& model, const Actuator& actuator,
 // Adds the forces of the actuators.
 void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p);
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
-// Returns a frame's centre of mass in its body, including the shift by an environment's parameters.
+// Returns number `k` of a parameter of an environment, or ModelParameter::unchanged if the model has no such parameter.
+Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, int k, Program& p);
+// Return a frame's centre of mass in its body, its mass and its inertia, including what an environment's parameters
+// change.
 Vec3 center_of(const RobotModel& model, int frame, Program& p);
+Expr mass_of(const RobotModel& model, int frame, Program& p);
+Symmetric inertia_of(const RobotModel& model, int frame, Program& p);
 
 // M = L'DL (Featherstone, section 6.5). L has M's sparsity and ones on its diagonal.
 struct TreeFactors {

@@ -76,7 +76,8 @@ class Actuators {
       const Actuator& actuator = model_.actuators[a];
       Expr force = unlimited_force(a);
       if (actuator.acts_on == Actuator::tendon) force = share_of(actuator.target) * force;
-      d.actuator_force.push_back(p_.named(limited(force, actuator.force_range), identifier(actuator.name) + "_force"));
+      if (const auto range = force_range(a)) force = clamp(force, (*range)[0], (*range)[1]);
+      d.actuator_force.push_back(p_.named(force, identifier(actuator.name) + "_force"));
       add(a, d.actuator_force.back(), d);
     }
   }
@@ -154,6 +155,25 @@ class Actuators {
     return actuator.is_early ? next_activation(actuator, rate(a)) : activation(actuator);
   }
 
+  // Returns factor `k` of an actuator's numbers (ModelParameter::actuator).
+  Expr factor(size_t a, int k) const { return parameter(model_, ModelParameter::actuator, static_cast<int>(a), k, p_); }
+  // Returns the range of an actuator's force, or nullopt. That of a motor is narrowed by the line from its stall torque
+  // to its no-load speed, in four quadrants, as in Isaac Lab's DCMotor.
+  std::optional<std::array<Expr, 2>> force_range(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    std::optional<std::array<Expr, 2>> range;
+    if (actuator.force_range)
+      range = {(*actuator.force_range)[0] * factor(a, 2), (*actuator.force_range)[1] * factor(a, 2)};
+    const Expr stall = parameter(model_, ModelParameter::motor, static_cast<int>(a), 0, p_);
+    if (stall.is_known()) return range;
+    const Expr speed =
+        transmission(actuator).velocity / parameter(model_, ModelParameter::motor, static_cast<int>(a), 1, p_);
+    std::array<Expr, 2> line = {stall * (Expr(-1) - speed), stall * (Expr(1) - speed)};
+    if (range)
+      for (Expr& end : line) end = clamp(end, (*range)[0], (*range)[1]);
+    return line;
+  }
+
   // Returns an actuator's force before its force range and that of its tendon.
   Expr unlimited_force(size_t a) const {
     const Actuator& actuator = model_.actuators[a];
@@ -162,15 +182,17 @@ class Actuators {
     if (actuator.acts_on == Actuator::joint && !is_muscle && actuator.gain[1] == 0 && actuator.gain[2] == 0) {
       const Joint& joint = model_.joints[index(actuator.target)];
       const Expr length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
-      return Expr(actuator.gain[0]) * signal + Expr(actuator.bias[0]) + Expr(actuator.bias[1]) * length +
-             Expr(actuator.bias[2] * actuator.gear) * k_.qvel[index(joint.dof)];
+      return factor(a, 0) * Expr(actuator.gain[0]) * signal + Expr(actuator.bias[0]) +
+             factor(a, 0) * Expr(actuator.bias[1]) * length +
+             factor(a, 1) * Expr(actuator.bias[2] * actuator.gear) * k_.qvel[index(joint.dof)];
     }
     const Transmission of = transmission(actuator);
-    const auto affine = [&](const std::array<double, 3>& x) {
-      return Expr(x[0]) + Expr(x[1]) * of.length + Expr(x[2]) * of.velocity;
+    const auto affine = [&](const std::array<double, 3>& x, const Expr& of_constant) {
+      return of_constant * Expr(x[0]) + factor(a, 0) * Expr(x[1]) * of.length + factor(a, 1) * Expr(x[2]) * of.velocity;
     };
-    const Expr gain = actuator.muscle_gain ? gain_of(*actuator.muscle_gain, of, false) : affine(actuator.gain);
-    const Expr bias = actuator.muscle_bias ? bias_of(*actuator.muscle_bias, of) : affine(actuator.bias);
+    const Expr gain =
+        actuator.muscle_gain ? gain_of(*actuator.muscle_gain, of, false) : affine(actuator.gain, factor(a, 0));
+    const Expr bias = actuator.muscle_bias ? bias_of(*actuator.muscle_bias, of) : affine(actuator.bias, 1);
     return gain * signal + bias;
   }
   // Returns the factor that brings the total force of a tendon's actuators into its range.
@@ -188,12 +210,13 @@ class Actuators {
   // (MuJoCo, "Computation", integrators). As in libmujoco, the control is not limited here.
   Expr damping(size_t a, const Expr& force, double gear) const {
     const Actuator& actuator = model_.actuators[a];
-    Expr damping = -actuator.bias[2] * gear * gear;
-    Expr slope = actuator.gain[2];
+    Expr damping = Expr(-actuator.bias[2] * gear * gear) * factor(a, 1);
+    Expr slope = Expr(actuator.gain[2]) * factor(a, 1);
     if (actuator.muscle_gain) slope = gain_of(*actuator.muscle_gain, transmission(actuator), true);
     if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (actuator.activation < 0 ? control(a) : signal(a));
-    if (!actuator.force_range || damping.is(0)) return damping;
-    const auto [low, high] = *actuator.force_range;
+    const auto range = force_range(a);
+    if (!range || damping.is(0)) return damping;
+    const auto [low, high] = *range;
     return select_less(low, force, select_less(force, high, damping, 0), 0);
   }
   // Adds an actuator's force and damping along qvel.

@@ -28,7 +28,8 @@ class Tracer {
              "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
     trace_motion();
     p_.begin("Computes the forces of actuators.", "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, " +
-                                                      activations_argument(model_) + "Derived& derived)");
+                                                      activations_argument(model_) + parameters_argument(model_) +
+                                                      "Derived& derived)");
     trace_actuators();
     p_.begin("Computes the forces of contacts on each body.",
              "derive_forces(const F* qpos, const F (*wrench)[kWrench], " +
@@ -84,25 +85,27 @@ class Tracer {
     for (size_t f = model_.frames.size(); f-- > 1;) {
       const Frame& frame = model_.frames[f];
       const Vec3 center = from_origin(frame.body, center_of(model_, static_cast<int>(f), p_));
-      mass_[f] += frame.mass, moment_[f] = moment_[f] + Expr(frame.mass) * center;
+      const Expr mass = mass_of(model_, static_cast<int>(f), p_);
+      mass_[f] += mass, moment_[f] = moment_[f] + mass * center;
       const auto parent = index(frame.parent);
       // The world's moment is about the world's origin, so each tree's moment is shifted.
       const bool leaves = frame.body >= 0 && model_.frames[parent].body < 0;
       mass_[parent] += mass_[f];
-      moment_[parent] = moment_[parent] + moment_[f] + (leaves ? Expr(mass_[f]) * origin(frame.body) : Vec3{});
+      moment_[parent] = moment_[parent] + moment_[f] + (leaves ? mass_[f] * origin(frame.body) : Vec3{});
     }
   }
+  bool is_massless(size_t f) const { return mass_[f].is_known() && mass_[f].value() < 1e-15; }
   Vec3 subtree_center(size_t f) const {
     const Frame& frame = model_.frames[f];
-    if (mass_[f] < 1e-15) return in_world(frame.body, center_of(model_, static_cast<int>(f), p_));
-    return origin(frame.body) + Expr(1 / mass_[f]) * moment_[f];
+    if (is_massless(f)) return in_world(frame.body, center_of(model_, static_cast<int>(f), p_));
+    return origin(frame.body) + Expr(1) / mass_[f] * moment_[f];
   }
   // Returns the point to which cvel, cinert and cfrc_ext refer, relative to the origin of the frame's tree.
   Vec3 center_of_tree(const Frame& frame) const {
     const auto root = index(frame.root);
-    if (mass_[root] < 1e-15) return {};
-    if (model_.frames[root].body >= 0) return Expr(1 / mass_[root]) * moment_[root];
-    return Expr(1 / mass_[root]) * moment_[root] - origin(frame.body);
+    if (is_massless(root)) return {};
+    if (model_.frames[root].body >= 0) return Expr(1) / mass_[root] * moment_[root];
+    return Expr(1) / mass_[root] * moment_[root] - origin(frame.body);
   }
 
   void trace_motion() {
@@ -111,8 +114,9 @@ class Tracer {
       const int place = static_cast<int>(f) - 1;
       const Vec3 center = center_of_tree(frame);
       const Mat3 turn = frame.body < 0 ? identity() : k_.turn[index(frame.body)];
-      const Inertia inertia = inertia_at(frame.mass, from_origin(frame.body, center_of(model_, place + 1, p_)) - center,
-                                         turn, robot_compiler::known(frame.inertia));
+      const Inertia inertia =
+          inertia_at(mass_of(model_, place + 1, p_), from_origin(frame.body, center_of(model_, place + 1, p_)) - center,
+                     turn, inertia_of(model_, place + 1, p_));
       for (int c = 0; c < 6; ++c) p_.set(at("derived.cinert", place, c), inertia.rotational[c]);
       for (int c = 0; c < 3; ++c) p_.set(at("derived.cinert", place, 6 + c), inertia.moment[c]);
       p_.set(at("derived.cinert", place, 9), inertia.mass);
@@ -233,7 +237,7 @@ class Tracer {
   const RobotModel& model_;
   Program& p_;
   Kinematics k_;
-  std::vector<double> mass_;  // of each frame with its subtree
+  std::vector<Expr> mass_;  // of each frame with its subtree
   std::vector<Vec3> moment_;
 };
 

@@ -6,10 +6,11 @@
 namespace drl::robot_compiler {
 namespace {
 
-// Returns whether environments shift the centre of mass of any frame of a body.
-bool has_shifted_mass(const RobotModel& model, int body) {
+// Returns whether environments change the mass of any frame of a body, or shift its centre.
+bool has_changing_mass(const RobotModel& model, int body) {
   return std::ranges::any_of(model.parameters, [&](const Parameter& p) {
-    return p.kind == Parameter::center_of_mass && model.frames[static_cast<size_t>(p.index)].body == body;
+    return (p.kind == ModelParameter::center_of_mass || p.kind == ModelParameter::mass) &&
+           model.frames[static_cast<size_t>(p.index)].body == body;
   });
 }
 Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics, int body, Program& p) {
@@ -19,7 +20,8 @@ Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics,
     const Frame& frame = model.frames[f];
     if (frame.body != body) continue;
     const Vec3 center = kinematics.pos[b] + kinematics.turn[b] * center_of(model, static_cast<int>(f), p);
-    sum = sum + inertia_at(frame.mass, center, kinematics.turn[b], known(frame.inertia));
+    sum = sum + inertia_at(mass_of(model, static_cast<int>(f), p), center, kinematics.turn[b],
+                           inertia_of(model, static_cast<int>(f), p));
   }
   return sum;
 }
@@ -98,12 +100,18 @@ Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& ce
 
 }  // namespace
 
+Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, int k, Program& p) {
+  for (size_t place = 0; place < model.parameters.size(); ++place)
+    if (model.parameters[place].kind == kind && model.parameters[place].index == index)
+      return p.input(at("parameters", 3 * static_cast<int>(place) + k), "");
+  return ModelParameter::unchanged(kind, k);
+}
 Vec3 center_of(const RobotModel& model, int frame, Program& p) {
   const Frame& of = model.frames[static_cast<size_t>(frame)];
   Vec3 center = known(of.center);
   for (size_t k = 0; k < model.parameters.size(); ++k) {
     const Parameter& parameter = model.parameters[k];
-    if (parameter.kind != Parameter::center_of_mass || parameter.index != frame) continue;
+    if (parameter.kind != ModelParameter::center_of_mass || parameter.index != frame) continue;
     Vec3 shift;
     for (int c = 0; c < 3; ++c)
       shift[c] = p.input(at("parameters", 3 * static_cast<int>(k) + c), identifier(of.name) + "_shift_" + "xyz"[c]);
@@ -111,14 +119,29 @@ Vec3 center_of(const RobotModel& model, int frame, Program& p) {
   }
   return center;
 }
+Expr mass_of(const RobotModel& model, int frame, Program& p) {
+  const Expr mass = model.frames[static_cast<size_t>(frame)].mass;
+  return mass * parameter(model, ModelParameter::mass, frame, 0, p) +
+         parameter(model, ModelParameter::mass, frame, 1, p);
+}
+Symmetric inertia_of(const RobotModel& model, int frame, Program& p) {
+  const Frame& of = model.frames[static_cast<size_t>(frame)];
+  Symmetric inertia = known(of.inertia);
+  if (const Expr mass = mass_of(model, frame, p); !mass.is_known())
+    for (int k = 0; k < 6; ++k) inertia[k] = (Expr(1 / of.mass) * mass) * inertia[k];
+  return inertia;
+}
 
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const size_t nv = model.dofs.size(), bodies = model.bodies.size();
   Dynamics d;
   d.force.resize(nv), d.actuator_torque.resize(nv);
-  for (const Dof& dof : model.dofs) {
-    d.damping.diagonal.push_back(dof.damping);
-    d.damping.ancestors.emplace_back(dof.ancestors.size());
+  const auto of_dof = [&](size_t i, double in_file, int number) {
+    return Expr(in_file) * parameter(model, ModelParameter::joint, static_cast<int>(i), number, p);
+  };
+  for (size_t i = 0; i < nv; ++i) {
+    d.damping.diagonal.push_back(of_dof(i, model.dofs[i].damping, 0));
+    d.damping.ancestors.emplace_back(model.dofs[i].ancestors.size());
   }
 
   // Recursive Newton-Euler.
@@ -127,7 +150,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   for (size_t k = 0; k < bodies; ++k) {
     const Body& body = model.bodies[k];
     p.section(body.name + ": inertia, and the force that its motion requires");
-    if (has_shifted_mass(model, static_cast<int>(k))) {
+    if (has_changing_mass(model, static_cast<int>(k))) {
       inertia[k] = inertia_of_frames(model, kinematics, static_cast<int>(k), p);
     } else {
       const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * known(body.center);
@@ -150,12 +173,12 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   const bool has_lift = std::ranges::any_of(model.joints, &Joint::carries_weight);
   for (size_t f = 0; f < model.frames.size(); ++f) {
     const Frame& frame = model.frames[f];
-    const double mass = frame.mass * frame.gravity_compensation;
-    if (frame.body < 0 || mass == 0 || model.gravity == Numbers3{}) continue;
+    if (frame.body < 0 || frame.mass * frame.gravity_compensation == 0 || model.gravity == Numbers3{}) continue;
+    const Expr mass = mass_of(model, static_cast<int>(f), p) * Expr(frame.gravity_compensation);
     const auto k = static_cast<size_t>(frame.body);
     p.section(frame.name + ": gravity compensation");
     const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
-    const Vec3 weight{mass * model.gravity[0], mass * model.gravity[1], mass * model.gravity[2]};
+    const Vec3 weight = mass * kinematics.gravity;
     std::vector<Spatial>& to = has_lift ? lift : force;
     to[k] = to[k] + p.named(Spatial{cross(center, weight), weight}, identifier(frame.name) + "_weight");
   }
@@ -163,11 +186,14 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   p.section("springs, dampers and actuators");
   if (has_lift) add_lift(model, kinematics, lift, d);
   trace_actuators(model, kinematics, d, p);
-  for (size_t i = 0; i < nv; ++i) d.force[i] += d.actuator_torque[i] - Expr(model.dofs[i].damping) * kinematics.qvel[i];
-  for (const Joint& joint : model.joints) {
+  for (size_t i = 0; i < nv; ++i)
+    d.force[i] += d.actuator_torque[i] - of_dof(i, model.dofs[i].damping, 0) * kinematics.qvel[i];
+  for (size_t j = 0; j < model.joints.size(); ++j) {
+    const Joint& joint = model.joints[j];
     const auto dof = static_cast<size_t>(joint.dof);
+    const Expr stiffness = Expr(joint.stiffness) * parameter(model, ModelParameter::spring, static_cast<int>(j), 0, p);
     if (!joint.turns_freely())
-      d.force[dof] -= Expr(joint.stiffness) * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
+      d.force[dof] -= stiffness * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
     else if (joint.stiffness != 0)
       add_spring(joint, kinematics.turn[static_cast<size_t>(model.dofs[dof].body)], d.force, p);
   }
@@ -183,11 +209,11 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     const Spatial momentum = inertia[body] * kinematics.axis[i];
     if (uses_loops(model)) {
       d.push.push_back(momentum);
-      d.mass.diagonal[i] = dof.armature, d.mass.ancestors[i].assign(dof.ancestors.size(), 0);
+      d.mass.diagonal[i] = of_dof(i, dof.armature, 1), d.mass.ancestors[i].assign(dof.ancestors.size(), 0);
       d.force[i] -= dot(kinematics.axis[i], force[body]);
       continue;
     }
-    d.mass.diagonal[i] = dot(kinematics.axis[i], momentum) + Expr(dof.armature);
+    d.mass.diagonal[i] = dot(kinematics.axis[i], momentum) + of_dof(i, dof.armature, 1);
     for (const int a : dof.ancestors) {
       const auto ancestor = static_cast<size_t>(a);
       d.mass.ancestors[i].push_back(moves(model, ancestor, dof.body) ? dot(kinematics.axis[ancestor], momentum)

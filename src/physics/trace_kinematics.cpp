@@ -28,6 +28,8 @@ class Tracer {
       k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[static_cast<size_t>(k)].name)));
     k_.axis.resize(static_cast<size_t>(model.nv));
     k_.origin.resize(static_cast<size_t>(model.trees));
+    for (int k = 0; k < 3; ++k)
+      k_.gravity[k] = Expr(model.gravity[static_cast<size_t>(k)]) + parameter(model, ModelParameter::gravity, 0, k, p);
   }
 
   Kinematics trace() {
@@ -50,7 +52,7 @@ class Tracer {
     turns_ = false;
     if (body.parent < 0) {
       turn_ = known(body.turn), pos_ = {}, velocity_ = {}, bias_ = {};
-      for (int k = 0; k < 3; ++k) bias_.linear[k] = -model_.gravity[static_cast<size_t>(k)];
+      for (int k = 0; k < 3; ++k) bias_.linear[k] = -k_.gravity[k];
       k_.origin[static_cast<size_t>(body.tree)] = known(body.pos);
       return;
     }

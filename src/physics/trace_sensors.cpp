@@ -38,6 +38,7 @@ class Tracer {
   }
   Inertia inertia(size_t frame) const {
     Inertia inertia{model_.frames[frame].mass, derived_vector(p_, "cinert", frame - 1, 6), {}};
+    if (model_.randomised) inertia.mass = derived_number(p_, "cinert", frame - 1, 9);
     for (int c = 0; c < 6; ++c) inertia.rotational[c] = derived_number(p_, "cinert", frame - 1, c);
     return inertia;
   }

@@ -240,7 +240,7 @@ class PathTracer {
     return v.linear + cross(v.angular, point.arm);
   }
   Vec3 acceleration_of(const Point& point) const {
-    if (point.body < 0) return Expr(-1) * known(model_.gravity);
+    if (point.body < 0) return Expr(-1) * k_.gravity;
     const Spatial& a = k_.bias[index(point.body)];
     return a.linear + cross(a.angular, point.arm) + cross(k_.velocity[index(point.body)].angular, velocity_of(point));
   }

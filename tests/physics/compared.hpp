@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
+
+#include "drl/physics/randomised_model.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/support.hpp"
 #include "reference.hpp"
@@ -13,16 +17,19 @@ template <class P>
 class Compared {
  public:
   explicit Compared(const std::string& file) : reference(file) {
+    file_.reset(mj_copyModel(nullptr, &reference.model()));
     load_heights<P>(reference.model());
     physics::begin_parameters<P>(stage);
   }
 
   // Draws new frictions and centres of mass, if the model has parameters.
   void vary() {
-    if constexpr (P::kParameters > 0)
+    if constexpr (physics::is_randomised<P>())
+      vary_all();
+    else if constexpr (P::kParameters > 0)
       for (int p = 0; 3 * p < P::kParameters; ++p) {
         const physics::Parameter& parameter = P::parameter(p);
-        const bool is_friction = parameter.kind == physics::Parameter::friction;
+        const bool is_friction = parameter.kind == ModelParameter::friction;
         double* values = stage.parameters + 3 * p;
         for (int k = 0; k < 3; ++k)
           values[k] = is_friction ? parameter.start[k] * std::exp(reference.draw()) : 0.03 * reference.draw();
@@ -95,12 +102,61 @@ class Compared {
     }
   }
   Reference reference;
+  std::unique_ptr<mjModel, DeleteModel> file_;  // the model without changes
+  std::vector<double> limits_;                  // [nu, 2] force ranges of the changed model
   typename P::State state{};
   typename P::Stage stage{};
   typename P::Forces forces{};
   double ctrl[physics::at_least_one(P::nu)] = {};
 
  private:
+  // Draws new numbers of all parameters, and gives libmujoco's model the same.
+  void vary_all() {
+    const auto draw = [&](double low, double high) { return low + (high - low) * 0.5 * (1 + reference.draw()); };
+    std::map<int, std::array<double, 2>> motors;  // by the actuator: stall torque and no-load speed
+    const mjModel& file = *file_;
+    reference.change([&](mjModel& to) {
+      for (int p = 0; 3 * p < P::kParameters; ++p) {
+        const physics::Parameter& parameter = P::parameter(p);
+        double x[3] = {1, 1, 1}, *values = stage.parameters + 3 * p;
+        for (double& factor : x) factor = draw(0.5, 1.5);
+        if (parameter.kind == ModelParameter::center_of_mass)
+          for (double& shift : x) shift = draw(-0.03, 0.03);
+        if (parameter.kind == ModelParameter::mass) x[1] = file.body_mass[parameter.index] * draw(-0.3, 2);
+        if (parameter.kind == ModelParameter::gravity)
+          for (double& change : x) change = draw(-2, 2);
+        if (parameter.kind == ModelParameter::motor) {
+          const double* range = file.actuator_forcerange + 2 * parameter.index;
+          const double limit = file.actuator_forcelimited[parameter.index] ? range[1] : 5;
+          motors[parameter.index] = {x[0] = limit * draw(0.5, 2),
+                                     x[1] = file.actuator_gear[6 * parameter.index] * draw(0.5, 10)};
+          x[2] = 0;
+        }
+        std::copy_n(x, 3, values);
+        if (parameter.kind == ModelParameter::friction)
+          for (int k = 0; k < 3; ++k) values[k] = parameter.start[k] * x[0];
+        change_model(file, {parameter.kind, parameter.index}, x, to);
+      }
+      finish_changes(to);
+      limits_.assign(to.actuator_forcerange, to.actuator_forcerange + 2 * to.nu);
+    });
+    // A motor's torque is at most stall * (1 - speed / no-load speed) in the direction in which it turns, and at least
+    // its negative the other way; both are within the actuator's own limits.
+    const auto limit = [motors, ranges = limits_, &file](const mjData& d, mjModel& m) {
+      for (const auto& [a, motor] : motors) {
+        const double speed = m.actuator_gear[6 * a] * d.qvel[m.jnt_dofadr[m.actuator_trnid[2 * a]]];
+        const double most = motor[0] * (1 - speed / motor[1]), least = motor[0] * (-1 - speed / motor[1]);
+        const auto within = [&](double torque) {
+          const double* range = &ranges[2 * static_cast<size_t>(a)];
+          return file.actuator_forcelimited[a] ? std::min(std::max(torque, range[0]), range[1]) : torque;
+        };
+        m.actuator_forcerange[2 * a] = within(least), m.actuator_forcerange[2 * a + 1] = within(most);
+        m.actuator_forcelimited[a] = 1;
+      }
+    };
+    reference.change([](mjModel&) {}, limit);
+  }
+
   // The change in libmujoco's results with another warm start, or with changes of the state's last bits.
   struct Noise {
     double qacc = 0, qpos = 0, qvel = 0;

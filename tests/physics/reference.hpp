@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,12 @@ class Reference {
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
   }
   const mjModel& model() const { return *model_; }
+  // Changes the model. `limit`, if given, is called before each step and evaluation.
+  template <class Change>
+  void change(const Change& change, std::function<void(const mjData&, mjModel&)> limit = {}) {
+    change(*model_);
+    limit_ = std::move(limit);
+  }
   void disable_noslip() { model_->opt.noslip_iterations = 0; }
   // These set the friction of a geom, and shift the centre of mass of a body.
   void set_friction(int geom, const double* friction) { std::copy_n(friction, 3, model_->geom_friction + 3 * geom); }
@@ -62,7 +69,7 @@ class Reference {
     if (steps_ % 300 == 0) start();
     if (steps_++ % 5 == 0)
       for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
-    mj_step(model_.get(), data_.get());
+    step(data_.get());
     return state_of(*data_);
   }
   // Returns a state far beyond limits and deep in the floor.
@@ -129,7 +136,7 @@ class Reference {
     std::vector<std::vector<double>> path;
     for (const std::vector<double>& ctrl : controls) {
       std::ranges::copy(ctrl, evaluated_->ctrl);
-      mj_step(model_.get(), evaluated_.get());
+      step(evaluated_.get());
       path.emplace_back(evaluated_->qpos, evaluated_->qpos + model_->nq);
       path.back().insert(path.back().end(), evaluated_->qvel, evaluated_->qvel + model_->nv);
     }
@@ -169,12 +176,13 @@ class Reference {
   // These return the data after mj_step or mj_forward of a state.
   const mjData& after_step(const RobotState& state, bool with_warm_start = true) {
     set(state, with_warm_start);
-    mj_step(model_.get(), evaluated_.get());
+    step(evaluated_.get());
     mj_rnePostConstraint(model_.get(), evaluated_.get());
     return *evaluated_;
   }
   const mjData& after_forward(const RobotState& state, bool with_warm_start = true) {
     set(state, with_warm_start);
+    if (limit_) limit_(*evaluated_, *model_);
     mj_forward(model_.get(), evaluated_.get());
     mj_rnePostConstraint(model_.get(), evaluated_.get());
     return *evaluated_;
@@ -190,6 +198,10 @@ class Reference {
   }
 
  private:
+  void step(mjData* data) {
+    if (limit_) limit_(*data, *model_);
+    mj_step(model_.get(), data);
+  }
   bool moves(int geom) const { return model_->body_weldid[model_->geom_bodyid[geom]] != 0; }
   void start() {
     mj_resetData(model_.get(), data_.get());
@@ -208,6 +220,7 @@ class Reference {
   std::unique_ptr<mjModel, DeleteModel> model_;
   std::vector<double> centers_;  // centres of mass of bodies in the file
   std::unique_ptr<mjData, DeleteData> data_, evaluated_;
+  std::function<void(const mjData&, mjModel&)> limit_;
   int64_t steps_ = 0;
   uint64_t draws_ = 0;
 };

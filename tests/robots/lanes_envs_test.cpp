@@ -2,6 +2,8 @@
 // engine.
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
@@ -93,6 +95,84 @@ TEST_F(RobotsInLanes, ReportCriticObservationsAndUnsolvedSteps) {
   EXPECT_GE(sums.count, 20);
   EXPECT_EQ(sums.metrics[1], 0);
   EXPECT_EQ(sums.ends[0] + sums.ends[1], sums.count);
+}
+
+std::vector<std::byte> with_options(const std::string& task, const std::map<std::string, std::string>& options) {
+  TaskParams params(task_record(task));
+  OptionTable table;
+  table.section("env", "Task", params);
+  for (const auto& [name, value] : options) table.set("env." + name, value);
+  params.choose_physics();
+  return params.bytes();
+}
+const std::map<std::string, std::string> kRandomised = {
+    {"dr.body_mass", "0.5,2"}, {"dr.gravity", "-1,1"}, {"dr.joint_damping", "0.5,2"}, {"dr.kp", "0.5,1.5"}};
+
+// The pole's mass is the critic's first observation: 5.02 kg in the file. It is drawn from the range at each reset, or
+// once, and is the same with either engine.
+TEST_F(RobotsInLanes, DrawTheSameModelsWithEitherEngine) {
+  constexpr int64_t kEnvs = 40, kSteps = 90;
+  const auto masses = [](const std::string& physics, const std::string& when) {
+    std::map<std::string, std::string> options = kRandomised;
+    options["physics"] = physics, options["dr.when"] = when;
+    Stepped s("Carrier", {.num_envs = kEnvs, .seed = 2, .params = with_options("Carrier", options)}, kSteps);
+    s.step(0, kSteps);
+    std::vector<std::set<float>> all(kEnvs);
+    for (int64_t t = 0; t <= kSteps; ++t)
+      for (int64_t i = 0; i < kEnvs; ++i) all[static_cast<size_t>(i)].insert(s.r.critic_obs[(t * kEnvs + i) * 2]);
+    return all;
+  };
+  const auto in_lanes = masses("lanes", "reset"), once = masses("lanes", "lifetime");
+  std::set<float> first;
+  for (size_t i = 0; i < kEnvs; ++i) {
+    EXPECT_GE(in_lanes[i].size(), 3u) << "an episode has 40 steps";
+    EXPECT_EQ(once[i].size(), 1u);
+    first.insert(*once[i].begin());
+    for (const float mass : in_lanes[i]) {
+      EXPECT_GE(mass, 2.5f);
+      EXPECT_LE(mass, 10.1f);
+    }
+  }
+  EXPECT_EQ(first.size(), size_t{kEnvs}) << "each environment has a mass of its own";
+  EXPECT_EQ(masses("mujoco", "lifetime"), once);
+}
+
+TEST_F(RobotsInLanes, KeepTheContractWithRandomisedModels) {
+  for (const std::string physics : {"lanes", "mujoco"}) {
+    std::map<std::string, std::string> options = kRandomised;
+    options["physics"] = physics;
+    const TaskFindings found = check_task("Carrier", with_options("Carrier", options), {.steps = 120, .seconds = 0});
+    EXPECT_EQ(found.faults, std::vector<std::string>()) << physics;
+  }
+}
+
+// Models that were compiled once are simulated by libmujoco.
+TEST_F(RobotsInLanes, AreNotUsedForModelsThatWereNotCompiledForIt) {
+  TaskParams params(task_record("HalfCheetah-v5"));
+  OptionTable table;
+  table.section("env", "Task", params);
+  table.set("env.dr.body_mass", "0.9,1.1");
+  params.choose_physics();
+  EXPECT_EQ(params.physics(), "libmujoco");
+  expect_mentions(params.why_not_in_lanes(), {"RANDOMISED"});
+}
+
+TEST_F(RobotsInLanes, RefuseRangesThatAreWrong) {
+  const auto error = [](const std::string& option, const std::string& value) -> std::string {
+    try {
+      with_options("Carrier", {{option, value}});
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  expect_mentions(error("dr.body_mass", "1.2,0.8"), {"--env.dr.body_mass", "1.2", "0.8", "greater"});
+  expect_mentions(error("dr.body_mass", "-1,1"), {"--env.dr.body_mass", "-1"});
+  expect_mentions(error("dr.body_mass", "0,1"), {"--env.dr.body_mass"});
+  expect_mentions(error("dr.body_mass", "pol=1,2"), {"--env.dr.body_mass", "'pol'", "'pole'"});
+  expect_mentions(error("dr.body_mass", "heavy"), {"--env.dr.body_mass", "heavy"});
+  expect_mentions(error("dr.joint_stiffness", "1,2"), {"--env.dr.joint_stiffness", "no effect"});
+  EXPECT_EQ(error("dr.body_mass", "0.5 2 pole=1"), "no error");
 }
 
 TEST_F(RobotsInLanes, AreLostCountedAndResetWhenTheyDiverge) {

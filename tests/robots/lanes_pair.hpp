@@ -31,12 +31,13 @@ std::vector<double> numbers_of(S& state) {
   return numbers;
 }
 
-// One environment on libmujoco and one in lanes, which take the same steps.
-template <template <class> class Task>
+// One environment on libmujoco and one in lanes, which take the same steps. InLanes is PhysicsTask<Task> or
+// RandomisedTask<Task>, whose model has other numbers after each reset.
+template <template <class> class Task, class InLanes = PhysicsTask<Task>>
 class Pair {
  public:
   using Reference = Task<MujocoRobot>;
-  using Lanes = typename PhysicsTask<Task>::template Of<double>;
+  using Lanes = typename InLanes::template Of<double>;
   static constexpr int kObs = Reference::obs_dim;
 
   Pair() : model_(load_model(find_model(Reference::model, &kHere))) {
@@ -45,6 +46,7 @@ class Pair {
     robot_ = std::make_unique<MujocoRobot>(*model_, Reference::model.frame_skip);
     PartFinder find(*model_, "");
     parts_.find(find);
+    draw_model();
     Scratch<Lanes> scratch;
     Draws<double> draws(kSeed, 0, 0, Purpose::create), same(kSeed, 0, 0, Purpose::create);
     robot::create<Reference>(state_, *robot_, draws, parts_, params_);
@@ -55,6 +57,7 @@ class Pair {
     Scratch<Lanes> scratch;
     Draws<double> draws(kSeed, 0, step), same(kSeed, 0, step);
     robot_->reset();
+    draw_model();
     robot::apply<Reference>(state_, *robot_, parts_, params_);
     robot::reset<Reference>(state_, *robot_, draws, parts_, params_);
     task::reset<Lanes, double>(lanes_, scratch, same, lanes_params_);
@@ -79,6 +82,34 @@ class Pair {
   }
 
  private:
+  // Draws numbers of the model, the same for both.
+  void draw_model() {
+    if constexpr (Lanes::kModelNumbers > 0) {
+      parameters_ = randomisable(*model_);
+      controls_.resize(static_cast<size_t>(model_->nu));
+      ASSERT_EQ(3 * parameters_.size(), static_cast<size_t>(Lanes::kModelNumbers));
+      changed_.clear(), drawn_.clear();
+      for (size_t p = 0; p < parameters_.size(); ++p) {
+        const ModelParameter::Kind kind = parameters_[p].kind;
+        changed_.push_back(p);
+        for (int k = 0; k < 3; ++k) {
+          const auto u = static_cast<double>(
+              uniform01(random_bits(kSeed, Purpose::model, static_cast<uint64_t>(drawn_.size()), ++draws_)[0]));
+          double x = 0.7 + 0.6 * u;
+          if (kind == ModelParameter::center_of_mass) x = 0.02 * (2 * u - 1);
+          if (kind == ModelParameter::gravity) x = 2 * u - 1;
+          if (kind == ModelParameter::mass && k == 1) x = 0.3 * u * model_->body_mass[parameters_[p].index];
+          if (kind == ModelParameter::motor && k == 0) x = 20 + 20 * u;
+          if (kind == ModelParameter::motor && k == 1)
+            x = (5 + 20 * u) * model_->actuator_gear[6 * parameters_[p].index];
+          if (kind == ModelParameter::motor && k == 2) x = (Reference::model.frame_skip + 1) * u;
+          drawn_.push_back(x);
+        }
+      }
+      std::copy(drawn_.begin(), drawn_.end(), lanes_.drawn.numbers);
+      robot_->randomise(parameters_, changed_, drawn_.data(), controls_.data());
+    }
+  }
   static double most_action() {
     if constexpr (requires { Reference::action.high; })
       return static_cast<double>(Reference::action.high);
@@ -141,6 +172,10 @@ class Pair {
   static constexpr char kHere = 0;
   std::unique_ptr<mjModel, DeleteModel> model_;
   std::unique_ptr<MujocoRobot> robot_;
+  std::vector<ModelParameter> parameters_;
+  std::vector<size_t> changed_;
+  std::vector<double> drawn_, controls_;
+  uint64_t draws_ = 0;
   robot::Parts<Reference> parts_{};
   robot::Params<Reference> params_{};
   robot::State<Reference> state_{};
@@ -148,9 +183,9 @@ class Pair {
   typename Lanes::Params lanes_params_{};
 };
 
-template <template <class> class Task>
+template <template <class> class Task, class InLanes = PhysicsTask<Task>>
 void expect_equal_steps() {
-  Pair<Task> pair;
+  Pair<Task, InLanes> pair;
   int age = 0;
   ASSERT_NO_FATAL_FAILURE(pair.reset(0));
   for (uint64_t step = 1; step <= 3000; ++step) {

@@ -81,6 +81,8 @@ enum class Purpose : uint32_t {
   step,
   observe,
   first_observe,
+  model,
+  delay,
 };
 
 // Returns the 128 random bits of one counter with key = seed. Counter words, lowest bits first:

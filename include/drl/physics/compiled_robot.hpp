@@ -24,4 +24,13 @@ struct CompiledRobot {
   static constexpr char why_not[] = "its model was not compiled with its library";
 };
 
+// The same with numbers of the model that differ between lanes, for robots that are compiled with RANDOMISED
+// (drl_add_task_library). They are read from memory, so that a step takes longer.
+template <uint64_t Key>
+struct RandomisedRobot {
+  static constexpr bool is_compiled = false;
+  static constexpr char why_not[] =
+      "its library was built with constant masses and gains (see RANDOMISED in docs/randomisation.md)";
+};
+
 }  // namespace drl

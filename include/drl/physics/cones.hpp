@@ -9,6 +9,7 @@
 
 #include "drl/lanes/lanes.hpp"
 #include "drl/math.hpp"
+#include "drl/physics/parameter.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -27,10 +28,10 @@ struct ConePoint {
   int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
 
-// Three values of the model that may differ between environments.
+// Three values of the model that may differ between environments, and what they are in its file.
 struct Parameter {
-  enum Kind { friction, center_of_mass } kind;
-  int index;  // of the geom or body
+  ModelParameter::Kind kind;
+  int index;
   double start[3];
 };
 

@@ -71,7 +71,11 @@ DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
 }
 template <class P>
 DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& derived) {
-  if constexpr (count_activations<P>() > 0)
+  if constexpr (count_activations<P>() > 0 && P::kParameters > 0)
+    P::derive_actuators(s.qpos, s.qvel, s.ctrl, s.act, s.parameters, derived);
+  else if constexpr (P::kParameters > 0)
+    P::derive_actuators(s.qpos, s.qvel, s.ctrl, s.parameters, derived);
+  else if constexpr (count_activations<P>() > 0)
     P::derive_actuators(s.qpos, s.qvel, s.ctrl, s.act, derived);
   else
     P::derive_actuators(s.qpos, s.qvel, s.ctrl, derived);

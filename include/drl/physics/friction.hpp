@@ -15,6 +15,14 @@ struct DryFriction {
   double weight, most;  // most: the largest force, N or N m
 };
 
+// The same with a largest force that differs between lanes. The functions below take either.
+template <class F>
+struct RandomisedFriction {
+  int dof;
+  double weight;
+  F most;
+};
+
 // Returns the number of degrees of freedom and tendons with dry friction. Robots without it do not define kFrictions.
 template <class Sizes>
 constexpr int count_frictions() {
@@ -31,20 +39,25 @@ struct FrictionRow {
   F active, slip;  // at the last accelerations, the force is -(active y + slip)
 
   // Computes `active` and `slip` for the residual y: (weight, 0) while it sticks, (0, +-most) while it slips.
-  DRL_HD static void find_zone(const DryFriction& friction, F y, F& active, F& slip) {
+  template <class Friction>
+  DRL_HD static void find_zone(const Friction& friction, F y, F& active, F& slip) {
     const F most = F(friction.most);
     const Mask<F> sticks = math::abs(F(friction.weight) * y) < most;
     active = math::select(sticks, F(friction.weight), F(0));
     slip = math::select(sticks, F(0), math::select(y < F(0), -most, most));
   }
   // Returns the lanes in which it has begun or ceased to slip, or slips the other way.
-  DRL_HD Mask<F> differs(const DryFriction& friction) const {
+  template <class Friction>
+  DRL_HD Mask<F> differs(const Friction& friction) const {
     F next_active, next_slip;
     find_zone(friction, next_y, next_active, next_slip);
     return (next_active != active) | (next_slip != slip);
   }
   DRL_HD void begin_solution() { y = next_y = active = slip = F(0); }
-  DRL_HD void take_next(const DryFriction& friction) { y = next_y, find_zone(friction, y, active, slip); }
+  template <class Friction>
+  DRL_HD void take_next(const Friction& friction) {
+    y = next_y, find_zone(friction, y, active, slip);
+  }
 
   // Begins a line search from y to next_y: subtracts the slope at next_y from `slope`, and adds the curvature to
   // `start` (see search_line).
@@ -54,7 +67,8 @@ struct FrictionRow {
     start = math::fma(active * change, change, start);
   }
   // Adds the first two derivatives of the cost at the point `at` of the line, from 0 to 1.
-  DRL_HD void add_slopes(const DryFriction& friction, F at, F& first, F& second) const {
+  template <class Friction>
+  DRL_HD void add_slopes(const Friction& friction, F at, F& first, F& second) const {
     const F change = next_y - y, here = math::fma(at, change, y);
     F here_active, here_slip;
     find_zone(friction, here, here_active, here_slip);
@@ -64,12 +78,32 @@ struct FrictionRow {
   // Moves next_y back to the point `at` of the line, in these lanes.
   DRL_HD void go_back(Mask<F> lanes, F at) { next_y = math::select(lanes, math::fma(at, next_y - y, y), next_y); }
   // Returns the force at next_y.
-  DRL_HD F push(const DryFriction& friction) const {
+  template <class Friction>
+  DRL_HD F push(const Friction& friction) const {
     F next_active, next_slip;
     find_zone(friction, next_y, next_active, next_slip);
     return -math::fma(next_active, next_y, next_slip);
   }
 };
+
+// True if options may change the numbers of a robot's model.
+template <class P>
+constexpr bool is_randomised() {
+  return requires { P::kRandomised; };
+}
+// Returns row `f` of a robot's dry friction, with the environment's own largest force if options may change it.
+template <class P>
+DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {
+  if constexpr (is_randomised<P>()) {
+    using F = typename P::Number;
+    const DryFriction& friction = P::friction(f);
+    const int factor = P::friction_factor(f);
+    const F most = factor < 0 ? F(friction.most) : F(friction.most) * w.parameters[factor];
+    return RandomisedFriction<F>{friction.dof, friction.weight, most};
+  } else {
+    return P::friction(f);
+  }
+}
 
 }  // namespace physics
 }  // namespace DRL_ISA

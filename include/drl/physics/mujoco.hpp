@@ -22,6 +22,7 @@
 
 #include "drl/physics/model_id.hpp"
 #include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/randomised_model.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
 #include "drl/robot.hpp"
@@ -52,13 +53,18 @@ class MujocoRobot {
   template <class Watch>
   void advance(const double* controls, const Watch& after_each) {
     for (int a = 0; a < nu(); ++a) data_->ctrl[a] = controls[a];
+    if (drawn_ && data_->time == 0) std::copy_n(controls, nu(), last_controls_);
     for (int k = 0; k < frame_skip_; ++k) {
+      delay_controls(controls, k);
+      limit_motors();
       mj_step(model_, data_.get());
       after_each();
     }
+    if (drawn_) std::copy_n(controls, nu(), last_controls_);
     advanced_ = true, has_forces_ = false;
   }
   void forward() {
+    limit_motors();
     mj_forward(model_, data_.get());
     has_forces_ = false;
   }
@@ -122,7 +128,9 @@ class MujocoRobot {
   }
   void set_friction(GeomId geom, Vec<double, 3> friction) {
     copy_model();
-    for (int k = 0; k < 3; ++k) own_model_->geom_friction[3 * geom.index + k] = friction[k];
+    const double* drawn = drawn_of(ModelParameter::friction, geom.index);
+    for (int k = 0; k < 3; ++k)
+      own_model_->geom_friction[3 * geom.index + k] = drawn ? friction[k] * drawn[0] : friction[k];
   }
   void shift_center_of_mass(BodyId body, Vec<double, 3> by) {
     const double* file = copy_model().body_ipos + 3 * body.index;
@@ -131,7 +139,20 @@ class MujocoRobot {
                                   "': " + kNoOwnCenter);
     // MuJoCo's midphase places its bounding volumes relative to the centre of mass, and would miss contacts.
     own_model_->opt.disableflags |= mjDSBL_MIDPHASE;
-    for (int k = 0; k < 3; ++k) own_model_->body_ipos[3 * body.index + k] = file[k] + by[k];
+    const double* drawn = drawn_of(ModelParameter::center_of_mass, body.index);
+    for (int k = 0; k < 3; ++k)
+      own_model_->body_ipos[3 * body.index + k] = file[k] + (drawn ? by[k] + drawn[k] : by[k]);
+  }
+
+  // Sets the numbers of the model that an environment has drawn, [3 * parameters] in their order, for its parameters
+  // `changed` (indices). `controls` [nu] are those of its previous step, which advance() replaces. The arguments must
+  // stay valid until the next call.
+  void randomise(const std::vector<ModelParameter>& parameters, const std::vector<size_t>& changed, const double* drawn,
+                 double* controls) {
+    const mjModel& file = copy_model();
+    parameters_ = &parameters, changed_ = &changed, drawn_ = drawn, last_controls_ = controls;
+    for (const size_t p : changed) change_model(file, parameters[p], drawn + 3 * p, *own_model_);
+    finish_changes(*own_model_);
   }
 
   // The state that determines all further steps, [state_size()]: MuJoCo's mjSTATE_INTEGRATION, which begins with time,
@@ -174,6 +195,29 @@ class MujocoRobot {
     for (int c = 0; c < N; ++c) numbers[c] = rows[N * k + c];
     return numbers;
   }
+  // Returns what the environment has drawn for this parameter, or null.
+  const double* drawn_of(ModelParameter::Kind kind, int index) const {
+    if (drawn_)
+      for (const size_t p : *changed_)
+        if ((*parameters_)[p].kind == kind && (*parameters_)[p].index == index) return drawn_ + 3 * p;
+    return nullptr;
+  }
+  // Lets motors with a delay receive the previous step's control in time step k of a step (ModelParameter::motor).
+  void delay_controls(const double* controls, int k) {
+    if (!drawn_) return;
+    for (const size_t p : *changed_)
+      if (const ModelParameter& of = (*parameters_)[p]; of.kind == ModelParameter::motor)
+        data_->ctrl[of.index] = k + 1 <= drawn_[3 * p + 2] ? last_controls_[of.index] : controls[of.index];
+  }
+  // Limits the torque of motors by their speed (ModelParameter::motor), for the next time step.
+  void limit_motors() {
+    if (!drawn_) return;
+    for (const size_t p : *changed_)
+      if (const ModelParameter& of = (*parameters_)[p]; of.kind == ModelParameter::motor) {
+        const double* actuator = drawn_of(ModelParameter::actuator, of.index);
+        limit_motor(*file_model_, of.index, data_->qvel, drawn_ + 3 * p, actuator ? actuator[2] : 1, *own_model_);
+      }
+  }
   // Gives this robot its own copy of the model, at the first call, and returns the model as in the file.
   const mjModel& copy_model() {
     if (!own_model_) {
@@ -187,6 +231,10 @@ class MujocoRobot {
   const mjModel *model_, *file_model_ = nullptr;
   std::unique_ptr<mjModel, DeleteModel> own_model_;
   std::unique_ptr<mjData, DeleteData> data_;
+  const std::vector<ModelParameter>* parameters_ = nullptr;
+  const std::vector<size_t>* changed_ = nullptr;
+  const double* drawn_ = nullptr;    // [3 * parameters], or null: no number of the model is drawn
+  double* last_controls_ = nullptr;  // [nu], those of the previous step
   int frame_skip_;
   bool advanced_ = false;            // since the reset
   mutable bool has_forces_ = false;  // whether cfrc_ext belongs to this step
@@ -256,7 +304,9 @@ class MujocoTask : public Task<MujocoRobot> {
         model_(load_model(file_)),
         files_(model_id(*model_, file_)),
         frame_skip_(config.robot ? config.robot->frame_skip : Definition::model.frame_skip),
-        num_envs_(config.num_envs) {
+        num_envs_(config.num_envs),
+        ranges_(*model_, frame_skip_, ranges_of(config.robot)),
+        model_per_episode_(config.robot && config.robot->model_per_episode != 0) {
     MujocoRobot robot(*model_, frame_skip_);
     check(robot);
     PartFinder find(*model_, file_);
@@ -275,6 +325,12 @@ class MujocoTask : public Task<MujocoRobot> {
     };
     auto state = robot::state_of<Definition>();
     state.describe(member);
+    for (size_t p = 0; p < ranges_.parameters().size(); ++p)
+      if (ranges_.changes(p)) changed_.push_back(p);
+    if (!changed_.empty()) {
+      drawn_.resize(static_cast<size_t>(num_envs_) * drawn_size());
+      controls_.resize(static_cast<size_t>(num_envs_) * Definition::action.size);
+    }
     constexpr size_t kAlignment = alignof(State);
     if (!std::is_empty_v<State> && (described + kAlignment - 1) / kAlignment * kAlignment != sizeof(State))
       throw std::invalid_argument(std::string("task ") + Definition::name +
@@ -285,7 +341,9 @@ class MujocoTask : public Task<MujocoRobot> {
   void create(int64_t env, Draws<float>& draws, const Params& params) {
     auto state = robot::state_of<Definition>();
     Draws<double> numbers(draws);
+    draw_model(env, draws);
     this->robot().reset();
+    randomise(env);
     robot::create<Definition>(state, this->robot(), numbers, parts_, params);
     store(env, state);
   }
@@ -293,7 +351,9 @@ class MujocoTask : public Task<MujocoRobot> {
     MujocoRobot& robot = this->robot();
     auto state = load(env);
     Draws<double> numbers(draws);
+    if (model_per_episode_) draw_model(env, draws);
     robot.reset();
+    randomise(env);
     robot::apply<Definition>(state, robot, parts_, params);
     robot::reset<Definition>(state, robot, numbers, parts_, params);
     robot.save(physics(env));
@@ -306,6 +366,7 @@ class MujocoTask : public Task<MujocoRobot> {
     double controls[Definition::action.size];
     for (int a = 0; a < Definition::action.size; ++a) controls[a] = static_cast<double>(action[a]);
     robot.load(physics(env));
+    randomise(env);
     robot::apply<Definition>(state, robot, parts_, params);
     const auto result = robot::step<Definition>(state, robot, controls, numbers, parts_, params);
     robot.save(physics(env));
@@ -334,9 +395,22 @@ class MujocoTask : public Task<MujocoRobot> {
 
   const char* files() const { return files_.c_str(); }
 
+  // Becomes RobotRecord::bounds (drl/task/abi.hpp).
+  static int32_t model_bounds(const RobotChoice* choice, float* bounds, int64_t size, char* error, int64_t error_size) {
+    return with_error_code(error, error_size, [&] {
+      const auto model = load_model(file_of(choice->model));
+      const ModelRanges ranges(*model, choice->frame_skip, ranges_of(choice));
+      if (size != static_cast<int64_t>(ranges.bounds().size()))
+        throw std::invalid_argument(std::string("the model of ") + Definition::name +
+                                    " is not the one that was compiled: build its library again");
+      std::copy(ranges.bounds().begin(), ranges.bounds().end(), bounds);
+    });
+  }
+
   // The same task on physics in lanes. look() checks whether the compiled physics can be used; it becomes
   // RobotRecord::inspect (drl/task/abi.hpp).
   using InLanes = PhysicsTask<Task>;
+  using Randomised = RandomisedTask<Task>;
   static int32_t look(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size) {
     std::string why_not;
     bool is_mistaken = false;
@@ -359,6 +433,10 @@ class MujocoTask : public Task<MujocoRobot> {
   template <class V>
   void visit_state(V& visit) {
     visit("physics", physics_.data(), state_size_);
+    if (!drawn_.empty()) {
+      visit("model", drawn_.data(), static_cast<int64_t>(drawn_size()));
+      visit("controls", controls_.data(), Definition::action.size);
+    }
     for (Column& column : columns_) visit(column.name, column.numbers.data(), static_cast<int64_t>(column.count));
   }
   template <class AnyCanvas>
@@ -373,6 +451,21 @@ class MujocoTask : public Task<MujocoRobot> {
   static constexpr bool any_frame_skip() {
     if constexpr (requires { Definition::any_frame_skip; }) return Definition::any_frame_skip;
     return false;
+  }
+  static std::string ranges_of(const RobotChoice* choice) { return choice && choice->ranges ? choice->ranges : ""; }
+  size_t drawn_size() const { return 3 * ranges_.parameters().size(); }
+  // Draws the numbers of the environment's model: the same as in lanes.
+  void draw_model(int64_t env, const Draws<float>& draws) {
+    Draws<float> numbers = draws.of(Purpose::model);
+    const float* bounds = ranges_.bounds().data();
+    for (size_t k = 0; k < drawn_size() && !drawn_.empty(); ++k)
+      drawn_[static_cast<size_t>(env) * drawn_size() + k] =
+          static_cast<double>(numbers.uniform(bounds[2 * k], bounds[2 * k + 1]));
+  }
+  void randomise(int64_t env) {
+    if (!drawn_.empty())
+      robot().randomise(ranges_.parameters(), changed_, &drawn_[static_cast<size_t>(env) * drawn_size()],
+                        &controls_[static_cast<size_t>(env) * Definition::action.size]);
   }
   static std::string file_of(const std::string& model) {
     return model == Definition::model.file ? model_file() : find_model(model, origin());
@@ -537,6 +630,11 @@ class MujocoTask : public Task<MujocoRobot> {
   int64_t state_size_ = 0;
   Parts parts_{};
   std::vector<double> physics_;  // [num_envs, state_size]
+  ModelRanges ranges_;
+  bool model_per_episode_;
+  std::vector<size_t> changed_;   // the parameters of the model that differ between environments
+  std::vector<double> drawn_;     // [num_envs, 3 * parameters]; empty if no number differs
+  std::vector<double> controls_;  // [num_envs, nu] of the previous step; likewise
   std::vector<Column> columns_;
   static inline std::atomic_flag warned_;  // a lost environment was reported, in this process
   const uint64_t id_ = next_id();          // identifies this object in the process

@@ -171,7 +171,7 @@ class NoslipSolver {
       for (int s = 0; s < w_.pair_rows; ++s) add(w_.weight[Work::kFixedWeights + s], w_.next_y[Work::kFixedRows + s]);
     if constexpr (count_equality_rows<P>() > 0)
       for (const EqualityRow<F>& row : w_.equality) sum = sum + row.push * row.push / row.weight;
-    each_friction<P>(w_, [&](const DryFriction& friction, const FrictionRow<F>& row) DRL_LAMBDA {
+    each_friction<P>(w_, [&](const auto& friction, const FrictionRow<F>& row) DRL_LAMBDA {
       const F push = row.push(friction);
       sum = sum + push * push / F(friction.weight);
     });
@@ -188,7 +188,7 @@ class NoslipSolver {
   DRL_HD void sweep_frictions() {
     if constexpr (count_frictions<P>() > 0)
       for (int f = 0; f < P::kFrictions; ++f) {
-        const DryFriction& friction = P::friction(f);
+        const auto friction = friction_of<P>(f, w_);
         FrictionRow<F>& row = w_.friction[f];
         const F* along = w_.friction_along[f];
         const F inverse_inertia = math::max(long_dot<nv>(along, w_.response[f], F(0)), F(kLeast));

@@ -109,7 +109,7 @@ DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
 template <class P, class Work, class Body>
 DRL_HD void each_friction(Work& w, const Body& body) {
   if constexpr (count_frictions<P>() > 0)
-    for (int f = 0; f < P::kFrictions; ++f) body(P::friction(f), w.friction[f]);
+    for (int f = 0; f < P::kFrictions; ++f) body(friction_of<P>(f, w), w.friction[f]);
 }
 
 // True if the robot has elliptic cones or dry friction, whose cost is not quadratic between changes of sign of the
@@ -239,7 +239,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
     for (int s = 0; s < w.pair_rows; ++s) w.y[P::Work::kFixedRows + s] = F(0);
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c) w.pair_cone[c].begin_solution(F(0) != F(0));
-  each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.begin_solution(); });
+  each_friction<P>(w, [&](const auto&, FrictionRow<F>& row) DRL_LAMBDA { row.begin_solution(); });
   return has_too_many;
 }
 

@@ -91,7 +91,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   if constexpr (has_cones<P>()) differs = differs | find_next_cones<P>(w, qacc);
   if constexpr (count_frictions<P>() > 0) {
     P::out_of_solver(w, qacc, along);
-    each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA {
+    each_friction<P>(w, [&](const auto& friction, FrictionRow<F>& row) DRL_LAMBDA {
       row.next_y = along[friction.dof] + row.rest;
       differs = differs | row.differs(friction);
     });
@@ -118,7 +118,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     slope = math::fma(-push, next_y, slope), start = math::fma(push, change, start);
   });
   each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
-  each_friction<P>(w, [&](const DryFriction&, const FrictionRow<F>& row) DRL_LAMBDA { row.begin_line(slope, start); });
+  each_friction<P>(w, [&](const auto&, const FrictionRow<F>& row) DRL_LAMBDA { row.begin_line(slope, start); });
   F low = F(0), high = F(1), at = F(1), moved = F(4);
   Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
@@ -129,7 +129,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     });
     each_cone<P>(w,
                  [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.add_slopes(residuals, at, first, second); });
-    each_friction<P>(w, [&](const DryFriction& friction, const FrictionRow<F>& row)
+    each_friction<P>(w, [&](const auto& friction, const FrictionRow<F>& row)
                             DRL_LAMBDA { row.add_slopes(friction, at, first, second); });
     const F steep = F(enough) * start;
     goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
@@ -149,7 +149,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   each_residual<P>(
       w, [&](F y, F& next_y) DRL_LAMBDA { next_y = math::select(is_back, math::fma(at, next_y - y, y), next_y); });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_back(residuals, is_back, at); });
-  each_friction<P>(w, [&](const DryFriction&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
+  each_friction<P>(w, [&](const auto&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
 }
 
 // Makes the next residuals the current ones, and updates the contacts' contribution to bodies. In solved lanes, cones
@@ -174,7 +174,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
   if constexpr (P::kGround > 0 && !P::kElliptic) take_next_pyramids<P>(w);
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
   each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals, is_solved); });
-  each_friction<P>(w, [&](const DryFriction& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
+  each_friction<P>(w, [&](const auto& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones + (P::kElliptic ? P::kGround : 0) > 0) clear_coupling<P>(w);
   if constexpr (P::kElliptic && P::kGround > 0) add_ground_cones<P>(w);
   if constexpr (P::kCones > 0) {

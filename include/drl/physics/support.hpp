@@ -106,7 +106,7 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w) {
       w.forces.limit[l] = -(w.limit_sign[l] * active_weight(w.weight[P::kContacts + l], y) * y);
     }
   if constexpr (count_frictions<P>() > 0)
-    for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(P::friction(f));
+    for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(friction_of<P>(f, w));
   if constexpr (count_equality_rows<P>() > 0)
     for (int r = 0; r < P::kEqualityRows; ++r)
       w.forces.limit[P::kLimits + count_frictions<P>() + r] = w.equality[r].push;

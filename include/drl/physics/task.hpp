@@ -40,6 +40,19 @@ class PhysicsRobot {
     state_ = &state;
     physics::begin_parameters<P>(last_);
   }
+  // Sets the numbers of the model that this environment has drawn, [kParameters], and the controls of its previous step
+  // [nu], which advance() replaces. Both must stay valid. Call it after take() or begin().
+  DRL_HD void randomise([[maybe_unused]] const F* drawn, [[maybe_unused]] F* controls) {
+    if constexpr (physics::is_randomised<P>()) {
+      drawn_ = drawn, last_controls_ = controls;
+      for (int p = 0; 3 * p < P::kParameters; ++p) {
+        const physics::Parameter& parameter = P::parameter(p);
+        const bool is_friction = parameter.kind == ModelParameter::friction;
+        for (int k = 0; k < 3; ++k)
+          last_.parameters[3 * p + k] = is_friction ? L(parameter.start[k]) * L(drawn[3 * p]) : L(drawn[3 * p + k]);
+      }
+    }
+  }
   // Sets the state to the model's initial position, at rest.
   DRL_HD void begin(State& state) {
     take(state);
@@ -76,16 +89,22 @@ class PhysicsRobot {
   DRL_HD void advance(const F* controls) {
     set_controls(controls);
     with_state([&](auto& state) DRL_LAMBDA {
-      for (int k = 0; k < FrameSkip; ++k) step(state, k + 1 == FrameSkip);
+      for (int k = 0; k < FrameSkip; ++k) {
+        delay_controls(controls, k);
+        step(state, k + 1 == FrameSkip);
+      }
     });
+    keep_controls(controls);
   }
   template <class Watch>
   DRL_HD void advance(const F* controls, const Watch& after_each) {
     set_controls(controls);
     for (int k = 0; k < FrameSkip; ++k) {
+      delay_controls(controls, k);
       with_state([&](auto& state) DRL_LAMBDA { step(state, true); });
       after_each();
     }
+    keep_controls(controls);
   }
   DRL_HD void forward() {
     if (!has_ctrl_) lacking_ = "forward() before advance()";
@@ -162,29 +181,50 @@ class PhysicsRobot {
 
   DRL_HD void push(BodyId, Vec<F, 3>, Vec<F, 3>) { lacking_ = "pushes on bodies"; }
   DRL_HD void set_friction(GeomId geom, Vec<F, 3> friction) {
-    if (!set_parameter(physics::Parameter::friction, geom.index, friction))
+    if (!set_parameter(ModelParameter::friction, geom.index, friction))
       lacking_ = "set_friction() of a geom that the model's text 'varies' does not list";
   }
   DRL_HD void shift_center_of_mass(BodyId body, Vec<F, 3> by) {
-    if (!set_parameter(physics::Parameter::center_of_mass, body.index, by))
+    if (!set_parameter(ModelParameter::center_of_mass, body.index, by))
       lacking_ = "shift_center_of_mass() of a body that the model's text 'varies' does not list";
   }
 
  private:
   // Returns whether the model has this parameter.
-  DRL_HD bool set_parameter([[maybe_unused]] physics::Parameter::Kind kind, [[maybe_unused]] int index,
+  DRL_HD bool set_parameter([[maybe_unused]] ModelParameter::Kind kind, [[maybe_unused]] int index,
                             [[maybe_unused]] const Vec<F, 3>& value) {
     if constexpr (P::kParameters > 0)
       for (int p = 0; 3 * p < P::kParameters; ++p)
         if (P::parameter(p).kind == kind && P::parameter(p).index == index) {
-          for (int k = 0; k < 3; ++k) last_.parameters[3 * p + k] = L(value[k]);
+          for (int k = 0; k < 3; ++k) last_.parameters[3 * p + k] = L(with_drawn(kind, p, k, value[k]));
           return true;
         }
     return false;
   }
+  // Returns a number that the task has set, changed by what the environment has drawn.
+  DRL_HD F with_drawn(ModelParameter::Kind kind, int p, int k, F value) const {
+    if constexpr (physics::is_randomised<P>())
+      if (drawn_) return kind == ModelParameter::friction ? value * drawn_[3 * p] : value + drawn_[3 * p + k];
+    return value;
+  }
   DRL_HD void set_controls(const F* controls) {
     for (int a = 0; a < P::nu; ++a) last_.ctrl[a] = L(controls[a]);
     has_ctrl_ = true, has_work_ = false;
+    if constexpr (physics::is_randomised<P>())
+      for (int a = 0; a < P::nu && last_controls_; ++a)
+        last_controls_[a] = math::select(state_->time == F(0), controls[a], last_controls_[a]);
+  }
+  // Lets motors with a delay receive the previous step's control in time step k of a step (ModelParameter::motor).
+  DRL_HD void delay_controls([[maybe_unused]] const F* controls, [[maybe_unused]] int k) {
+    if constexpr (physics::is_randomised<P>())
+      for (int p = 0; 3 * p < P::kParameters && drawn_; ++p)
+        if (const physics::Parameter& of = P::parameter(p); of.kind == ModelParameter::motor)
+          last_.ctrl[of.index] =
+              L(math::select(F(k + 1) <= drawn_[3 * p + 2], last_controls_[of.index], controls[of.index]));
+  }
+  DRL_HD void keep_controls([[maybe_unused]] const F* controls) {
+    if constexpr (physics::is_randomised<P>())
+      for (int a = 0; a < P::nu && last_controls_; ++a) last_controls_[a] = controls[a];
   }
   DRL_HD void step(typename P::State& state, bool wants_forces) {
     physics::step<P>(state, last_.ctrl, last_, has_work_ ? memory_.work : work(), wants_forces);
@@ -323,6 +363,8 @@ class PhysicsRobot {
     AfterWork after;
   };
   State* state_;
+  const F* drawn_ = nullptr;    // [kParameters], or null
+  F* last_controls_ = nullptr;  // [nu] of the previous step; likewise
   mutable typename P::Stage last_;
   mutable Memory memory_;
   mutable L unsolved_ = L(0);
@@ -395,6 +437,8 @@ struct NoRobot {
 };
 template <template <class> class Task>
 using CompiledModel = CompiledRobot<model_key(Task<NoRobot>::model.file)>;
+template <template <class> class Task>
+using RandomisedModel = RandomisedRobot<model_key(Task<NoRobot>::model.file)>;
 
 // Finds the first sensor that a task uses and that drl_robot did not compile.
 template <class Compiled>
@@ -461,6 +505,9 @@ struct PhysicsTask {
     using NotCompiled = void;
   };
 };
+// The same task on a robot with numbers of the model that differ between environments.
+template <template <class> class Task, bool = is_compiled_for_lanes<Task>() && RandomisedModel<Task>::is_compiled>
+struct RandomisedTask : PhysicsTask<Task, false> {};
 
 // Why the task of a robot cannot run on GPUs, if it cannot.
 template <bool has_height_fields>
@@ -471,11 +518,21 @@ struct GpuRefusal<true> {
       "its robot stands on a height field, which is in the memory of the CPU: use --device cpu";
 };
 
+// What an environment has drawn for the numbers of its robot's model, and the controls of the previous step: part of
+// its state, if these numbers differ.
+template <class F, int n, int nu>
+struct DrawnNumbers {
+  F numbers[n];
+  F controls[nu];
+};
+template <class F, int nu>
+struct DrawnNumbers<F, 0, nu> {};
+
 // The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
-// velocity, time and warm start.
-template <template <class> class Task>
-struct PhysicsTask<Task, true> {
-  using Compiled = CompiledModel<Task>;
+// velocity, time and warm start, and of the numbers of its model that differ between environments.
+template <template <class> class Task, class Model>
+struct TaskInLanes {
+  using Compiled = Model;
   template <class F>
   using RobotOf = PhysicsRobot<F, Compiled, Task<NoRobot>::model.frame_skip>;
 
@@ -485,15 +542,19 @@ struct PhysicsTask<Task, true> {
     using Params = robot::Params<Definition>;
     using Physics = typename Compiled::template Physics<F>;
     static constexpr int kMetrics = metric_count<Definition>();
+    // The numbers of the model that environments draw (Environments::draw_model).
+    static constexpr int kModelNumbers = physics::is_randomised<Physics>() ? Physics::kParameters : 0;
 
     struct State {
       typename Physics::State physics;
+      [[no_unique_address]] DrawnNumbers<F, kModelNumbers, Physics::nu> drawn;
       [[no_unique_address]] robot::State<Definition> task;
       template <class V>
       DRL_HD void describe(V& visit) {
         visit("physics/qpos", physics.qpos), visit("physics/qvel", physics.qvel);
         visit("physics/warm_start", physics.warm_start), visit("physics/time", physics.time);
         if constexpr (physics::count_activations<Physics>() > 0) visit("physics/act", physics.act);
+        if constexpr (kModelNumbers > 0) visit("model", drawn.numbers), visit("controls", drawn.controls);
         task.describe(visit);
       }
     };
@@ -513,15 +574,18 @@ struct PhysicsTask<Task, true> {
 
     DRL_HD static void create(State& s, Scratch& scratch, Draws<F>& draws, const Params& p) {
       scratch.robot.begin(s.physics);
+      randomise(s, scratch);
       robot::create<Definition>(s.task, scratch.robot, draws, parts(), p);
     }
     DRL_HD static void reset(State& s, Scratch& scratch, Draws<F>& draws, const Params& p) {
       scratch.robot.begin(s.physics);
+      randomise(s, scratch);
       robot::apply<Definition>(s.task, scratch.robot, parts(), p);
       robot::reset<Definition>(s.task, scratch.robot, draws, parts(), p);
     }
     DRL_HD static auto step(State& s, Scratch& scratch, const F* action, Draws<F>& draws, const Params& p) {
       scratch.robot.take(s.physics);
+      randomise(s, scratch);
       robot::apply<Definition>(s.task, scratch.robot, parts(), p);
       const auto task_step = robot::step<Definition>(s.task, scratch.robot, action, draws, parts(), p);
       Step<F, reward_term_count<Definition>(), kMetrics + 1, end_count<Definition>()> result;
@@ -550,8 +614,15 @@ struct PhysicsTask<Task, true> {
     }
 
    private:
+    DRL_HD static void randomise([[maybe_unused]] State& s, [[maybe_unused]] Scratch& scratch) {
+      if constexpr (kModelNumbers > 0) scratch.robot.randomise(s.drawn.numbers, s.drawn.controls);
+    }
     DRL_HD static decltype(auto) parts() { return compiled_parts<Definition, Compiled>(); }
   };
 };
+template <template <class> class Task>
+struct PhysicsTask<Task, true> : TaskInLanes<Task, CompiledModel<Task>> {};
+template <template <class> class Task>
+struct RandomisedTask<Task, true> : TaskInLanes<Task, RandomisedModel<Task>> {};
 
 }  // namespace drl

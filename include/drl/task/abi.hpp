@@ -14,7 +14,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 8;
+inline constexpr int32_t kTaskAbi = 9;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -33,6 +33,9 @@ struct EnvArrays {
   int64_t envs_per_sum_row;   // how many environments share a row of sums; a power of two
   double* sums;               // [num_envs / envs_per_sum_row (rounded up), columns of EpisodeSums], of ended episodes
   void* simulator;            // from SimulatorRecord::create; null for other tasks
+  const float* model_bounds;  // [TaskRecord::model_numbers, 2] the lower and the upper bound of each number of a
+                              // robot's model that environments draw; null for other tasks
+  int32_t model_per_episode;  // 1: they are drawn at each reset; 0: once in an environment's lifetime
 };
 
 // The arguments of a loop over the environments [begin, end).
@@ -109,6 +112,10 @@ struct TaskRecord;
 struct RobotChoice {
   const char* model;   // MJCF file: an absolute path, or the task's name for it
   int32_t frame_skip;  // physics time steps per step of the task
+  // The ranges from which environments draw numbers of the model, a line each (drl/physics/randomised_model.hpp); "" or
+  // null: none.
+  const char* ranges = nullptr;
+  int32_t model_per_episode = 0;  // as in EnvArrays
 };
 // The properties of a robot that are known before a run begins.
 struct RobotFacts {
@@ -120,12 +127,15 @@ struct RobotFacts {
 };
 // A robot: a task whose simulator is libmujoco, and the same task on compiled physics (in lanes).
 struct RobotRecord {
-  RobotChoice own;             // the task's defaults
-  const TaskRecord* in_lanes;  // null: the model was not compiled
+  RobotChoice own;               // the task's defaults
+  const TaskRecord* in_lanes;    // null: the model was not compiled
+  const TaskRecord* randomised;  // in_lanes with model_numbers; null: this was not compiled
   // Reads the model. Returns 0 if the compiled physics can be used and 1 if it cannot. Returns 2 if the user must
   // correct something, whichever engine is used, and 3 if the model that was found is not the one that was compiled.
   // Writes the reason to error. Sets `facts` unless it returns 2.
   int32_t (*inspect)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
+  // Writes EnvArrays::model_bounds [size] for `randomised`. Returns 0 or an error like a TaskLoop.
+  int32_t (*bounds)(const RobotChoice* choice, float* bounds, int64_t size, char* error, int64_t error_size);
 };
 
 struct TaskEnd {
@@ -178,6 +188,7 @@ struct TaskRecord {
   const SimulatorRecord* simulator;  // or null
   const RobotRecord* robot;          // or null
   const char* model;                 // for compiled physics: id of the compiled model; else null
+  int32_t model_numbers;             // of a robot's model that environments draw; 0: none
   // Draws environment call->begin, whose state is in host memory. Returns as a TaskLoop does. Null: the task does not
   // draw.
   int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);

@@ -36,6 +36,11 @@ struct Environments {
   static constexpr int kTerms = reward_term_count<Spec>(), kMetrics = metric_count<Spec>(), kEnds = end_count<Spec>();
   static constexpr int kEndColumns = kEnds > 0 ? kEnds + (Spec::step_limit > 0) : 0;
   static constexpr int kSums = 3 + kTerms + kMetrics + kEndColumns + 1;
+  // The numbers of a robot's model that environments draw.
+  static constexpr int kModelNumbers = [] {
+    if constexpr (requires { Spec::kModelNumbers; }) return Spec::kModelNumbers;
+    return 0;
+  }();
   static_assert(std::is_trivially_copyable_v<Params>);
   static_assert(history_of<Spec>() >= 1 && kEnds < 32);
   static_assert(!kObsDimVaries<Spec> || history_of<Spec>() == 1, "a task has either history or obs_dim_with, not both");
@@ -57,6 +62,8 @@ struct Environments {
   float weights[kTerms + 1];
   const float* curriculum;
   void* simulator;
+  const float* model_bounds;  // [kModelNumbers, 2]
+  bool model_per_episode;
 
   DRL_HD static Environments of(const LoopCall& call) {
     const EnvArrays& from = *call.envs;
@@ -68,6 +75,7 @@ struct Environments {
     for (int t = 0; t < kTerms; ++t) envs.weights[t] = call.reward_weights ? call.reward_weights[t] : 1;
     envs.ended_by = from.ended_by, envs.curriculum = from.curriculum;
     envs.counted_episodes = from.counted_episodes, envs.sums = from.sums, envs.simulator = from.simulator;
+    envs.model_bounds = from.model_bounds, envs.model_per_episode = from.model_per_episode != 0;
     for (envs.sum_row_log2 = 0; int64_t{1} << envs.sum_row_log2 < from.envs_per_sum_row;) ++envs.sum_row_log2;
     __builtin_memcpy(&envs.values, call.params, sizeof(Params));
     return envs;
@@ -141,10 +149,22 @@ struct Environments {
     return {seed, static_cast<uint64_t>(first_global_index + i), step, purpose};
   }
 
+  // Draws the numbers of the environment's model. `key` keys them, with a step of the lifetime. F has one lane.
+  template <class F>
+  DRL_HD void draw_model([[maybe_unused]] int64_t key, [[maybe_unused]] uint64_t step,
+                         [[maybe_unused]] EnvLanes<F>& env) const {
+    if constexpr (kModelNumbers > 0) {
+      Draws<F> draws(seed, static_cast<uint64_t>(key), step, Purpose::model);
+      for (int k = 0; k < kModelNumbers; ++k)
+        env.state.drawn.numbers[k] = draws.uniform(F(model_bounds[2 * k]), F(model_bounds[2 * k + 1]));
+    }
+  }
+
   // Starts an episode at a step of the lifetime. `index` keys its random numbers. F has one lane.
   template <class F>
   DRL_HD void start_episode(int64_t index, uint64_t step, EnvLanes<F>& env) const {
     Draws<F> draws(seed, static_cast<uint64_t>(index), step, Purpose::reset);
+    if (kModelNumbers > 0 && model_per_episode) draw_model(index, step, env);
     task::reset<Task<F>, F>(env.state, env.scratch, draws, params<F>());
     env.age = 0;
     env.episode_reward = 0;
@@ -155,6 +175,7 @@ struct Environments {
   DRL_HD void create(int64_t i, int64_t key, EnvLanes<F>& env) const {
     env.state = typename Task<F>::State{};
     bind(i, env.state);
+    draw_model(key, 0, env);
     Draws<F> draws(seed, static_cast<uint64_t>(key), 0, Purpose::create);
     task::create<Task<F>, F>(env.state, env.scratch, draws, params<F>());
   }

@@ -88,6 +88,9 @@ class TableEntry {
         robot_.own = {Spec::model.file, Spec::model.frame_skip}, robot_.inspect = Spec::look;
         if constexpr (!kNotCompiled<Spec::InLanes::template Of>)
           robot_.in_lanes = TableEntry<Spec::InLanes::template Of>::record();
+        if constexpr (!kNotCompiled<Spec::Randomised::template Of>)
+          robot_.randomised = TableEntry<Spec::Randomised::template Of>::record();
+        robot_.bounds = Spec::model_bounds;
         record_.robot = &robot_;
       }
     } else {
@@ -154,6 +157,7 @@ class TableEntry {
     record_.params_size = sizeof(Params), record_.default_params = &defaults_;
     record_.gpu = &GpuLoopsOf<Task>::loops;
     if constexpr (requires { Spec::model_id; }) record_.model = Spec::model_id;
+    record_.model_numbers = Environments<Task>::kModelNumbers;
     if constexpr (kDraws) record_.draw = draw;
     if (columns != Environments<Task>::kColumns) {
       trouble_ = "its State has " + std::to_string(Environments<Task>::kColumns) +

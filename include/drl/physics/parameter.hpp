@@ -1,0 +1,27 @@
+// The numbers of a robot's model that may differ between environments. A parameter stands for three of them.
+#pragma once
+
+#include "drl/lanes/hd.hpp"
+
+namespace drl {
+
+struct ModelParameter {
+  // friction: of a geom (sliding, torsional, rolling). center_of_mass: its shift in a body's frame (m). mass: of a body
+  // (factor, added kg). joint: of a degree of freedom (factors of damping, armature and dry friction). spring: of a
+  // joint (factor of its stiffness). actuator: factors of the gains on position and on velocity, and of the force
+  // range. motor: of an actuator (stall torque in N m, no-load speed in rad/s, delay of its control in time steps, of
+  // which the fraction does not count). gravity: its change (m/s^2).
+  enum Kind { friction, center_of_mass, mass, joint, spring, actuator, motor, gravity };
+  Kind kind;
+  int index;  // MuJoCo's, of the geom, body, degree of freedom, joint or actuator; 0 for gravity
+
+  // Returns what number `k` of a parameter is if no environment changes it. That of friction is the first number, a
+  // factor of all three coefficients.
+  DRL_HD static constexpr double unchanged(Kind kind, int k) {
+    if (kind == center_of_mass || kind == gravity || (kind == mass && k > 0)) return 0;
+    if (kind == motor) return k < 2 ? 1e30 : 0;
+    return 1;
+  }
+};
+
+}  // namespace drl

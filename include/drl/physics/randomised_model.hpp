@@ -1,0 +1,301 @@
+// The numbers of a robot's model that options may change per environment, and the ranges from which environments draw
+// them (--env.dr, docs/randomisation.md). Numbers that MuJoCo has precomputed for its solver (invweight0) stay those of
+// the file.
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/parameter.hpp"
+
+namespace drl {
+
+// A quantity that options may change: the numbers `number` of all parameters of a kind.
+struct ModelQuantity {
+  const char* name;
+  ModelParameter::Kind kind;
+  int number;         // -1: all three, each drawn on its own
+  const char* what;   // whose quantity it is: "body", "joint", "actuator", "geom" or "axis"
+  const char* lacks;  // "no joint of the robot <lacks>"
+  bool is_factor;
+};
+inline constexpr ModelQuantity kModelQuantities[] = {
+    {"body_mass", ModelParameter::mass, 0, "body", "that moves has a mass", true},
+    {"added_mass", ModelParameter::mass, 1, "body", "that moves has a mass", false},
+    {"center_of_mass", ModelParameter::center_of_mass, -1, "body", "that moves has an inertial frame of its own",
+     false},
+    {"joint_damping", ModelParameter::joint, 0, "joint", "has damping", true},
+    {"joint_armature", ModelParameter::joint, 1, "joint", "has armature", true},
+    {"joint_friction", ModelParameter::joint, 2, "joint", "has dry friction (frictionloss)", true},
+    {"joint_stiffness", ModelParameter::spring, 0, "joint", "has a spring (stiffness)", true},
+    {"kp", ModelParameter::actuator, 0, "actuator", "has a gain", true},
+    {"kd", ModelParameter::actuator, 1, "actuator", "has a gain on its velocity (kv)", true},
+    {"effort_limit", ModelParameter::actuator, 2, "actuator", "has a forcerange", true},
+    {"stall_torque", ModelParameter::motor, 0, "actuator", "drives a hinge or a slide", false},
+    {"no_load_speed", ModelParameter::motor, 1, "actuator", "drives a hinge or a slide", false},
+    {"motor_delay", ModelParameter::motor, 2, "actuator", "drives a hinge or a slide", false},
+    {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one", true},
+    {"gravity", ModelParameter::gravity, -1, "axis", "", false},
+};
+
+// Returns what number `k` of a parameter is in the model's file: 0 if a factor of it would have no effect. For other
+// quantities, 1 if the element can have them.
+inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) {
+  const int i = of.index;
+  const auto is_hinge_or_slide = [&](int joint) { return m.jnt_type[joint] >= mjJNT_SLIDE; };
+  switch (of.kind) {
+    case ModelParameter::mass:
+      return i > 0 && m.body_weldid[i] != 0 && k < 2 ? m.body_mass[i] : 0;
+    case ModelParameter::center_of_mass:
+      return i > 0 && m.body_weldid[i] != 0 && m.body_mass[i] > 0 && has_own_center(m, i) ? 1 : 0;
+    case ModelParameter::joint:
+      if (!is_hinge_or_slide(m.dof_jntid[i])) return 0;
+      return k == 0 ? m.dof_damping[i] : k == 1 ? m.dof_armature[i] : m.dof_frictionloss[i];
+    case ModelParameter::spring:
+      return is_hinge_or_slide(i) && k == 0 ? m.jnt_stiffness[i] : 0;
+    case ModelParameter::actuator: {
+      const mjtNum *gain = m.actuator_gainprm + mjNGAIN * i, *bias = m.actuator_biasprm + mjNBIAS * i;
+      const bool is_affine = m.actuator_gaintype[i] <= mjGAIN_AFFINE && m.actuator_biastype[i] <= mjBIAS_AFFINE;
+      if (k == 2) return m.actuator_forcelimited[i] ? 1 : 0;
+      if (!is_affine) return 0;
+      const bool gains = m.actuator_gaintype[i] == mjGAIN_AFFINE, biases = m.actuator_biastype[i] == mjBIAS_AFFINE;
+      return k == 0 ? std::abs(gain[0]) + (gains ? std::abs(gain[1]) : 0) + (biases ? std::abs(bias[1]) : 0)
+                    : (gains ? std::abs(gain[2]) : 0) + (biases ? std::abs(bias[2]) : 0);
+    }
+    case ModelParameter::motor:  // the limits are those of the beginning of a time step
+      return m.opt.integrator != mjINT_RK4 && m.actuator_trntype[i] == mjTRN_JOINT &&
+                     is_hinge_or_slide(m.actuator_trnid[2 * i])
+                 ? 1
+                 : 0;
+    case ModelParameter::friction:
+      return k == 0 && (m.geom_contype[i] != 0 || m.geom_conaffinity[i] != 0) ? 1 : 0;
+    default:
+      return 1;
+  }
+}
+
+// Returns the parameters of a model that options may change. Their order determines what environments draw.
+inline std::vector<ModelParameter> randomisable(const mjModel& m) {
+  std::vector<ModelParameter> all;
+  const auto add = [&](ModelParameter::Kind kind, auto count) {
+    for (int k = 0; k < count; ++k) {
+      const ModelParameter parameter{kind, k};
+      if (number_in_file(m, parameter, 0) != 0 || number_in_file(m, parameter, 1) != 0 ||
+          number_in_file(m, parameter, 2) != 0)
+        all.push_back(parameter);
+    }
+  };
+  add(ModelParameter::friction, m.ngeom), add(ModelParameter::center_of_mass, m.nbody);
+  add(ModelParameter::mass, m.nbody), add(ModelParameter::joint, m.nv), add(ModelParameter::spring, m.njnt);
+  add(ModelParameter::actuator, m.nu), add(ModelParameter::motor, m.nu), add(ModelParameter::gravity, 1);
+  return all;
+}
+
+// Returns whether `text` has the form of `pattern`, in which * stands for any letters.
+inline bool matches(const char* pattern, const char* text) {
+  if (*pattern == '*') return matches(pattern + 1, text) || (*text != 0 && matches(pattern, text + 1));
+  return *pattern == *text && (*text == 0 || matches(pattern + 1, text + 1));
+}
+
+// The ranges of all numbers of a model's parameters.
+class ModelRanges {
+ public:
+  // `frame_skip` is the number of time steps of a step of the task. `text` has a line "QUANTITY NAME LOW HIGH" for each
+  // range. NAME may contain *; later lines replace earlier ones. Throws std::invalid_argument if a line cannot be
+  // satisfied.
+  ModelRanges(const mjModel& m, int frame_skip, const std::string& text)
+      : m_(m), frame_skip_(frame_skip), parameters_(randomisable(m)) {
+    for (const ModelParameter& parameter : parameters_)
+      for (int k = 0; k < 3; ++k)
+        for (int end = 0; end < 2; ++end)
+          bounds_.push_back(static_cast<float>(ModelParameter::unchanged(parameter.kind, k)));
+    std::istringstream lines(text);
+    std::string quantity, name;
+    for (double low = 0, high = 0; lines >> quantity >> name >> low >> high;)
+      set(quantity, name, low, quantity == "motor_delay" ? high + 0.9999 : high);
+    require_masses(), require_whole_motors();
+  }
+
+  const std::vector<ModelParameter>& parameters() const { return parameters_; }
+  // [3 * parameters, 2]: the lower and the upper bound of each number.
+  const std::vector<float>& bounds() const { return bounds_; }
+  // Returns whether any environment changes a number of this parameter.
+  bool changes(size_t parameter) const {
+    for (size_t k = 0; k < 6; ++k)
+      if (bounds_[6 * parameter + k] !=
+          static_cast<float>(ModelParameter::unchanged(parameters_[parameter].kind, static_cast<int>(k / 2))))
+        return true;
+    return false;
+  }
+
+ private:
+  std::string name_of(const ModelParameter& of, int k) const {
+    mjtObj type = mjOBJ_BODY;
+    int index = of.index;
+    if (of.kind == ModelParameter::gravity) return std::string(1, "xyz"[k]);
+    if (of.kind == ModelParameter::friction) type = mjOBJ_GEOM;
+    if (of.kind == ModelParameter::joint) type = mjOBJ_JOINT, index = m_.dof_jntid[of.index];
+    if (of.kind == ModelParameter::spring) type = mjOBJ_JOINT;
+    if (of.kind == ModelParameter::actuator || of.kind == ModelParameter::motor) type = mjOBJ_ACTUATOR;
+    const char* name = mj_id2name(&m_, type, index);
+    return name ? name : "";
+  }
+  void set(const std::string& name, const std::string& pattern, double low, double high) {
+    const ModelQuantity* quantity = nullptr;
+    for (const ModelQuantity& each : kModelQuantities)
+      if (name == each.name) quantity = &each;
+    if (!quantity) throw std::invalid_argument("env.dr." + name + " is not a quantity of a robot's model");
+    std::vector<std::string> names;  // of the elements that have the quantity
+    bool is_set = false;
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      const ModelParameter& parameter = parameters_[p];
+      if (parameter.kind != quantity->kind) continue;
+      for (int k = 0; k < 3; ++k) {
+        if (quantity->number >= 0 ? k != quantity->number : false) continue;
+        if (number_in_file(m_, parameter, k) == 0) continue;
+        names.push_back(name_of(parameter, k));
+        if (!matches(pattern.c_str(), names.back().c_str())) continue;
+        bounds_[6 * p + 2 * static_cast<size_t>(k)] = static_cast<float>(low);
+        bounds_[6 * p + 2 * static_cast<size_t>(k) + 1] = static_cast<float>(high);
+        is_set = true;
+      }
+    }
+    if (quantity->kind == ModelParameter::motor && quantity->number == 2 && (low < 0 || high > frame_skip_ + 1))
+      throw std::invalid_argument("--env.dr.motor_delay goes to " + std::to_string(static_cast<int>(high - 1)) +
+                                  " time steps (a step of the task has " + std::to_string(frame_skip_) +
+                                  "): add whole steps by --env.delay.action");
+    if (!is_set) throw std::invalid_argument(trouble(*quantity, pattern, names));
+  }
+  std::string trouble(const ModelQuantity& quantity, const std::string& pattern,
+                      const std::vector<std::string>& names) const {
+    const std::string option = std::string("--env.dr.") + quantity.name, what = quantity.what;
+    if (names.empty())
+      return option + " has no effect (no " + what + " of the robot " + quantity.lacks + "): leave it out";
+    std::string nearest;
+    for (const std::string& name : names)
+      if (!name.empty() && (nearest.empty() || edit_distance(pattern, name) < edit_distance(pattern, nearest)))
+        nearest = name;
+    return option + ": no " + what + " that can have it is called '" + pattern + "'" +
+           (nearest.empty() ? "" : ": did you mean '" + nearest + "'?");
+  }
+  // Throws if a mass could become 0 or negative.
+  void require_masses() const {
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      if (parameters_[p].kind != ModelParameter::mass) continue;
+      const double mass = m_.body_mass[parameters_[p].index];
+      const double least = static_cast<double>(bounds_[6 * p]) * mass + static_cast<double>(bounds_[6 * p + 2]);
+      if (least <= 0)
+        throw std::invalid_argument("--env.dr.body_mass and --env.dr.added_mass would give the body '" +
+                                    name_of(parameters_[p], 0) + "' of " + std::to_string(mass) + " kg a mass of " +
+                                    std::to_string(least) + " kg: make the ranges smaller");
+    }
+  }
+
+  // Throws if a motor has only one end of the line from its stall torque to its no-load speed.
+  void require_whole_motors() const {
+    for (size_t p = 0; p < parameters_.size(); ++p)
+      if (parameters_[p].kind == ModelParameter::motor &&
+          (bounds_[6 * p] == kNoMotor) != (bounds_[6 * p + 2] == kNoMotor))
+        throw std::invalid_argument("the motor '" + name_of(parameters_[p], 0) +
+                                    "' has only one of --env.dr.stall_torque and --env.dr.no_load_speed (its torque "
+                                    "falls from the one to 0 at the other): give both");
+  }
+
+  static constexpr float kNoMotor = static_cast<float>(ModelParameter::unchanged(ModelParameter::motor, 0));
+  const mjModel& m_;
+  int frame_skip_;
+  std::vector<ModelParameter> parameters_;
+  std::vector<float> bounds_;
+};
+
+// Sets numbers of `to`, a copy of the model `file`, to those of the file changed by an environment's numbers `x` [3] of
+// a parameter. The limits of motors change with their speed: see limit_motor().
+inline void change_model(const mjModel& file, const ModelParameter& of, const double* x, mjModel& to) {
+  const int i = of.index;
+  switch (of.kind) {
+    case ModelParameter::friction:
+      for (int k = 0; k < 3; ++k) to.geom_friction[3 * i + k] = file.geom_friction[3 * i + k] * x[0];
+      return;
+    case ModelParameter::center_of_mass:
+      // MuJoCo's midphase places its bounding volumes relative to the centre of mass, and would miss contacts.
+      to.opt.disableflags |= mjDSBL_MIDPHASE;
+      for (int k = 0; k < 3; ++k) to.body_ipos[3 * i + k] = file.body_ipos[3 * i + k] + x[k];
+      return;
+    case ModelParameter::mass:
+      to.body_mass[i] = file.body_mass[i] * x[0] + x[1];
+      for (int k = 0; k < 3; ++k)
+        to.body_inertia[3 * i + k] = file.body_inertia[3 * i + k] * (to.body_mass[i] / file.body_mass[i]);
+      return;
+    case ModelParameter::joint:
+      to.dof_damping[i] = file.dof_damping[i] * x[0];
+      to.dof_armature[i] = file.dof_armature[i] * x[1];
+      to.dof_frictionloss[i] = file.dof_frictionloss[i] * x[2];
+      return;
+    case ModelParameter::spring:
+      to.jnt_stiffness[i] = file.jnt_stiffness[i] * x[0];
+      return;
+    case ModelParameter::actuator: {
+      const mjtNum *gain = file.actuator_gainprm + mjNGAIN * i, *bias = file.actuator_biasprm + mjNBIAS * i;
+      mjtNum *new_gain = to.actuator_gainprm + mjNGAIN * i, *new_bias = to.actuator_biasprm + mjNBIAS * i;
+      if (file.actuator_gaintype[i] <= mjGAIN_AFFINE && file.actuator_biastype[i] <= mjBIAS_AFFINE) {
+        new_gain[0] = gain[0] * x[0], new_gain[1] = gain[1] * x[0], new_gain[2] = gain[2] * x[1];
+        new_bias[1] = bias[1] * x[0], new_bias[2] = bias[2] * x[1];
+      }
+      for (int k = 0; k < 2; ++k) to.actuator_forcerange[2 * i + k] = file.actuator_forcerange[2 * i + k] * x[2];
+      return;
+    }
+    case ModelParameter::gravity:
+      for (int k = 0; k < 3; ++k) to.opt.gravity[k] = file.opt.gravity[k] + x[k];
+      return;
+    case ModelParameter::motor:
+      return;
+  }
+}
+
+// Returns an element of the diagonal of M that MuJoCo takes from dof_M0, without armature. Its body has no children,
+// and its centre of mass and principal axes are those of its frame.
+inline double simple_inertia(const mjModel& m, int dof) {
+  const int joint = m.dof_jntid[dof], body = m.dof_bodyid[dof], k = dof - m.jnt_dofadr[joint];
+  const mjtNum *inertia = m.body_inertia + 3 * body, *axis = m.jnt_axis + 3 * joint;
+  switch (m.jnt_type[joint]) {
+    case mjJNT_FREE:
+      return k < 3 ? m.body_mass[body] : inertia[k - 3];
+    case mjJNT_BALL:
+      return inertia[k];
+    case mjJNT_SLIDE:
+      return m.body_mass[body];
+    default:
+      return axis[0] * axis[0] * inertia[0] + axis[1] * axis[1] * inertia[1] + axis[2] * axis[2] * inertia[2];
+  }
+}
+// Computes what follows from changed masses, inertias and armatures: the masses of subtrees, and dof_M0 where MuJoCo
+// uses it.
+inline void finish_changes(mjModel& m) {
+  for (int b = 0; b < m.nbody; ++b) m.body_subtreemass[b] = m.body_mass[b];
+  for (int b = static_cast<int>(m.nbody) - 1; b > 0; --b)
+    m.body_subtreemass[m.body_parentid[b]] += m.body_subtreemass[b];
+  for (int d = 0; d < m.nv; ++d)
+    if (m.dof_simplenum[d] > 0) m.dof_M0[d] = m.dof_armature[d] + simple_inertia(m, d);
+}
+
+// Sets the force range of an actuator to what a motor can exert at its present speed: that of the file times `share`,
+// narrowed by the line from the stall torque x[0] to the no-load speed x[1], in four quadrants (Isaac Lab's DCMotor).
+inline void limit_motor(const mjModel& file, int a, const mjtNum* qvel, const double* x, double share, mjModel& to) {
+  const double speed = file.actuator_gear[6 * a] * qvel[file.jnt_dofadr[file.actuator_trnid[2 * a]]] / x[1];
+  mjtNum* range = to.actuator_forcerange + 2 * a;
+  for (int k = 0; k < 2; ++k) {
+    const double line = x[0] * ((k == 0 ? -1 : 1) - speed);
+    const mjtNum* own = file.actuator_forcerange + 2 * a;
+    range[k] = file.actuator_forcelimited[a] ? std::clamp(line, own[0] * share, own[1] * share) : line;
+  }
+  to.actuator_forcelimited[a] = 1;
+}
+
+}  // namespace drl

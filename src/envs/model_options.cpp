@@ -1,0 +1,152 @@
+#include "envs/model_options.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "envs/delay_options.hpp"
+
+namespace drl {
+namespace {
+
+constexpr const char* kNone = "none";
+
+// What a range of a quantity may hold.
+enum class Least { any, zero, above_zero };
+struct Quantity {
+  const char *name, *help, *unit;
+  Least least;
+};
+// The names are those of kModelQuantities (drl/physics/randomised_model.hpp).
+constexpr Quantity kQuantities[] = {
+    {"body_mass", "factor of the masses and inertias of bodies", "", Least::zero},
+    {"added_mass", "mass added to bodies, whose inertias grow in proportion", "kg", Least::any},
+    {"center_of_mass", "shift of the centres of mass of bodies along each axis", "m", Least::any},
+    {"joint_damping", "factor of the damping of joints", "", Least::zero},
+    {"joint_armature", "factor of the armature of joints", "", Least::zero},
+    {"joint_friction", "factor of the dry friction of joints", "", Least::zero},
+    {"joint_stiffness", "factor of the stiffness of joints' springs", "", Least::zero},
+    {"kp", "factor of the actuators' gains: of a position controller, its stiffness", "", Least::zero},
+    {"kd", "factor of the actuators' gains on velocity: of a position controller, its damping", "", Least::zero},
+    {"effort_limit", "factor of the actuators' force ranges", "", Least::zero},
+    {"stall_torque", "makes actuators DC motors with this torque at rest", "N m or N", Least::above_zero},
+    {"no_load_speed", "makes actuators DC motors, whose torque falls to 0 at this speed", "rad/s or m/s",
+     Least::above_zero},
+    {"motor_delay", "delay of the actuators' controls, at most a step of the task", "time steps of the physics",
+     Least::zero},
+    {"geom_friction", "factor of the friction coefficients of geoms", "", Least::zero},
+    {"gravity", "change of gravity along each axis (x, y, z)", "m/s^2", Least::any},
+};
+
+// A range of the elements whose name matches a pattern.
+struct Entry {
+  std::string pattern = "*";
+  std::vector<double> numbers;  // 1 or 2
+};
+
+std::optional<double> number_in(const std::string& text) {
+  double x = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), x);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(x)) return std::nullopt;
+  return x;
+}
+
+// Reads "0.8,1.2 trunk=0.9,1.1". Throws UsageError, which begins with the option.
+std::vector<Entry> entries_of(const std::string& option, const std::string& text) {
+  const auto fail = [&](const std::string& why) {
+    throw UsageError(
+        fmt::format("{} {} ({}): give LOW,HIGH, or NAME=LOW,HIGH for some elements", option, shown(text), why));
+  };
+  std::vector<Entry> entries;
+  std::string spaced = text;
+  for (char& c : spaced)
+    if (c == ',' || c == ';') c = ' ';
+  for (std::string word : split(spaced, ' ')) {
+    if (word.empty()) continue;
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos) {
+      entries.push_back({.pattern = word.substr(0, equals), .numbers = {}});
+      word = word.substr(equals + 1);
+      if (entries.back().pattern.empty()) fail("a name is missing before =");
+    } else if (entries.empty() || entries.back().numbers.size() == 2) {
+      entries.emplace_back();
+    }
+    const std::optional<double> x = number_in(word);
+    if (!x) fail(shown(word) + " is not a number");
+    entries.back().numbers.push_back(*x);
+  }
+  if (entries.empty()) fail("it has no range");
+  for (Entry& entry : entries) {
+    if (entry.numbers.size() == 1) entry.numbers.push_back(entry.numbers[0]);
+    if (entry.numbers[0] > entry.numbers[1])
+      fail(fmt::format("{} is greater than {}", entry.numbers[0], entry.numbers[1]));
+  }
+  return entries;
+}
+
+int32_t whole(const std::string& option, const std::string& text, double x) {
+  if (x < 0 || x != std::floor(x) || x > 10000)
+    throw UsageError(fmt::format("{} {} (a delay is a whole number of steps): give LOW,HIGH", option, shown(text)));
+  return static_cast<int32_t>(x);
+}
+DelayRange delay_of(const std::string& name, const std::string& text, double hold, int step_limit) {
+  const std::string option = "--env.delay." + name;
+  const std::vector<Entry> entries = entries_of(option, text);
+  if (entries.size() > 1 || entries[0].pattern != "*")
+    throw UsageError(fmt::format("{} {} (it is one delay for all numbers): give LOW,HIGH", option, shown(text)));
+  const DelayRange range{whole(option, text, entries[0].numbers[0]), whole(option, text, entries[0].numbers[1]),
+                         static_cast<float>(hold)};
+  if (step_limit > 0 && range.high >= step_limit)
+    throw UsageError(
+        fmt::format("{} {} (an episode has {} steps): give a shorter delay", option, shown(text), step_limit));
+  return range;
+}
+
+}  // namespace
+
+ModelOptions::ModelOptions() : values_(std::size(kQuantities), kNone) {}
+
+void ModelOptions::describe(OptionVisitor& v) {
+  v("dr.when", when_, "when an environment draws these numbers: at each reset, or once in its lifetime",
+    one_of({"reset", "lifetime"}));
+  for (size_t k = 0; k < values_.size(); ++k)
+    v(std::string("dr.") + kQuantities[k].name, values_[k],
+      std::string(kQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kQuantities[k].unit));
+}
+
+std::string ModelOptions::ranges() const {
+  std::string text;
+  for (size_t k = 0; k < values_.size(); ++k) {
+    if (values_[k] == kNone) continue;
+    const std::string option = std::string("--env.dr.") + kQuantities[k].name;
+    for (const Entry& entry : entries_of(option, values_[k])) {
+      const Least least = kQuantities[k].least;
+      const double low = entry.numbers[0];
+      if ((least == Least::zero && low < 0) || (least == Least::above_zero && low <= 0))
+        throw UsageError(fmt::format("{} {} ({} is not {} 0): give positive numbers", option, shown(values_[k]), low,
+                                     least == Least::zero ? "at least" : "above"));
+      text += fmt::format("{} {} {} {}\n", kQuantities[k].name, entry.pattern, low, entry.numbers[1]);
+    }
+  }
+  return text;
+}
+
+void DelayOptions::describe(OptionVisitor& v) {
+  v("delay.action", action, "delay of actions: LOW,HIGH, from which each episode draws", unit("steps"));
+  v("delay.observation", observation, "delay of the actor's observations: LOW,HIGH, from which each episode draws",
+    unit("steps"));
+  v("delay.action_hold", action_hold,
+    "probability that a step repeats the previous action, as if the new one were lost", between(0, 1));
+  v("delay.observation_hold", observation_hold, "probability that a step repeats the actor's previous observation",
+    between(0, 1));
+}
+
+DelayPlan DelayOptions::plan(int step_limit) const {
+  return {delay_of("action", action, action_hold, step_limit),
+          delay_of("observation", observation, observation_hold, step_limit)};
+}
+
+}  // namespace drl

@@ -1,0 +1,26 @@
+// The options that let numbers of a robot's model differ between environments.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/options.hpp"
+
+namespace drl {
+
+// The options env.dr.*, of the section "env". The library of the robot's task knows what its model has
+// (drl/physics/randomised_model.hpp).
+class ModelOptions {
+ public:
+  ModelOptions();
+  void describe(OptionVisitor& v);
+  // Returns RobotChoice::ranges. Throws UsageError if an option is malformed.
+  std::string ranges() const;
+  bool per_episode() const { return when_ == "reset"; }
+
+ private:
+  std::vector<std::string> values_;  // of each quantity
+  std::string when_ = "reset";
+};
+
+}  // namespace drl

@@ -1,0 +1,259 @@
+// Tests delays of actions and observations (--env.delay) against environments without delays: of the same actions,
+// given later, and of the same observations.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
+#include "base/options.hpp"
+#include "drl/lanes/philox.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_params.hpp"
+
+namespace drl {
+namespace {
+
+constexpr int64_t kEnvs = 37, kSteps = 460;  // more than two of Pendulum's episodes
+
+std::vector<std::byte> params_of(const std::string& task, const std::map<std::string, std::string>& options) {
+  TaskParams params(task_record(task));
+  OptionTable table;
+  table.section("env", "Task", params);
+  for (const auto& [name, value] : options) table.set("env." + name, value);
+  return params.bytes();
+}
+
+// What one environment saw and did. Step t leads from observation t to observation t + 1; if it ends an episode, `last`
+// is the ended episode's last observation, and observation t + 1 belongs to the next episode.
+struct Moment {
+  std::vector<float> obs, last;
+  bool ended = false;
+  bool operator==(const Moment&) const = default;
+};
+using History = std::vector<Moment>;  // [kSteps + 1]
+
+// Environments whose actions a test chooses. Actions are numbers from 0 to 1, which are scaled to the action's bounds
+// or choices.
+class Played {
+ public:
+  Played(const std::string& task, const std::map<std::string, std::string>& options, int64_t envs = kEnvs)
+      : queue_(make_host_queue(available_isas().back())),
+        envs_(make_env(task, {.num_envs = envs, .seed = 5, .params = params_of(task, options)}, *queue_)),
+        n_(envs),
+        width_(envs_->spec().action.numbers()),
+        obs_dim_(envs_->spec().obs_dim) {
+    const auto n = static_cast<size_t>(n_);
+    obs_.resize(n * obs()), last_.resize(n * obs()), reward_.resize(n), ended_.resize(n), cut_.resize(n);
+    count_.resize(n), action_.resize(n * static_cast<size_t>(width_)), numbers_.resize(action_.size());
+    row_ = {.action = envs_->spec().action.discrete ? static_cast<const void*>(numbers_.data()) : action_.data(),
+            .next_obs = obs_.data(),
+            .reward = reward_.data(),
+            .terminated = ended_.data(),
+            .truncated = cut_.data(),
+            .last_obs = last_.data(),
+            .last_count = count_.data(),
+            .last_rows = 1,
+            .every_end = true};
+    envs_->reset(*queue_, row_, {});
+    histories.resize(n);
+    remember();
+  }
+  // `choose(env, d)` returns number d of the action of an environment.
+  template <class Choose>
+  void step(int64_t t, const Choose& choose) {
+    const ActionSpace& space = envs_->spec().action;
+    for (int64_t i = 0; i < n_; ++i)
+      for (int d = 0; d < width_; ++d) {
+        const float x = choose(i, d);
+        const auto at = static_cast<size_t>(i * width_ + d);
+        if (space.discrete)
+          numbers_[at] = static_cast<int32_t>(x * static_cast<float>(space.size));
+        else
+          action_[at] = space.low[static_cast<size_t>(d)] +
+                        x * (space.high[static_cast<size_t>(d)] - space.low[static_cast<size_t>(d)]);
+      }
+    std::fill(count_.begin(), count_.end(), 0);
+    envs_->step(*queue_, {&t}, 0, n_, row_);
+    for (int64_t i = 0; i < n_; ++i) {
+      Moment& moment = histories[static_cast<size_t>(i)].back();
+      moment.ended = ended_[static_cast<size_t>(i)] || cut_[static_cast<size_t>(i)];
+      if (moment.ended) moment.last.assign(last_.begin() + i * obs_dim_, last_.begin() + (i + 1) * obs_dim_);
+    }
+    remember();
+  }
+  StateList state() {
+    return list_state([&](StateVisitor& visitor) { envs_->visit_state(visitor); });
+  }
+
+  std::vector<History> histories;  // [envs]
+
+ private:
+  size_t obs() const { return static_cast<size_t>(obs_dim_); }
+  void remember() {
+    for (int64_t i = 0; i < n_; ++i)
+      histories[static_cast<size_t>(i)].push_back(
+          {{obs_.begin() + i * obs_dim_, obs_.begin() + (i + 1) * obs_dim_}, {}, false});
+  }
+
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<VecEnv> envs_;
+  int64_t n_;
+  int width_, obs_dim_;
+  std::vector<float> obs_, last_, reward_, action_;
+  std::vector<int32_t> numbers_, count_;
+  std::vector<uint8_t> ended_, cut_;
+  StepRow row_;
+};
+
+float chosen(int64_t env, int64_t t, int d) {
+  return uniform01(random_bits(9, Purpose::benchmark, static_cast<uint64_t>(env), static_cast<uint64_t>(t))[d]);
+}
+Played play(const std::string& task, const std::map<std::string, std::string>& options) {
+  Played played(task, options);
+  for (int64_t t = 0; t < kSteps; ++t) played.step(t, [&](int64_t i, int d) { return chosen(i, t, d); });
+  return played;
+}
+// Returns the steps at which an environment's episodes began, up to its last step.
+std::vector<int64_t> begins(const History& history) {
+  std::vector<int64_t> all{0};
+  for (size_t t = 0; t + 1 < history.size(); ++t)
+    if (history[t].ended) all.push_back(static_cast<int64_t>(t) + 1);
+  return all;
+}
+
+class Delay : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Tasks, Delay, testing::Values("CartPole-v1", "Pendulum-v1"));
+
+TEST_P(Delay, ActionsReachTheEnvironmentKStepsLater) {
+  for (const int k : {1, 3}) {
+    const Played delayed = play(GetParam(), {{"delay.action", std::to_string(k)}});
+    // The environments without a delay receive the same actions k steps later, and until then the episode's first one.
+    Played plain(GetParam(), {});
+    std::vector<int64_t> begin(kEnvs, 0);
+    for (int64_t t = 0; t < kSteps; ++t) {
+      plain.step(t, [&](int64_t i, int d) { return chosen(i, std::max(begin[static_cast<size_t>(i)], t - k), d); });
+      for (int64_t i = 0; i < kEnvs; ++i)
+        if (plain.histories[static_cast<size_t>(i)][static_cast<size_t>(t)].ended)
+          begin[static_cast<size_t>(i)] = t + 1;
+    }
+    EXPECT_EQ(delayed.histories, plain.histories) << k;
+    EXPECT_GE(begins(plain.histories[0]).size(), 2u);
+  }
+}
+
+TEST_P(Delay, ObservationsAreThoseOfKStepsBefore) {
+  const Played plain = play(GetParam(), {});
+  for (const int k : {1, 3}) {
+    const Played delayed = play(GetParam(), {{"delay.observation", std::to_string(k)}});
+    for (size_t i = 0; i < kEnvs; ++i) {
+      const History &seen = delayed.histories[i], &is = plain.histories[i];
+      int64_t begin = 0;
+      for (int64_t t = 0; t <= kSteps; ++t) {
+        const auto at = [&](int64_t step) { return static_cast<size_t>(std::max(begin, step)); };
+        ASSERT_EQ(seen[at(t)].obs, is[at(t - k)].obs) << "environment " << i << ", step " << t;
+        ASSERT_EQ(seen[at(t)].ended, is[at(t)].ended);
+        if (!is[at(t)].ended) continue;
+        ASSERT_EQ(seen[at(t)].last, is[at(t + 1 - k)].obs) << "last observation of an episode";
+        begin = t + 1;
+      }
+    }
+  }
+}
+
+TEST_P(Delay, EachEpisodeDrawsItsDelay) {
+  const Played plain = play(GetParam(), {}), delayed = play(GetParam(), {{"delay.observation", "0,3"}});
+  std::map<int, int> episodes;  // how many have each delay
+  std::set<int> of_first_environment;
+  for (size_t i = 0; i < kEnvs; ++i) {
+    std::vector<int64_t> begin = begins(plain.histories[i]);
+    begin.push_back(kSteps + 1);
+    for (size_t e = 0; e + 1 < begin.size(); ++e) {
+      if (begin[e + 1] - begin[e] < 8) continue;
+      int matching = -1;
+      for (int k = 0; k <= 3; ++k) {
+        bool matches = true;
+        for (int64_t t = begin[e]; t < begin[e + 1]; ++t)
+          matches = matches && delayed.histories[i][static_cast<size_t>(t)].obs ==
+                                   plain.histories[i][static_cast<size_t>(std::max(begin[e], t - k))].obs;
+        if (matches) matching = k;
+      }
+      ASSERT_GE(matching, 0) << "environment " << i << ", episode " << e;
+      episodes[matching] += 1;
+      if (i == 0) of_first_environment.insert(matching);
+    }
+  }
+  int total = 0;
+  for (const auto& [k, count] : episodes) total += count;
+  ASSERT_GE(total, 60);
+  EXPECT_EQ(episodes.size(), 4u);
+  for (const auto& [k, count] : episodes) EXPECT_NEAR(count, total / 4.0, 5 * std::sqrt(total * 0.1875)) << k;
+}
+
+// A step repeats the previous observation with this probability, and else shows the present one.
+TEST_P(Delay, HoldsRepeatWhatWasShown) {
+  const Played plain = play(GetParam(), {}), delayed = play(GetParam(), {{"delay.observation_hold", "0.3"}});
+  int held = 0, steps = 0;
+  for (size_t i = 0; i < kEnvs; ++i)
+    for (size_t t = 1; t <= kSteps; ++t) {
+      if (plain.histories[i][t - 1].ended) continue;
+      const bool is_new = delayed.histories[i][t].obs == plain.histories[i][t].obs;
+      if (!is_new) ASSERT_EQ(delayed.histories[i][t].obs, delayed.histories[i][t - 1].obs);
+      held += is_new ? 0 : 1, steps += 1;
+    }
+  EXPECT_NEAR(held, 0.3 * steps, 5 * std::sqrt(0.21 * steps));
+}
+
+// The state in the middle of episodes, written into other environments, leads to the same future.
+TEST_P(Delay, IsPartOfTheState) {
+  const std::map<std::string, std::string> options = {{"delay.action", "0,4"},
+                                                      {"delay.observation", "1,3"},
+                                                      {"delay.action_hold", "0.2"},
+                                                      {"delay.observation_hold", "0.2"}};
+  Played one(GetParam(), options), other(GetParam(), options);
+  const auto step_both = [&](int64_t from, int64_t to, bool both) {
+    for (int64_t t = from; t < to; ++t) {
+      one.step(t, [&](int64_t i, int d) { return chosen(i, t, d); });
+      if (both) other.step(t, [&](int64_t i, int d) { return chosen(i, t, d); });
+    }
+  };
+  step_both(0, 50, false);
+  const StateList from = one.state(), to = other.state();
+  ASSERT_EQ(from.size(), to.size());
+  for (size_t k = 0; k < from.size(); ++k) to[k].write(from[k].read());
+  step_both(50, kSteps, true);
+  for (size_t i = 0; i < kEnvs; ++i)
+    for (size_t t = 51; t <= kSteps; ++t)
+      ASSERT_EQ(one.histories[i][t], other.histories[i][t - 50]) << "environment " << i << ", step " << t;
+}
+
+// Without delays, nothing wraps the environments.
+TEST(Delays, AreNotThereWithoutTheOptions) {
+  Played played("CartPole-v1", {});
+  for (const StateField& field : played.state()) EXPECT_FALSE(field.name.starts_with("env/delay/")) << field.name;
+}
+
+TEST(Delays, RefuseRangesThatAreWrong) {
+  const auto error = [](const std::string& option, const std::string& value) -> std::string {
+    try {
+      params_of("CartPole-v1", {{option, value}});
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  expect_mentions(error("delay.action", "3,1"), {"--env.delay.action", "3", "1", "greater"});
+  expect_mentions(error("delay.action", "500"), {"--env.delay.action", "500"});  // the longest episode has 500 steps
+  EXPECT_EQ(error("delay.action", "499"), "no error");
+  expect_mentions(error("delay.observation", "-1"), {"--env.delay.observation", "-1"});
+  expect_mentions(error("delay.observation", "1.5"), {"--env.delay.observation", "1.5", "whole"});
+  expect_mentions(error("delay.observation", "soon"), {"--env.delay.observation", "soon"});
+  expect_mentions(error("delay.observation", "position=1,2"), {"--env.delay.observation", "position"});
+}
+
+}  // namespace
+}  // namespace drl

@@ -1,0 +1,193 @@
+// Tests what options change in a robot's model (--env.dr), by hand calculation.
+#include "drl/physics/randomised_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "../support/mentions.hpp"
+#include "../support/temp_folder.hpp"
+#include "drl/physics/mujoco.hpp"
+
+namespace drl {
+namespace {
+
+// A cart of 2 kg with a position controller, an arm of 3 kg with a motor, and a ball that may roll on a floor.
+constexpr const char* kModel = R"(<mujoco>
+  <option timestep="0.01" gravity="0 0 -10"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 1"/>
+    <body name="cart" pos="0 0 1">
+      <joint name="rail" type="slide" axis="1 0 0" damping="0.5" armature="0.2" frictionloss="0.1"/>
+      <inertial pos="0.1 0 0" mass="2" diaginertia="1 1.5 2"/>
+      <body name="arm">
+        <joint name="pivot" axis="0 1 0" stiffness="3"/>
+        <inertial pos="0 0 -0.5" mass="3" diaginertia="0.3 0.3 0.1"/>
+      </body>
+    </body>
+    <body name="ball" pos="0 2 1">
+      <freejoint/>
+      <geom name="ball" size="0.1" mass="1" friction="0.8 0.02 0.001"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <position name="servo" joint="rail" kp="40" kv="6" forcerange="-30 20"/>
+    <motor name="motor" joint="pivot" gear="2" forcerange="-18 18"/>
+  </actuator>
+</mujoco>)";
+
+class RandomisedModel : public testing::Test {
+ protected:
+  RandomisedModel() {
+    std::ofstream(folder_ / "model.xml") << kModel;
+    file = load_model((folder_ / "model.xml").string());
+    changed.reset(mj_copyModel(nullptr, file.get()));
+  }
+  int body(const char* name) const { return mj_name2id(file.get(), mjOBJ_BODY, name); }
+  std::string error_of(const std::string& ranges) const {
+    try {
+      ModelRanges(*file, 4, ranges);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  // Returns the bounds of number `k` of a parameter.
+  std::pair<float, float> bounds(const ModelRanges& ranges, ModelParameter::Kind kind, int index, int k) const {
+    for (size_t p = 0; p < ranges.parameters().size(); ++p)
+      if (ranges.parameters()[p].kind == kind && ranges.parameters()[p].index == index) {
+        const size_t at = 6 * p + 2 * static_cast<size_t>(k);
+        return {ranges.bounds()[at], ranges.bounds()[at + 1]};
+      }
+    return {-1, -1};
+  }
+  void change(ModelParameter::Kind kind, int index, std::array<double, 3> x) {
+    change_model(*file, {kind, index}, x.data(), *changed);
+    finish_changes(*changed);
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<mjModel, DeleteModel> file, changed;
+};
+
+TEST_F(RandomisedModel, MassesCarryTheirInertiaAlong) {
+  change(ModelParameter::mass, body("cart"), {1.5, 1, 0});  // 1.5 * 2 kg + 1 kg
+  EXPECT_EQ(changed->body_mass[body("cart")], 4);
+  const double* inertia = changed->body_inertia + 3 * body("cart");
+  EXPECT_EQ(std::vector<double>(inertia, inertia + 3), (std::vector<double>{2, 3, 4}));
+  EXPECT_EQ(changed->body_subtreemass[body("cart")], 7);
+  EXPECT_EQ(changed->body_subtreemass[0], 8);
+}
+TEST_F(RandomisedModel, JointsActuatorsGeomsAndGravityChange) {
+  change(ModelParameter::joint, 0, {2, 3, 4});
+  EXPECT_EQ(changed->dof_damping[0], 1);
+  EXPECT_DOUBLE_EQ(changed->dof_armature[0], 0.6);
+  EXPECT_DOUBLE_EQ(changed->dof_frictionloss[0], 0.4);
+  change(ModelParameter::spring, 1, {2, 1, 1});
+  EXPECT_EQ(changed->jnt_stiffness[1], 6);
+  change(ModelParameter::actuator, 0, {0.5, 2, 0.1});
+  EXPECT_EQ(changed->actuator_gainprm[0], 20);
+  EXPECT_EQ(changed->actuator_biasprm[1], -20);
+  EXPECT_EQ(changed->actuator_biasprm[2], -12);
+  EXPECT_DOUBLE_EQ(changed->actuator_forcerange[0], -3);
+  EXPECT_EQ(changed->actuator_forcerange[1], 2);
+  change(ModelParameter::gravity, 0, {1, 0, -0.5});
+  EXPECT_EQ(changed->opt.gravity[0], 1);
+  EXPECT_EQ(changed->opt.gravity[2], -10.5);
+  change(ModelParameter::center_of_mass, body("cart"), {0.1, 0, 0.2});
+  EXPECT_DOUBLE_EQ(changed->body_ipos[3 * body("cart")], 0.2);
+  EXPECT_EQ(changed->body_ipos[3 * body("cart") + 2], 0.2);
+  const int ball = mj_name2id(file.get(), mjOBJ_GEOM, "ball");
+  change(ModelParameter::friction, ball, {0.5, 1, 1});
+  EXPECT_DOUBLE_EQ(changed->geom_friction[3 * ball], 0.4);
+  EXPECT_DOUBLE_EQ(changed->geom_friction[3 * ball + 1], 0.01);
+}
+
+// A motor with a stall torque of 20 N m, which turns at most at 40 rad/s, within a continuous torque of 18 N m.
+TEST_F(RandomisedModel, AMotorsTorqueFallsWithItsSpeed) {
+  const std::vector<ModelParameter> parameters{{ModelParameter::motor, 1}};
+  const std::vector<size_t> all{0};
+  const double numbers[] = {20, 40, 0};
+  double controls[2] = {};
+  const struct {
+    double speed, control, force;
+  } cases[] = {
+      {0, 100, 18},     // the continuous torque
+      {10, 100, 15},    // 20 (1 - 10/40)
+      {10, 12, 12},     // within the limits
+      {10, -100, -18},  // braking: 20 (-1 - 10/40) = -25, beyond the continuous torque
+      {-10, -100, -15}, {-10, 100, 18}, {40, 100, 0}, {50, 100, -5}, {50, 0, -5},  // faster than it turns by itself
+      {200, 0, -18},
+  };
+  for (const auto& [speed, control, force] : cases) {
+    MujocoRobot robot(*file, 1);
+    robot.randomise(parameters, all, numbers, controls);
+    robot.set_qvel(1, speed / 2);  // the gear is 2
+    double force_at_start = 0;
+    const double both[] = {0, control};
+    robot.advance(both, [&] { force_at_start = robot.force(ActuatorId{1}); });
+    EXPECT_NEAR(force_at_start, force, 1e-12) << speed << " rad/s, control " << control;
+  }
+}
+
+TEST_F(RandomisedModel, AMotorsControlArrivesTimeStepsLater) {
+  const std::vector<ModelParameter> parameters{{ModelParameter::motor, 1}};
+  const std::vector<size_t> all{0};
+  for (const double delay : {0.0, 0.9, 2.0, 2.7, 4.0}) {
+    const double numbers[] = {1e30, 1e30, delay};
+    double last[2] = {};
+    std::vector<double> forces, expected;
+    MujocoRobot robot(*file, 4);
+    for (const double control : {1.0, 2.0, 3.0}) {
+      robot.randomise(parameters, all, numbers, last);
+      const double both[] = {0, control};
+      robot.advance(both, [&] { forces.push_back(robot.force(ActuatorId{1})); });
+      // The first control arrives at once, because there is none before it.
+      for (int k = 0; k < 4; ++k)
+        expected.push_back(k < static_cast<int>(delay) && control > 1 ? control - 1 : control);
+    }
+    EXPECT_EQ(forces, expected) << delay;
+  }
+}
+
+TEST_F(RandomisedModel, FactorsApplyToWhatTheTaskSets) {
+  const int ball = mj_name2id(file.get(), mjOBJ_GEOM, "ball");
+  const std::vector<ModelParameter> parameters{{ModelParameter::friction, ball},
+                                               {ModelParameter::center_of_mass, body("cart")}};
+  const std::vector<size_t> all{0, 1};
+  const double numbers[] = {0.5, 1, 1, 0.25, 0, 0};
+  double controls[2] = {};
+  MujocoRobot robot(*file, 1);
+  robot.randomise(parameters, all, numbers, controls);
+  robot.shift_center_of_mass(BodyId{body("cart")}, {{0.5, 0, 0}});
+  robot.set_friction(GeomId{ball}, {{1, 0.1, 0.01}});
+  robot.forward();
+  EXPECT_NEAR(robot.center_of_mass(BodyId{body("cart")})[0], 0.1 + 0.5 + 0.25, 1e-15);
+}
+
+TEST_F(RandomisedModel, RangesAreSetByNames) {
+  const ModelRanges ranges(*file, 4, "body_mass * 0.8 1.2\nbody_mass a*m 1.1 1.3\nkp servo 0.5 0.5\ngravity z -1 1\n");
+  EXPECT_EQ(bounds(ranges, ModelParameter::mass, body("cart"), 0), std::pair(0.8f, 1.2f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::mass, body("arm"), 0), std::pair(1.1f, 1.3f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::mass, body("arm"), 1), std::pair(0.f, 0.f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::actuator, 0, 0), std::pair(0.5f, 0.5f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::actuator, 1, 0), std::pair(1.f, 1.f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::gravity, 0, 2), std::pair(-1.f, 1.f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::gravity, 0, 0), std::pair(0.f, 0.f));
+}
+
+TEST_F(RandomisedModel, RefusesWhatTheModelCannotDo) {
+  EXPECT_EQ(error_of("body_mass * 0.8 1.2\nmotor_delay motor 0 4\n"), "no error");
+  expect_mentions(error_of("body_mass carr 0.8 1.2\n"), {"--env.dr.body_mass", "'carr'", "'cart'"});
+  expect_mentions(error_of("joint_damping pivot 1 2\n"), {"--env.dr.joint_damping", "'pivot'", "'rail'"});
+  expect_mentions(error_of("body_mass arm 0 1\n"), {"--env.dr.body_mass", "'arm'", "3"});
+  expect_mentions(error_of("added_mass cart -2.5 0\n"), {"--env.dr.added_mass", "'cart'", "-0.5"});
+  expect_mentions(error_of("stall_torque motor 20 20\n"), {"'motor'", "--env.dr.stall_torque", "no_load_speed"});
+  expect_mentions(error_of("motor_delay motor 0 6\n"), {"--env.dr.motor_delay", "6", "4", "--env.delay.action"});
+  EXPECT_EQ(error_of("center_of_mass cart -1 1\n"), "no error");
+  // The ball's centre of mass coincides with its geom, and would take it along.
+  expect_mentions(error_of("center_of_mass ball -1 1\n"), {"--env.dr.center_of_mass", "'ball'"});
+}
+
+}  // namespace
+}  // namespace drl
