@@ -15,12 +15,12 @@ struct Go1 : velocity::Quadruped {
   static constexpr velocity::Motor hip{23.7, 15.89524265323492, 1.0119225759919113};
   static constexpr velocity::Motor knee{35.55, 35.76429596977857, 2.2768257959818006};
   static constexpr velocity::Joint joints[] = {
-      {"FR_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"FR_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3},
-      {"FR_calf_joint", -1.8, knee, 0.1, 0.6, 0.6}, {"FL_hip_joint", -0.1, hip, 0.05, 0.3, 0.3},
-      {"FL_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3}, {"FL_calf_joint", -1.8, knee, 0.1, 0.6, 0.6},
-      {"RR_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"RR_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3},
-      {"RR_calf_joint", -1.8, knee, 0.1, 0.6, 0.6}, {"RL_hip_joint", -0.1, hip, 0.05, 0.3, 0.3},
-      {"RL_thigh_joint", 0.9, hip, 0.05, 0.3, 0.3}, {"RL_calf_joint", -1.8, knee, 0.1, 0.6, 0.6},
+      hip_joint("FR_hip_joint", 0.1, hip),     hip_joint("FR_thigh_joint", 0.9, hip),
+      knee_joint("FR_calf_joint", -1.8, knee), hip_joint("FL_hip_joint", -0.1, hip),
+      hip_joint("FL_thigh_joint", 0.9, hip),   knee_joint("FL_calf_joint", -1.8, knee),
+      hip_joint("RR_hip_joint", 0.1, hip),     hip_joint("RR_thigh_joint", 0.9, hip),
+      knee_joint("RR_calf_joint", -1.8, knee), hip_joint("RL_hip_joint", -0.1, hip),
+      hip_joint("RL_thigh_joint", 0.9, hip),   knee_joint("RL_calf_joint", -1.8, knee),
   };
   static constexpr velocity::Foot feet[] = {
       {"FR", "FR_calf", "FR_contact"},
@@ -32,6 +32,7 @@ struct Go1 : velocity::Quadruped {
                                                "RL_foot_collision"};
   static constexpr const char *root = "trunk", *torso = "trunk";
   static constexpr double height = 0.278;  // m, of the root at the start
+  static constexpr auto preset = velocity::preset("10000");
 };
 
 template <class R>

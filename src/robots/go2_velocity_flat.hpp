@@ -14,20 +14,13 @@ struct Go2 : velocity::Quadruped {
 
   static constexpr velocity::Motor hip{23.7, 25, 0.5}, knee{45.43, 25, 0.5};
   static constexpr velocity::Joint joints[] = {
-      {"FL_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"FL_thigh_joint", 0.8, hip, 0.05, 0.3, 0.3},
-      {"FL_calf_joint", -1.5, knee, 0.1, 0.6, 0.6}, {"FR_hip_joint", -0.1, hip, 0.05, 0.3, 0.3},
-      {"FR_thigh_joint", 0.8, hip, 0.05, 0.3, 0.3}, {"FR_calf_joint", -1.5, knee, 0.1, 0.6, 0.6},
-      {"RL_hip_joint", 0.1, hip, 0.05, 0.3, 0.3},   {"RL_thigh_joint", 1.0, hip, 0.05, 0.3, 0.3},
-      {"RL_calf_joint", -1.5, knee, 0.1, 0.6, 0.6}, {"RR_hip_joint", -0.1, hip, 0.05, 0.3, 0.3},
-      {"RR_thigh_joint", 1.0, hip, 0.05, 0.3, 0.3}, {"RR_calf_joint", -1.5, knee, 0.1, 0.6, 0.6},
+      hip_joint("FL_hip_joint", 0.1, hip),     hip_joint("FL_thigh_joint", 0.8, hip),
+      knee_joint("FL_calf_joint", -1.5, knee), hip_joint("FR_hip_joint", -0.1, hip),
+      hip_joint("FR_thigh_joint", 0.8, hip),   knee_joint("FR_calf_joint", -1.5, knee),
+      hip_joint("RL_hip_joint", 0.1, hip),     hip_joint("RL_thigh_joint", 1.0, hip),
+      knee_joint("RL_calf_joint", -1.5, knee), hip_joint("RR_hip_joint", -0.1, hip),
+      hip_joint("RR_thigh_joint", 1.0, hip),   knee_joint("RR_calf_joint", -1.5, knee),
   };
-  static constexpr velocity::Foot feet[] = {
-      {"FR", "FR_foot", "FR_contact"},
-      {"FL", "FL_foot", "FL_contact"},
-      {"RR", "RR_foot", "RR_contact"},
-      {"RL", "RL_foot", "RL_contact"},
-  };
-  static constexpr const char* foot_geoms[] = {"FR", "FL", "RR", "RL"};
   static constexpr const char *root = "base", *torso = "base";
   static constexpr double height = 0.333;  // m, of the root at the start
 };

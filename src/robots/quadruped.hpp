@@ -1,4 +1,4 @@
-// The numbers that four-legged robots share in the velocity tasks: mjlab's for Go1.
+// What four-legged robots share in the velocity tasks: mjlab's numbers for Go1, unless a robot has its own.
 #pragma once
 
 #include "robots/velocity.hpp"
@@ -7,6 +7,22 @@ namespace drl::velocity {
 
 struct Quadruped {
   static constexpr const char* self_contact = nullptr;
+
+  // A joint that moves a whole leg, and a knee, with the deviations that are tolerated.
+  static constexpr Joint hip_joint(const char* name, double angle, const Motor& motor) {
+    return {name, angle, motor, 0.05, 0.3, 0.3};
+  }
+  static constexpr Joint knee_joint(const char* name, double angle, const Motor& motor) {
+    return {name, angle, motor, 0.1, 0.6, 0.6};
+  }
+
+  static constexpr Foot feet[] = {
+      {"FR", "FR_foot", "FR_contact"},
+      {"FL", "FL_foot", "FL_contact"},
+      {"RR", "RR_foot", "RR_contact"},
+      {"RL", "RL_foot", "RL_contact"},
+  };
+  static constexpr const char* foot_geoms[] = {"FR", "FL", "RR", "RL"};
 
   static constexpr RewardTerm reward_terms[] = {
       {"track_linear_velocity", 2},
@@ -31,7 +47,34 @@ struct Quadruped {
     return {{sliding, torsional, log_uniform(draws, 1e-5, 5e-3)}};
   }
 
-  static constexpr auto preset = velocity::preset("10000");
+  // With mjlab's weights and few environments, robots other than Go1 learn to stand still. Here the commanded velocity
+  // is worth more than standing upright, and first steps, which are low and jerky, cost less.
+  static constexpr const char* preset = R"(
+num_envs = 512
+num_steps_per_env = 24
+max_iterations = 800
+[ppo]
+learning_rate = 1e-3
+schedule = linear
+schedule_iterations = 800
+num_learning_epochs = 5
+num_mini_batches = 4
+entropy_coef = 0.005
+gamma = 0.985
+max_grad_norm = 1.0
+obs_normalization = true
+[policy]
+actor_hidden_dims = 128,128,128
+critic_hidden_dims = 128,128,128
+activation = elu
+std_type = scalar
+[env]
+push = 0.5
+[env.reward]
+track_linear_velocity = 4
+action_rate_l2 = -0.01
+foot_clearance = -0.5
+)";
 };
 
 }  // namespace drl::velocity

@@ -4,12 +4,26 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "drl/physics/mujoco.hpp"
 #include "robots/velocity.hpp"
 
 namespace drl {
+
+// Returns the height of a geom's lowest point in m. The geom is a sphere, a capsule or a box.
+inline double lowest_point(const mjModel& m, const mjData& data, int geom) {
+  const double* size = m.geom_size + 3 * geom;
+  const double* up = data.geom_xmat + 9 * geom + 6;  // the world's z axis in the geom's frame
+  double below = size[0];
+  if (m.geom_type[geom] == mjGEOM_CAPSULE) below += size[1] * std::abs(up[2]);
+  if (m.geom_type[geom] == mjGEOM_BOX) {
+    below = 0;
+    for (int k = 0; k < 3; ++k) below += size[k] * std::abs(up[k]);
+  }
+  return data.geom_xpos[3 * geom + 2] - below;
+}
 
 template <class Config>
 void expect_header_agrees_with_model(double kg) {
@@ -44,7 +58,7 @@ void expect_header_agrees_with_model(double kg) {
   for (const char* name : Config::foot_geoms) {
     const int geom = mj_name2id(&m, mjOBJ_GEOM, name);
     ASSERT_GE(geom, 0) << name;
-    EXPECT_NEAR(data->geom_xpos[3 * geom + 2] - m.geom_size[3 * geom], 0, 0.04) << name;
+    EXPECT_NEAR(lowest_point(m, *data, geom), 0, 0.04) << name;
   }
 }
 
