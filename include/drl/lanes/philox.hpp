@@ -81,6 +81,7 @@ enum class Purpose : uint32_t {
   step,
   observe,
   first_observe,
+  terrain,
 };
 
 // Returns the 128 random bits of one counter with key = seed. Counter words, lowest bits first:

@@ -14,7 +14,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 8;
+inline constexpr int32_t kTaskAbi = 9;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -71,6 +71,8 @@ struct TaskParam {
   int32_t offset;  // in Params
   double low, high;
   int32_t low_is_out, high_is_out;
+  int32_t choice_count;        // of an i32 with named values, else 0
+  const char* const* choices;  // [choice_count] the names of the values 0, 1, ...
 };
 
 // A simulator is a task whose environments are one object of its library per rank (drl/simulator.hpp). drl's threads
@@ -126,6 +128,9 @@ struct RobotRecord {
   // correct something, whichever engine is used, and 3 if the model that was found is not the one that was compiled.
   // Writes the reason to error. Sets `facts` unless it returns 2.
   int32_t (*inspect)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
+  // Prepares what all environments of this process on compiled physics share, such as the heights of the ground, for
+  // these bytes of Params. Returns as SimulatorRecord::create does. Null: nothing.
+  int32_t (*prepare)(const void* params, char* error, int64_t error_size);
 };
 
 struct TaskEnd {
@@ -184,7 +189,7 @@ struct TaskRecord {
   const char* trouble;  // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 19;
+inline constexpr int kTaskSizeCount = 20;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -212,6 +217,7 @@ struct TaskSizes {
                                  sizeof(TaskEnd),
                                  sizeof(TrainingStats),
                                  sizeof(CanvasCalls),
+                                 sizeof(FieldHeights),
                                  sizeof(Shape),
                                  sizeof(RobotRecord),
                                  sizeof(RobotChoice),
