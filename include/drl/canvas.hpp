@@ -28,6 +28,14 @@ struct Shape {
   float angle;     // box: rotation about y, clockwise, in rad
 };
 
+// The heights of a model's height field, with which the model is shown instead of those in its file.
+struct FieldHeights {
+  int32_t field;          // its index in the model
+  int32_t rows, columns;  // along y and x
+  double size[4];         // MuJoCo's hfield_size
+  const float* heights;   // [rows, columns], from 0 to 1; they must not change during a video
+};
+
 // The functions with which a Canvas in a task library draws, through the binary interface to drl.
 struct CanvasCalls {
   void* context;
@@ -35,6 +43,7 @@ struct CanvasCalls {
   void (*add)(void* context, const Shape* shape);
   void (*model)(void* context, const char* file, const double* qpos, int64_t size);
   void (*text)(void* context, const char* name, const char* value);
+  void (*heights)(void* context, const FieldHeights* heights);
 };
 
 class Canvas {
@@ -68,6 +77,7 @@ class Canvas {
   void ground(float z) { add({ShapeKind::ground, light_grey, {0, 0, z}, {0, 0, z}, {0, 0, 0}, 0}); }
   // A MuJoCo model (MJCF) at the joint positions qpos [size]. The model must not change during a video.
   void model(const char* file, const double* qpos, int64_t size) { calls_.model(calls_.context, file, qpos, size); }
+  void heights(const FieldHeights& heights) { calls_.heights(calls_.context, &heights); }
   // A line of text in a corner of the picture, below time and reward: text("command", 0.5, "m/s").
   void text(const char* name, const char* value) { calls_.text(calls_.context, name, value); }
   void text(const char* name, double value, const char* unit) {

@@ -129,6 +129,9 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   { view.external_force(body) } -> std::same_as<Vec<typename R::F, 6>>;
   { view.position(geom) } -> std::same_as<Vec<typename R::F, 3>>;
   { view.position(site) } -> std::same_as<Vec<typename R::F, 3>>;
+  // The height (z) of the model's height field at (x, y), or at the nearest point of its edge. The model must have one
+  // height field, whose geom is at the world's origin (drl/terrain.hpp).
+  { view.ground_height(x, x) } -> std::same_as<typename R::F>;
   { view.touches(geom, geom) } -> std::same_as<Mask<typename R::F>>;
   // MuJoCo's qfrc_actuator and qfrc_constraint: the generalised forces on degree of freedom k by actuators, and by
   // limits and contacts, in N (N m for a hinge).

@@ -71,6 +71,14 @@ const Entry& entry_of(std::string_view task) {
                    "): " + advice);
 }
 
+void prepare_lanes(const RobotRecord& robot, const std::vector<std::byte>& params) {
+  if (!robot.prepare) return;
+  char error[1024] = "";
+  const int32_t code = robot.prepare(params.data(), error, sizeof(error));
+  if (code == 2) throw UsageError(printable(error, sizeof(error)));
+  if (code != 0) throw Error(error);
+}
+
 std::string named(const std::string& origin) { return origin.empty() ? "drl itself" : origin; }
 
 }  // namespace
@@ -109,6 +117,7 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   const TaskRecord& named = task_record(task);
   if (config.params.empty()) config.params = TaskParams(named).bytes();
   const TaskRecord& record = TaskParams::record_of(named, config.params);
+  if (named.robot && &record == named.robot->in_lanes) prepare_lanes(*named.robot, config.params);
   const bool is_on_gpu = queue.on_gpu() && *record.gpu;  // else the host's threads step robots in lanes
   std::unique_ptr<VecEnv> envs;
   if (record.simulator || (named.robot && !is_on_gpu))

@@ -1,8 +1,10 @@
 #include "envs/task_params.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <span>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
@@ -43,6 +45,12 @@ double as_written(float value) {
   return number;
 }
 
+// Returns the value of an option with this name.
+int32_t index_of(const TaskParam& param, const std::string& name) {
+  const auto names = std::span(param.choices, static_cast<size_t>(param.choice_count));
+  return static_cast<int32_t>(std::ranges::find(names, name) - names.begin());
+}
+
 // Returns where the delays begin, after Params and weights.
 size_t delays_at(const TaskRecord& record) {
   return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
@@ -72,7 +80,10 @@ TaskParams::TaskParams(const TaskRecord& record) : record_(record) {
         values_.emplace_back(read<double>(from, param.offset));
         break;
       case TaskParamKind::i32:
-        values_.emplace_back(int{read<int32_t>(from, param.offset)});
+        if (param.choice_count > 0)
+          values_.emplace_back(std::string(param.choices[read<int32_t>(from, param.offset)]));
+        else
+          values_.emplace_back(int{read<int32_t>(from, param.offset)});
         break;
       case TaskParamKind::boolean:
         values_.emplace_back(read<bool>(from, param.offset));
@@ -89,6 +100,8 @@ void TaskParams::describe(OptionVisitor& v) {
     if (bool* flag = std::get_if<bool>(&value)) v(p.name, *flag, p.help);
     if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
     if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
+    if (std::string* text = std::get_if<std::string>(&value))
+      v(p.name, *text, p.help, one_of({p.choices, p.choices + p.choice_count}));
   }
   delays_.describe(v);
   if (!record_.robot) return;
@@ -206,6 +219,8 @@ std::vector<std::byte> TaskParams::bytes() const {
     const auto& value = values_[static_cast<size_t>(k)];
     if (const bool* flag = std::get_if<bool>(&value)) write<bool>(bytes, param.offset, *flag);
     if (const int* number = std::get_if<int>(&value)) write<int32_t>(bytes, param.offset, *number);
+    if (const std::string* text = std::get_if<std::string>(&value))
+      write<int32_t>(bytes, param.offset, index_of(param, *text));
     if (const double* number = std::get_if<double>(&value)) {
       if (param.kind == TaskParamKind::f32) {
         write<float>(bytes, param.offset, *number);

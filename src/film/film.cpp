@@ -15,7 +15,10 @@ Picture::Picture() {
   const auto text = [](void* self, const char* name, const char* value) {
     static_cast<Picture*>(self)->write(name, value);
   };
-  calls_ = {this, look, add, model, text};
+  const auto heights = [](void* self, const FieldHeights* of_field) {
+    static_cast<Picture*>(self)->heights_.push_back(*of_field);
+  };
+  calls_ = {this, look, add, model, text, heights};
 }
 
 void Picture::write(const std::string& name, const std::string& value) {
@@ -31,6 +34,8 @@ FilmView Picture::view(const std::string& title) const {
           model_.empty() ? nullptr : model_.c_str(),
           qpos_.data(),
           static_cast<int64_t>(qpos_.size()),
+          heights_.data(),
+          static_cast<int64_t>(heights_.size()),
           title.c_str(),
           names_.c_str(),
           values_.c_str()};

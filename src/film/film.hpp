@@ -36,6 +36,7 @@ class Picture {
   std::vector<Shape> shapes_;
   std::string model_, names_, values_;
   std::vector<double> qpos_;
+  std::vector<FieldHeights> heights_;
 };
 
 class Film {

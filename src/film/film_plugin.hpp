@@ -10,7 +10,7 @@
 namespace drl {
 
 inline constexpr uint64_t kFilmMagic = 0x4c5254'4d4c4946ull;
-inline constexpr int32_t kFilmAbi = 1;
+inline constexpr int32_t kFilmAbi = 2;
 enum FilmOutcome : int32_t { kFilmed = 0, kOwnError = 1, kUserError = 2 };
 
 struct FilmSettings {
@@ -28,6 +28,8 @@ struct FilmView {
   const char* model;   // a file; null: none
   const double* qpos;  // [qpos_size]
   int64_t qpos_size;
+  const FieldHeights* heights;  // of the model's height fields, [heights_size]
+  int64_t heights_size;
   const char* title;   // in the upper left corner
   const char* names;   // in the lower left corner: lines separated by \n
   const char* values;  // to the right of the names, line by line

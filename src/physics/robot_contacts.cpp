@@ -273,7 +273,10 @@ class Reader : PartReader {
     const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
     for (size_t k = 0; k < 3; ++k) geom.size[k] = size[k], geom.extent[k] = std::abs(box[k]) + box[k + 3];
     if (geom.kind == PairGeom::mesh) geom.hull = hull_of(m_.geom_dataid[g]);
-    if (geom.kind == PairGeom::height_field) geom.hull = height_field_of(m_.geom_dataid[g]);
+    if (geom.kind == PairGeom::height_field) {
+      constexpr double kAnySize = 1e6;  // m; other heights may also have another size
+      geom.hull = height_field_of(m_.geom_dataid[g]), geom.bound = kAnySize;
+    }
     r_.pair_geoms.push_back(geom);
     return place->second;
   }

@@ -1,4 +1,4 @@
-// Implements mjlab's velocity tasks on flat ground (version 1.6.0, tasks/velocity): a robot with a motor in each joint
+// Implements mjlab's velocity tasks (version 1.6.0, tasks/velocity), on flat ground or rough ground (rough.hpp): a robot with a motor in each joint
 // follows commanded velocities, is pushed now and then, and differs slightly between environments. A header such as
 // go1_velocity_flat.hpp configures the robot.
 //
@@ -66,9 +66,31 @@ std_type = scalar
 )"};
 }
 
+// What differs on rough ground (rough.hpp) does nothing on flat ground.
+struct FlatGround {
+  static constexpr bool is_rough = false;
+  static constexpr int scan = 0;  // heights that are observed
+  static constexpr EndCause ends[] = {{"fell_over"}};
+  // |command - velocity| in m/s and in rad/s; mean |second difference| of the actions.
+  static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc"};
+  struct Options {
+    template <class V>
+    void describe(V&) {}
+  };
+  struct Parts {
+    template <class Find>
+    constexpr void find(Find&) {}
+  };
+  template <class F>
+  struct State {
+    template <class V>
+    DRL_HD void describe(V&) {}
+  };
+};
+
 // The task for a robot that is described by a struct `Config`, such as Go1 in go1_velocity_flat.hpp.
-template <class R, class Config>
-struct Flat {
+template <class R, class Config, class Ground = FlatGround>
+struct Task {
   using F = typename R::F;
   using S = Scalar<F>;
 
@@ -78,15 +100,24 @@ struct Flat {
 
   static constexpr const char *name = Config::name, *description = Config::description, *preset = Config::preset;
   static constexpr RobotModel model = Config::model;
-  static constexpr int obs_dim = 12 + 3 * joints, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
+  static constexpr int obs_dim = 12 + 3 * joints + Ground::scan, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
   static constexpr double dt = 0.02;                     // s
   static constexpr ActionPerDimension<joints> action{};  // unbounded
   // Observations and commands have mjlab's names.
-  static constexpr Quantity observations[] = {
-      {"base_lin_vel", "m/s", 3},    {"base_ang_vel", "rad/s", 3},   {"projected_gravity", "", 3},
-      {"joint_pos", "rad", joints},  {"joint_vel", "rad/s", joints}, {"actions", "", joints},
-      {"command.lin_vel", "m/s", 2}, {"command.ang_vel_z", "rad/s"},
-  };
+  static constexpr auto observations = [] {
+    std::array<Quantity, Ground::is_rough ? 9 : 8> all{{
+        {"base_lin_vel", "m/s", 3},
+        {"base_ang_vel", "rad/s", 3},
+        {"projected_gravity", "", 3},
+        {"joint_pos", "rad", joints},
+        {"joint_vel", "rad/s", joints},
+        {"actions", "", joints},
+        {"command.lin_vel", "m/s", 2},
+        {"command.ang_vel_z", "rad/s"},
+    }};
+    if constexpr (Ground::is_rough) all[8] = {"height_scan", "m", Ground::scan, Ground::scan_unit};
+    return all;
+  }();
   static constexpr const char* commands[] = {"twist"};
   // The targets of the joints' position controllers.
   static constexpr std::array<Quantity, joints> actions = [] {
@@ -104,9 +135,9 @@ struct Flat {
   }();
   static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
-  static constexpr EndCause ends[] = {{"fell_over"}};
-  // |command - velocity| in m/s and in rad/s; mean |second difference| of the actions.
-  static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc"};
+  static constexpr auto& ends = Ground::ends;
+  static constexpr auto& metrics = Ground::metrics;
+  using Outcome = Step<F, terms, std::size(Ground::metrics), std::size(Ground::ends)>;
 
   struct Params {
     S noise = 1, push = 1, faster_after = 5000, fastest_after = 10000;
@@ -119,12 +150,14 @@ struct Flat {
       }
       void update(const TrainingStats& stats) { iteration = static_cast<float>(stats.iteration + 1); }
     } curriculum;
+    [[no_unique_address]] typename Ground::Options terrain;
     template <class V>
     void describe(V& v) {
       v("noise", noise, "factor on the noise in the actor's observations", at_least(0));
       v("push", push, "factor on the velocity changes by pushes", at_least(0));
       v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0));
       v("fastest_after", fastest_after, "iterations until commands reach -2 to 3 m/s", at_least(0));
+      terrain.describe(v);
     }
   };
 
@@ -134,6 +167,7 @@ struct Flat {
     SiteId foot[feet];
     GeomId foot_geom[geoms];
     SensorId gyro, velocimeter, angular_momentum, contact[feet], self_contact;
+    [[no_unique_address]] typename Ground::Parts ground;
     template <class Find>
     constexpr void find(Find& find) {
       find(base, "floating_base_joint"), find(root, Config::root), find(torso, Config::torso);
@@ -145,6 +179,7 @@ struct Flat {
       for (int k = 0; k < geoms; ++k) find(foot_geom[k], Config::foot_geoms[k]);
       find(gyro, "imu_ang_vel"), find(velocimeter, "imu_lin_vel"), find(angular_momentum, "root_angmom");
       if constexpr (has_self_contact) find(self_contact, Config::self_contact);
+      ground.find(find);
     }
   };
 
@@ -160,6 +195,7 @@ struct Flat {
     F air_time[feet], contact_time[feet];  // s since the foot lifted off or landed; one of them is 0
     F height[feet], peak_height[feet];     // m; height in the last observation, and its maximum since the foot landed
     F self_contacts;  // time steps of the last step in which the robot touched itself with over 10 N
+    [[no_unique_address]] typename Ground::template State<F> ground;
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("friction", friction), visit("encoder_bias", encoder_bias), visit("com_shift", com_shift);
@@ -168,15 +204,17 @@ struct Flat {
       visit("stands", stands), visit("until_command", until_command), visit("until_push", until_push);
       visit("air_time", air_time), visit("contact_time", contact_time);
       visit("height", height), visit("peak_height", peak_height), visit("self_contacts", self_contacts);
+      ground.describe(visit);
     }
   };
 
-  DRL_HD static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
+  DRL_HD static void create(State& s, R&, Draws<F>& draws, const Parts&, [[maybe_unused]] const Params& p) {
     const Vec<F, 3> friction = Config::template friction<F>(draws);
     for (int k = 0; k < 3; ++k) s.friction[k] = friction[k];
     for (F& bias : s.encoder_bias) bias = draws.uniform(F(-0.015), F(0.015));
     for (int k = 0; k < 3; ++k) s.com_shift[k] = F(k < 2 ? 0.025 : 0.03) * draws.uniform(F(-1), F(1));
     for (F& peak : s.peak_height) peak = F(0);
+    if constexpr (Ground::is_rough) Ground::create(s.ground, draws, p.terrain);
   }
   DRL_HD static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
     for (const GeomId geom : parts.foot_geom) robot.set_friction(geom, {{s.friction[0], s.friction[1], s.friction[2]}});
@@ -189,6 +227,7 @@ struct Flat {
     const int at = parts.base.qpos;
     for (int k = 0; k < 2; ++k) robot.set_qpos(at + k, draws.uniform(F(-0.5), F(0.5)));
     robot.set_qpos(at + 2, F(Config::height) + draws.uniform(F(0.01), F(0.05)));
+    if constexpr (Ground::is_rough) Ground::place(s.ground, robot, at, draws, p.terrain);
     const F half = F(0.5) * draws.uniform(F(-3.14), F(3.14));
     const F orientation[4] = {math::cos(half), F(0), F(0), math::sin(half)};
     for (int k = 0; k < 4; ++k) robot.set_qpos(at + 3 + k, orientation[k]);
@@ -203,8 +242,8 @@ struct Flat {
     update_command(s, robot, draws, parts, p, F(0));
   }
 
-  DRL_HD static Step<F, terms, 3, 1> step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
-                                          const Params& p) {
+  DRL_HD static Outcome step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
+                             const Params& p) {
     F target[joints], jerk = F(0);
     for (int k = 0; k < joints; ++k) {
       s.one_before[k] = s.last_action[k], s.last_action[k] = s.action[k], s.action[k] = action[k];
@@ -212,12 +251,14 @@ struct Flat {
       jerk = jerk + math::abs(s.action[k] - F(2) * s.last_action[k] + s.one_before[k]);
     }
     s.self_contacts = F(0);
+    if constexpr (Ground::is_rough) Ground::begin_step(s.ground);
     robot.advance(target, [&]() DRL_LAMBDA { update_contacts(s, robot, parts); });
 
-    Step<F, terms, 3, 1> result;
+    Outcome result;
     compute_reward_terms(s, robot, parts, result.terms);
     result.ends[0] = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] <
                      F(0.3420201433256687);  // cos(70 degrees)
+    if constexpr (Ground::is_rough) Ground::end_step(s.ground, robot.position(parts.root), s.command, p.terrain, result);
     push(s, robot, draws, parts, p);
     robot.forward();
 
@@ -240,14 +281,20 @@ struct Flat {
       int size;
       double noise;
     } blocks[] = {{3, 0.5}, {3, 0.2}, {3, 0.05}, {joints, 0.01}, {joints, 1.5}};
-    write_observation(s, robot, parts, F(1), obs);
+    [[maybe_unused]] const Out end = write_observation(s, robot, parts, F(1), obs);
     for (const auto& block : blocks)
       for (int k = 0; k < block.size; ++k, ++obs) *obs += p.noise * draws.uniform(F(-block.noise), F(block.noise));
+    if constexpr (Ground::is_rough)
+      Ground::scan_heights(robot, parts.root, [&](F height) DRL_LAMBDA {
+        return height + p.noise * draws.uniform(F(-0.1), F(0.1));
+      }, end);
   }
   // Writes the same numbers without noise and encoder errors, and each foot's height, air time, contact and force.
   template <class Out>
   DRL_HD static void observe_critic(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
     obs = write_observation(s, robot, parts, F(0), obs);
+    if constexpr (Ground::is_rough)
+      obs = Ground::scan_heights(robot, parts.root, [](F height) DRL_LAMBDA { return height; }, obs);
     for (const F height : s.height) *obs++ = height;
     for (const F time : s.air_time) *obs++ = time;
     for (const SensorId contact : parts.contact) *obs++ = math::select(robot.sensor(contact, 0) > F(0), F(1), F(0));
@@ -263,6 +310,7 @@ struct Flat {
     canvas.text("ahead", s.command[0], "m/s");
     canvas.text("left", s.command[1], "m/s");
     canvas.text("turn", s.command[2], "rad/s");
+    if constexpr (Ground::is_rough) canvas.text("level", s.ground.level, "");
   }
 
   // Advances the command by `passed` seconds: draws a new one if the old one has expired, and turns a command that
@@ -351,10 +399,16 @@ struct Flat {
                           robot.sensor(parts.self_contact, 3)};
       s.self_contacts = s.self_contacts + math::select(norm(force, 3) > F(10), F(1), F(0));
     }
+    if constexpr (Ground::is_rough) Ground::count_touches(s.ground, robot, parts.ground);
   }
 
   // Sets the feet's heights above the floor, clipped to [0, 1] m as measured by a downward ray of 1 m.
   DRL_HD static void update_heights(State& s, const R& robot, const Parts& parts) {
+    if constexpr (Ground::is_rough) {
+      for (int k = 0; k < feet; ++k)
+        s.height[k] = Ground::clearance(robot, robot.position(parts.foot[k]), robot.orientation(parts.foot_body[k]));
+      return Ground::update(s.ground, robot, parts.root);
+    }
     for (int k = 0; k < feet; ++k) s.height[k] = math::clamp(robot.position(parts.foot[k])[2], F(0), F(1));
   }
 
@@ -367,7 +421,9 @@ struct Flat {
         math::exp(F(-4) * (square(s.command[0] - linear[0]) + square(s.command[1] - linear[1]) + square(linear[2])));
     *term++ = math::exp(F(-2) * (square(angular[0]) + square(angular[1]) + square(s.command[2] - angular[2])));
 
-    const Vec<F, 3> up = in_body_frame(robot.orientation(parts.torso), {{F(0), F(0), F(1)}});
+    Vec<F, 3> up{{F(0), F(0), F(1)}};
+    if constexpr (Ground::is_rough) up = Ground::up(s.ground);
+    up = in_body_frame(robot.orientation(parts.torso), up);
     *term++ = math::exp(F(-5) * (square(up[0]) + square(up[1])));
     F deviation = F(0), beyond = F(0), change = F(0);
     for (int k = 0; k < joints; ++k) {
@@ -392,6 +448,7 @@ struct Flat {
     *term++ = change;
     compute_foot_terms(s, robot, parts, moves, math::select(speed > F(0.5), F(1), F(0)), term);
     if constexpr (has_self_contact) term[5] = s.self_contacts;
+    if constexpr (Ground::is_rough) Ground::write_terms(s.ground, term + 6);
   }
   // Writes the five terms of the feet. `moves` and `strides` are 1 if the command is faster than 0.05 and 0.5, else 0.
   DRL_HD static void compute_foot_terms(State& s, const R& robot, const Parts& parts, F moves, F strides, F* term) {
@@ -450,5 +507,8 @@ struct Flat {
     return obs;
   }
 };
+
+template <class R, class Config>
+using Flat = Task<R, Config>;
 
 }  // namespace drl::velocity

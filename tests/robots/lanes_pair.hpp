@@ -40,7 +40,12 @@ class Pair {
   using Lanes = typename InLanes::template Of<double>;
   static constexpr int kObs = Reference::obs_dim;
 
-  Pair() : model_(load_model(find_model(Reference::model, &kHere))) {
+  using Params = robot::Params<Reference>;
+
+  explicit Pair(const Params& params = {}, const typename Lanes::Params& lanes_params = {})
+      : model_(load_model(find_model(Reference::model, &kHere), heights_of(params))),
+        params_(params),
+        lanes_params_(lanes_params) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
     robot_ = std::make_unique<MujocoRobot>(*model_, Reference::model.frame_skip);
@@ -110,6 +115,15 @@ class Pair {
       robot_->randomise(parameters_, changed_, drawn_.data(), controls_.data());
     }
   }
+  // Lays the ground of a task that has one in lanes, and returns it for the reference.
+  static std::vector<FieldHeights> heights_of([[maybe_unused]] const Params& params) {
+    if constexpr (HasTerrain<Params>) {
+      using Physics = typename Lanes::Physics;
+      set_terrain<Physics>(params.terrain);
+      return {drl::heights_of<Physics>(0)};
+    }
+    return {};
+  }
   static double most_action() {
     if constexpr (requires { Reference::action.high; })
       return static_cast<double>(Reference::action.high);
@@ -177,15 +191,14 @@ class Pair {
   std::vector<double> drawn_, controls_;
   uint64_t draws_ = 0;
   robot::Parts<Reference> parts_{};
-  robot::Params<Reference> params_{};
+  Params params_{};
   robot::State<Reference> state_{};
   typename Lanes::State lanes_{};
   typename Lanes::Params lanes_params_{};
 };
 
 template <template <class> class Task, class InLanes = PhysicsTask<Task>>
-void expect_equal_steps() {
-  Pair<Task, InLanes> pair;
+void expect_equal_steps(Pair<Task, InLanes> pair = {}) {
   int age = 0;
   ASSERT_NO_FATAL_FAILURE(pair.reset(0));
   for (uint64_t step = 1; step <= 3000; ++step) {

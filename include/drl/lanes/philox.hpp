@@ -81,6 +81,7 @@ enum class Purpose : uint32_t {
   step,
   observe,
   first_observe,
+  terrain,
   model,
   delay,
 };

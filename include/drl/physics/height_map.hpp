@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "drl/canvas.hpp"
+
 namespace drl {
 
 struct HeightMap {
@@ -33,6 +35,14 @@ constexpr int count_height_fields() {
     return Sizes::kHeightFields;
   else
     return 0;
+}
+
+// Returns the heights of a compiled robot's height field, for a video.
+template <class P>
+FieldHeights heights_of(int field) {
+  const HeightMap& map = height_maps<P::kModelKey, P::kHeightFields>[field];
+  return {P::height_field(field), map.rows, map.columns, {map.size[0], map.size[1], map.size[2], map.size[3]},
+          map.heights};
 }
 
 }  // namespace drl

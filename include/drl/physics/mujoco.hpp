@@ -25,6 +25,7 @@
 #include "drl/physics/randomised_model.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
+#include "drl/physics/terrain_heights.hpp"
 #include "drl/robot.hpp"
 #include "drl/simulator.hpp"
 #include "drl/task/exact.hpp"
@@ -108,6 +109,7 @@ class MujocoRobot {
   }
   Vec<double, 3> position(GeomId geom) const { return row<3>(data_->geom_xpos, geom.index); }
   Vec<double, 3> position(SiteId site) const { return row<3>(data_->site_xpos, site.index); }
+  double ground_height(double x, double y) const { return physics::height_at(ground(), x, y); }
   bool touches(GeomId a, GeomId b) const {
     for (int k = 0; k < data_->ncon; ++k) {
       const mjContact& contact = data_->contact[k];
@@ -218,11 +220,29 @@ class MujocoRobot {
         limit_motor(*file_model_, of.index, data_->qvel, drawn_ + 3 * p, actuator ? actuator[2] : 1, *own_model_);
       }
   }
+  // Returns the model's height field, without its tiles.
+  const HeightMap& ground() const {
+    if (ground_.heights) return ground_;
+    const int geom = static_cast<int>(std::find(model_->geom_type, model_->geom_type + model_->ngeom, mjGEOM_HFIELD) -
+                                      model_->geom_type);
+    constexpr double kUpright[7] = {0, 0, 0, 1, 0, 0, 0};
+    if (model_->nhfield != 1 || geom == model_->ngeom || model_->geom_bodyid[geom] != 0 ||
+        !std::equal(kUpright, kUpright + 3, model_->geom_pos + 3 * geom) ||
+        !std::equal(kUpright + 3, kUpright + 7, model_->geom_quat + 4 * geom))
+      throw std::invalid_argument(
+          "the task asks for the height of the ground, but the robot's model does not have exactly one height field, "
+          "upright at the world's origin: add <geom type=\"hfield\" ...> to its <worldbody>");
+    ground_.heights = model_->hfield_data, ground_.rows = model_->hfield_nrow[0];
+    ground_.columns = model_->hfield_ncol[0];
+    std::copy_n(model_->hfield_size, 4, ground_.size);
+    return ground_;
+  }
   // Gives this robot its own copy of the model, at the first call, and returns the model as in the file.
   const mjModel& copy_model() {
     if (!own_model_) {
       file_model_ = model_;
       own_model_.reset(mj_copyModel(nullptr, model_));
+      ground_.heights = nullptr;
       model_ = own_model_.get();
     }
     return *file_model_;
@@ -237,6 +257,7 @@ class MujocoRobot {
   double* last_controls_ = nullptr;  // [nu], those of the previous step
   int frame_skip_;
   bool advanced_ = false;            // since the reset
+  mutable HeightMap ground_ = {};    // heights: null until it is asked for
   mutable bool has_forces_ = false;  // whether cfrc_ext belongs to this step
 };
 static_assert(Robot<MujocoRobot>);
@@ -307,6 +328,7 @@ class MujocoTask : public Task<MujocoRobot> {
         num_envs_(config.num_envs),
         ranges_(*model_, frame_skip_, ranges_of(config.robot)),
         model_per_episode_(config.robot && config.robot->model_per_episode != 0) {
+    lay_ground(params);
     MujocoRobot robot(*model_, frame_skip_);
     check(robot);
     PartFinder find(*model_, file_);
@@ -412,10 +434,12 @@ class MujocoTask : public Task<MujocoRobot> {
   using InLanes = PhysicsTask<Task>;
   using Randomised = RandomisedTask<Task>;
   static int32_t look(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size) {
+    Params params{};
+    if constexpr (HasTerrain<Params>) params.terrain.rows = params.terrain.columns = 1;  // any will do
     std::string why_not;
     bool is_mistaken = false;
     const int32_t code = with_error_code(error, error_size, [&] {
-      const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, Params{});
+      const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, params);
       facts->dt = task.model_->opt.timestep * task.frame_skip_;
       facts->iterations = task.model_->opt.iterations;
       facts->in_double = steps_in_double<Task>() ? 1 : 0;
@@ -426,6 +450,15 @@ class MujocoTask : public Task<MujocoRobot> {
     if (code != 0) return 2;
     std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
     return why_not.empty() ? 0 : is_mistaken ? 3 : 1;
+  }
+  // Lays the ground of the task on compiled physics, with these bytes of its Params (RobotRecord::prepare).
+  static int32_t prepare_lanes(const void* params, char* error, int64_t error_size) requires HasTerrain<Params> {
+    return with_error_code(error, error_size, [&] {
+      if constexpr (!kNotCompiled<InLanes::template Of>) {
+        const auto& ground = static_cast<const typename InLanes::template Of<float>::Params*>(params)->terrain;
+        set_terrain<typename CompiledModel<Task>::template Physics<float>>(ground);
+      }
+    });
   }
   // Returns the path of the task's default model file.
   static std::string model_file() { return find_model(Definition::model, origin()); }
@@ -442,6 +475,7 @@ class MujocoTask : public Task<MujocoRobot> {
   template <class AnyCanvas>
   void draw(int64_t env, const Params& params, AnyCanvas& canvas) {
     canvas.model(file_.c_str(), physics(env) + 1, model_->nq);  // qpos follows the time
+    for (int k = 0; k < model_->nhfield; ++k) canvas.heights(heights_of(*model_, k));
     robot::draw<Definition>(load(env), params, canvas);
   }
 
@@ -495,9 +529,19 @@ class MujocoTask : public Task<MujocoRobot> {
       if (const physics::LackingSensor* sensor = lacking_sensor<Task>())
         return std::string("it uses the sensor '") + sensor->name + "', which drl_robot cannot compile (" +
                sensor->why + ")";
-      load_heights<typename CompiledModel<Task>::template Physics<float>>(*model_);
+      using Compiled = typename CompiledModel<Task>::template Physics<float>;
+      if (!HasTerrain<Params> || !has_heights<Compiled>()) load_heights<Compiled>(*model_);
       const char* lacking = ExactLoops<InLanes::template Of>::lacking();
       return lacking ? std::string("it uses a feature that lanes do not provide: ") + lacking : "";
+    }
+  }
+  // Loads the model again, with the task's ground if it has one. files_ stays the id of the file's own model.
+  void lay_ground([[maybe_unused]] const Params& params) {
+    if constexpr (HasTerrain<Params>) {
+      const TerrainHeights ground(params.terrain);
+      FieldHeights heights{0, ground.rows, ground.columns, {}, ground.heights.data()};
+      std::copy_n(ground.size, 4, heights.size);
+      model_ = load_model(file_, {heights});
     }
   }
   // One member of State, for all environments. Int<F> is stored as double too.

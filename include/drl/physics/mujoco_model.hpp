@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "drl/canvas.hpp"
 #include "drl/physics/model_id.hpp"
 #include "drl/robot.hpp"
 #include "drl/task/abi.hpp"
@@ -97,13 +98,36 @@ inline void require_mujoco_version(int version = mj_version()) {
                                 version_text(mjVERSION_HEADER) + " is loaded");
 }
 
-// Loads an MJCF file. Throws std::invalid_argument, with MuJoCo's message, if MuJoCo cannot read it.
-inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file) {
+struct DeleteSpec {
+  void operator()(mjSpec* spec) const { mj_deleteSpec(spec); }
+};
+// Gives a height field other heights, which are from 0 (at least one, if they differ) to 1. Does nothing if the model
+// has no such field.
+inline void set_heights(mjSpec* spec, const FieldHeights& to) {
+  mjsElement* element = mjs_firstElement(spec, mjOBJ_HFIELD);
+  for (int k = 0; element && k < to.field; ++k) element = mjs_nextElement(spec, element);
+  if (!element) return;
+  mjsHField* field = mjs_asHField(element);
+  field->nrow = to.rows, field->ncol = to.columns;
+  std::copy_n(to.size, 4, field->size);
+  mjs_setFloat(field->userdata, to.heights, to.rows * to.columns);
+}
+
+// Loads an MJCF file, with these heights of its height fields instead of the file's. Throws std::invalid_argument, with
+// MuJoCo's message, if MuJoCo cannot read it.
+inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
+                                                        const std::vector<FieldHeights>& heights = {}) {
   require_mujoco_version();
   install_mujoco_handlers();
   require_file(file);
   char error[512] = "";
-  std::unique_ptr<mjModel, DeleteModel> model(mj_loadXML(file.c_str(), nullptr, error, sizeof(error)));
+  std::unique_ptr<mjModel, DeleteModel> model;
+  const std::unique_ptr<mjSpec, DeleteSpec> spec(mj_parseXML(file.c_str(), nullptr, error, sizeof(error)));
+  if (spec) {
+    for (const FieldHeights& field : heights) set_heights(spec.get(), field);
+    model.reset(mj_compile(spec.get(), nullptr));
+    if (!model) std::snprintf(error, sizeof(error), "%s", mjs_getError(spec.get()));
+  }
   if (!model) {
     std::string text = error;
     std::replace(text.begin(), text.end(), '\n', ' ');

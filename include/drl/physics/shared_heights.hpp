@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "drl/canvas.hpp"
 #include "drl/physics/height_map.hpp"
+#include "drl/physics/terrain_heights.hpp"
 
 namespace drl {
 
@@ -51,7 +53,7 @@ void set_heights(int field, int rows, int columns, const double* size, const flo
   height_maps<P::kModelKey, P::kHeightFields>[field] = owners.back()->map();
 }
 
-// Sets all heights of a compiled robot to those in its model's file. Does nothing for robots without height fields.
+// Sets all heights of a compiled robot to those in its model. Does nothing for robots without height fields.
 template <class P>
 void load_heights([[maybe_unused]] const mjModel& model) {
   if constexpr (count_height_fields<P>() > 0)
@@ -60,6 +62,35 @@ void load_heights([[maybe_unused]] const mjModel& model) {
       set_heights<P>(field, model.hfield_nrow[h], model.hfield_ncol[h], model.hfield_size + 4 * h,
                      model.hfield_data + model.hfield_adr[h]);
     }
+}
+
+// Returns whether a compiled robot has height fields, and the first one is set.
+template <class P>
+bool has_heights() {
+  if constexpr (count_height_fields<P>() > 0) return height_maps<P::kModelKey, P::kHeightFields>[0].heights != nullptr;
+  return false;
+}
+
+// Lays rough ground into the first height field of a compiled robot, unless it is there already. Throws as
+// TerrainHeights does.
+template <class P>
+void set_terrain([[maybe_unused]] const TerrainOptions& options) {
+  if constexpr (count_height_fields<P>() > 0) {
+    const TerrainHeights ground(options);
+    const HeightMap& now = height_maps<P::kModelKey, P::kHeightFields>[0];
+    const bool is_there = now.heights && now.rows == ground.rows && now.columns == ground.columns &&
+                          std::equal(ground.size, ground.size + 4, now.size) &&
+                          std::equal(ground.heights.begin(), ground.heights.end(), now.heights);
+    if (!is_there) set_heights<P>(0, ground.rows, ground.columns, ground.size, ground.heights.data());
+  }
+}
+
+// Returns the heights of a model's height field, for a video.
+inline FieldHeights heights_of(const mjModel& model, int field) {
+  FieldHeights heights{field, model.hfield_nrow[field], model.hfield_ncol[field], {},
+                       model.hfield_data + model.hfield_adr[field]};
+  std::copy_n(model.hfield_size + 4 * field, 4, heights.size);
+  return heights;
 }
 
 }  // namespace drl

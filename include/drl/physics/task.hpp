@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "drl/physics/compiled_robot.hpp"
+#include "drl/physics/ground_height.hpp"
 #include "drl/physics/support.hpp"
 #include "drl/robot.hpp"
 
@@ -164,6 +165,12 @@ class PhysicsRobot {
       return row(points().site_xpos, site.index);
     else
       return lacks<3>("sites");
+  }
+  DRL_HD F ground_height([[maybe_unused]] F x, [[maybe_unused]] F y) const {
+    if constexpr (count_height_fields<P>() == 1) {
+      if (last_.height_maps[0].heights != nullptr) return physics::height_at(last_.height_maps[0], x, y);
+    }
+    return lacks<1>("the height of the ground")[0];
   }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
   DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
@@ -610,6 +617,8 @@ struct TaskInLanes {
       double qpos[Physics::nq];
       for (int k = 0; k < Physics::nq; ++k) qpos[k] = static_cast<double>(s.physics.qpos[k]);
       canvas.model(filmed_model<Task>(), qpos, Physics::nq);
+      if constexpr (count_height_fields<Physics>() > 0)
+        for (int field = 0; field < Physics::kHeightFields; ++field) canvas.heights(heights_of<Physics>(field));
       robot::draw<Definition>(s.task, p, canvas);
     }
 

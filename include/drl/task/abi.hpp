@@ -74,6 +74,8 @@ struct TaskParam {
   int32_t offset;  // in Params
   double low, high;
   int32_t low_is_out, high_is_out;
+  int32_t choice_count;        // of an i32 with named values, else 0
+  const char* const* choices;  // [choice_count] the names of the values 0, 1, ...
 };
 
 // A simulator is a task whose environments are one object of its library per rank (drl/simulator.hpp). drl's threads
@@ -136,6 +138,9 @@ struct RobotRecord {
   int32_t (*inspect)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
   // Writes EnvArrays::model_bounds [size] for `randomised`. Returns 0 or an error like a TaskLoop.
   int32_t (*bounds)(const RobotChoice* choice, float* bounds, int64_t size, char* error, int64_t error_size);
+  // Prepares what all environments of this process on compiled physics share, such as the heights of the ground, for
+  // these bytes of Params. Returns as SimulatorRecord::create does. Null: nothing.
+  int32_t (*prepare)(const void* params, char* error, int64_t error_size);
 };
 
 struct TaskEnd {
@@ -195,7 +200,7 @@ struct TaskRecord {
   const char* trouble;  // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 19;
+inline constexpr int kTaskSizeCount = 20;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -223,6 +228,7 @@ struct TaskSizes {
                                  sizeof(TaskEnd),
                                  sizeof(TrainingStats),
                                  sizeof(CanvasCalls),
+                                 sizeof(FieldHeights),
                                  sizeof(Shape),
                                  sizeof(RobotRecord),
                                  sizeof(RobotChoice),

@@ -34,4 +34,14 @@ struct Unit {
 };
 constexpr Unit unit(const char* text) { return {text}; }
 
+// The names of an option's values 0, 1, ...: v("shape", shape, "help", named_values(kShapes)) for an int32_t.
+struct NamedValues {
+  const char* const* names;
+  int count;
+};
+template <int N>
+constexpr NamedValues named_values(const char* const (&names)[N]) {
+  return {names, N};
+}
+
 }  // namespace drl

@@ -91,6 +91,7 @@ class TableEntry {
         if constexpr (!kNotCompiled<Spec::Randomised::template Of>)
           robot_.randomised = TableEntry<Spec::Randomised::template Of>::record();
         robot_.bounds = Spec::model_bounds;
+        if constexpr (requires { Spec::prepare_lanes; }) robot_.prepare = Spec::prepare_lanes;
         record_.robot = &robot_;
       }
     } else {
@@ -243,9 +244,11 @@ class TableEntry {
     TableEntry& entry;
     template <class T, class... Attributes>
     void operator()(const char* name, T& value, const char* help, const Attributes&... attributes) {
-      constexpr bool has_range = (std::is_same_v<Attributes, Range> || ...);
+      constexpr bool has_names = (std::is_same_v<Attributes, NamedValues> || ...);
+      constexpr bool has_range = has_names || (std::is_same_v<Attributes, Range> || ...);
       static_assert(has_range != std::is_same_v<T, bool>, "each number needs a range, for example any_number()");
-      TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0};
+      static_assert(!has_names || std::is_same_v<T, int32_t>, "only an int32_t has named values");
+      TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0, 0, nullptr};
       (add(param, attributes), ...);
       entry.params_.push_back(param);
     }
@@ -259,6 +262,9 @@ class TableEntry {
       param.low_is_out = range.low_is_out, param.high_is_out = range.high_is_out;
     }
     static void add(TaskParam& param, const Unit& unit) { param.unit = unit.text; }
+    static void add(TaskParam& param, const NamedValues& values) {
+      param.choices = values.names, param.choice_count = values.count;
+    }
   };
 
   template <class T>

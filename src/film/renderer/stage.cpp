@@ -76,7 +76,7 @@ void add_light(mjSpec* spec) {
 
 }  // namespace
 
-Model load_stage(const char* file, int width, int height) {
+Model load_stage(const char* file, std::span<const FieldHeights> heights, int width, int height) {
   char error[512] = "";
   const std::unique_ptr<mjSpec, FreeSpec> spec(file ? mj_parseXML(file, nullptr, error, sizeof(error))
                                                     : mj_parseXMLString("<mujoco/>", nullptr, error, sizeof(error)));
@@ -85,6 +85,7 @@ Model load_stage(const char* file, int width, int height) {
   if (!mjs_firstElement(spec.get(), mjOBJ_LIGHT)) add_light(spec.get());
   add_ground(spec.get());
   lay_ground(spec.get());
+  for (const FieldHeights& of_field : heights) set_heights(spec.get(), of_field);
   spec->visual.global.offwidth = width, spec->visual.global.offheight = height;
   spec->visual.quality.shadowsize = spec->visual.quality.offsamples = 0;  // 4 samples per pixel would halve the speed
   Model model(mj_compile(spec.get(), nullptr));

@@ -1,0 +1,40 @@
+// The height of a height field below a point.
+#pragma once
+
+#include "drl/lanes/lanes.hpp"
+#include "drl/math.hpp"
+#include "drl/physics/height_map.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// Returns the height of the surface at points (x, y), in the field's axes and in m: where MuJoCo's mj_ray meets it from
+// above. A cell consists of two triangles, which share its diagonal along +x +y. Beside the field, it returns the height
+// at the nearest point of the field's edge. Heights must be set.
+template <class F>
+DRL_HD F height_at(const HeightMap& map, F x, F y) {
+  using S = Scalar<F>;
+  constexpr int kLanes = kLanesOf<F>;
+  const int last_column = map.columns - 2, last_row = map.rows - 2;
+  const F u = math::clamp((x + F(map.size[0])) * F((last_column + 1) / (2 * map.size[0])), F(0), F(last_column + 1));
+  const F v = math::clamp((y + F(map.size[1])) * F((last_row + 1) / (2 * map.size[1])), F(0), F(last_row + 1));
+  const F column = math::min(math::floor(u), F(last_column)), row = math::min(math::floor(v), F(last_row));
+  S columns[kLanes], rows[kLanes], corner[4][kLanes];
+  store(columns, column), store(rows, row);
+  for (int l = 0; l < kLanes; ++l) {
+    const float* at = map.heights + static_cast<int>(rows[l]) * map.columns + static_cast<int>(columns[l]);
+    corner[0][l] = static_cast<S>(at[0]), corner[1][l] = static_cast<S>(at[1]);
+    corner[2][l] = static_cast<S>(at[map.columns]), corner[3][l] = static_cast<S>(at[map.columns + 1]);
+  }
+  const F low = load<F>(corner[0]), high = load<F>(corner[3]);
+  const F along_x = u - column, along_y = v - row;
+  const Mask<F> is_upper = along_x < along_y;
+  const F between = math::select(is_upper, load<F>(corner[2]), load<F>(corner[1]));
+  const F first = math::select(is_upper, along_y, along_x), second = math::select(is_upper, along_x, along_y);
+  return F(map.size[2]) * (low + first * (between - low) + second * (high - between));
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl

@@ -1,0 +1,116 @@
+// Rough ground for tasks of robots: a grid of square patches. Patches become more difficult along x, the rows (levels),
+// and each column along y is of one kind. drl lays the ground of a robot's task into the height field of its model if
+// the task's Params have a member `drl::TerrainOptions terrain`, and all environments of a process share it:
+//
+//   struct Params {
+//     drl::TerrainOptions terrain;
+//     template <class V> void describe(V& v) { terrain.describe(v); }   // --env.terrain stairs, --env.terrain_rows 10
+//   };
+//
+// The model must have exactly one height field, whose geom is at the world's origin:
+//   <hfield name="terrain" nrow="41" ncol="41" size="2 2 1 0.1"/>, <geom type="hfield" hfield="terrain"/>
+// Tasks read it with robot.ground_height(x, y). Its lowest point is at z = 0.
+// The kinds and their sizes are those of mjlab 1.6.0 and Isaac Lab 2, as a height field has them: walls are as steep as
+// one cell is wide.
+#pragma once
+
+#include <cstdint>
+
+#include "drl/lanes/hd.hpp"
+#include "drl/task/range.hpp"
+
+namespace drl {
+
+// What a robot meets that leaves the middle of a patch. `slope_up` and `stairs_up` begin in a pit.
+enum class TerrainKind {
+  flat,
+  random_rough,
+  slope_up,
+  slope_down,
+  stairs_up,
+  stairs_down,
+  boxes,
+  stepping_stones,
+  gaps,
+  waves,
+  count
+};
+constexpr int kTerrainKinds = static_cast<int>(TerrainKind::count);
+
+// The values of TerrainOptions::terrain.
+constexpr const char* kTerrainNames[] = {"rough", "flat",            "random_rough", "slopes", "stairs",
+                                         "boxes", "stepping_stones", "gaps",         "waves",  "all"};
+constexpr int kTerrains = sizeof(kTerrainNames) / sizeof(*kTerrainNames);
+// The share of each kind in these, in the order of TerrainKind. "rough" is mjlab's ROUGH_TERRAINS_CFG.
+constexpr double kTerrainShares[kTerrains][kTerrainKinds] = {
+    {0.2, 0.1, 0.1, 0.1, 0.2, 0.2, 0, 0, 0, 0.1},
+    {1},
+    {0, 1},
+    {0, 0, 0.5, 0.5},
+    {0, 0, 0, 0, 0.5, 0.5},
+    {0, 0, 0, 0, 0, 0, 1},
+    {0, 0, 0, 0, 0, 0, 0, 1},
+    {0, 0, 0, 0, 0, 0, 0, 0, 1},
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+    {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1},
+};
+
+struct TerrainOptions {
+  int32_t terrain = 0;  // index into kTerrainNames
+  int32_t seed = 0, rows = 10, columns = 10;
+  float size = 8, border = 5, resolution = 0.1f;  // m
+  float stair = 0.1f, slope = 1;                  // of the last row
+  int32_t level_min = 0, level_max = 5;           // rows in which environments begin
+  bool curriculum = true;
+
+  template <class V>
+  void describe(V& v) {
+    v("terrain", terrain, "kind of the ground", named_values(kTerrainNames));
+    v("terrain_seed", seed, "seed of the ground's random heights", at_least(0));
+    v("terrain_rows", rows, "rows (levels), from the easiest to the most difficult", between(1, 1000));
+    v("terrain_columns", columns, "columns, which the ground's kinds share", between(1, 1000));
+    v("terrain_size", size, "length of a side of a patch", between(2, 100), unit("m"));
+    v("terrain_border", border, "width of the flat ground around all patches", between(1, 100), unit("m"));
+    v("terrain_resolution", resolution, "length of a side of a cell of the height field", between(0.01, 1), unit("m"));
+    v("terrain_stair", stair, "height of a step of the stairs in the last row", between(0, 1), unit("m"));
+    v("terrain_slope", slope, "gradient of the slopes in the last row", between(0, 2));
+    v("terrain_level_min", level_min, "lowest level at which environments begin", at_least(0));
+    v("terrain_level_max", level_max, "highest level at which environments begin", at_least(0));
+    v("terrain_curriculum", curriculum,
+      "levels follow the distance that a robot walks (no: each episode has a random patch of these levels)");
+  }
+
+  // Return the coordinates of the middle of a patch in m. F holds numbers of rows and columns.
+  template <class F>
+  DRL_HD F middle_x(F row) const {
+    return (row + F(0.5 - 0.5 * rows)) * F(size);
+  }
+  template <class F>
+  DRL_HD F middle_y(F column) const {
+    return (column + F(0.5 - 0.5 * columns)) * F(size);
+  }
+  // Return half the length of the ground along x and y, with the border.
+  DRL_HD double half_x() const { return 0.5 * rows * static_cast<double>(size) + static_cast<double>(border); }
+  DRL_HD double half_y() const { return 0.5 * columns * static_cast<double>(size) + static_cast<double>(border); }
+  // Returns the kind of a column.
+  constexpr TerrainKind kind(int column) const {
+    double sum = 0;
+    int kind = -1, last = 0;
+    for (int k = 0; k < kTerrainKinds; ++k) {
+      if (kTerrainShares[terrain][k] > 0) last = k;
+      sum += kTerrainShares[terrain][k];
+      if (kind < 0 && (column + 0.5) / columns < sum + 1e-9) kind = k;
+    }
+    return static_cast<TerrainKind>(kind < 0 ? last : kind);
+  }
+  // Returns the difficulty of a row, from 0 to 1.
+  constexpr double difficulty(int row) const { return rows > 1 ? static_cast<double>(row) / (rows - 1) : 1; }
+};
+
+// True if a robot's task has rough ground.
+template <class Params>
+concept HasTerrain = requires(const Params& params) {
+  params.terrain.difficulty(0);
+};
+
+}  // namespace drl
