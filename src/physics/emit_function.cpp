@@ -182,6 +182,11 @@ class FunctionEmitter {
         return {in(text(of[0], reader), kProduct) + " / " + in(text(of[1], reader), kSign), kProduct};
       case Op::negate:
         return {"-" + in(text(of[0], reader), kAtom), kSign};
+      case Op::touching_sine:
+        counts_.operations += 20 * 60;
+        return {"touching_sine(" + text(of[0], reader).text + ", " + text(of[1], reader).text + ", " +
+                    text(of[2], reader).text + ")",
+                kAtom};
       case Op::sqrt:
         return call("sqrt", of[0]);
       case Op::min:

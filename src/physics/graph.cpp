@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "drl/physics/wraps.hpp"
+
 namespace drl::robot_compiler {
 namespace {
 
@@ -18,6 +20,8 @@ int arity(Op op) {
     case Op::sin:
     case Op::cos:
       return 1;
+    case Op::touching_sine:
+      return 3;
     case Op::select:
       return 4;
     default:
@@ -147,6 +151,13 @@ Expr min(const Expr& a, const Expr& b) {
 Expr max(const Expr& a, const Expr& b) {
   if (a.is_known() && b.is_known()) return std::max(a.value(), b.value());
   return a == b ? a : graph_of(a, b).make(Op::max, a, b);
+}
+
+Expr touching_sine(const Expr& a, const Expr& b, const Expr& angle) {
+  if (a.is_known() && b.is_known() && angle.is_known())
+    return physics::touching_sine(a.value(), b.value(), angle.value());
+  Graph& graph = *(a.is_known() ? b.is_known() ? angle : b : a).graph();
+  return graph.make(Op::touching_sine, a, b, angle);
 }
 
 Expr select_less(const Expr& a, const Expr& b, const Expr& yes, const Expr& no) {

@@ -98,11 +98,10 @@ AroundCircle around_circle(const Vec2& from, const Vec2& to, const Vec2* side, d
 // Returns asin(x) for 0 <= x < 1, with cosine = sqrt(1 - x^2).
 Expr arc_sine(const Expr& x, const Expr& cosine) { return angle_between({1, 0}, {cosine, x}); }
 
-// The way that touches a circle from inside, between two points that are outside of it. Newton's method is libmujoco's,
-// since it stops at an error of 1e-6 that may be visible. If it fails, the way touches the circle at the mean angle.
+// The way that touches a circle from inside, between two points that are outside of it. If Newton's method fails, the
+// way touches the circle at the mean angle.
 AroundCircle inside_circle(const Vec2& from, const Vec2& to, double radius) {
-  constexpr int kIterations = 20;
-  constexpr double kTolerance = 1e-6, kMostError = 1e-4, kStart = 1 - 1e-7;
+  constexpr double kMostError = 1e-4, kStart = 1 - 1e-7;
   AroundCircle way;
   const Expr from_square = dot(from, from), to_square = dot(to, to), square = radius * radius;
   const Expr from_length = sqrt(from_square), to_length = sqrt(to_square);
@@ -120,14 +119,8 @@ AroundCircle inside_circle(const Vec2& from, const Vec2& to, double radius) {
   const auto error_at = [&](const Expr& z) {
     return arc_sine(a * z, root(a * z)) + arc_sine(b * z, root(b * z)) - Expr(2) * arc_sine(z, root(z)) + angle;
   };
-  Expr z = kStart, error = error_at(z);
-  Expr fails = select_less(1 - kLeastLength, cosine, 1, select_less(0, error, 1, 0));
-  for (int k = 0; k < kIterations; ++k) {
-    const Expr slope =
-        a / max(root(a * z), kLeastLength) + b / max(root(b * z), kLeastLength) - Expr(2) / max(root(z), kLeastLength);
-    const Expr next = z - error / min(slope, -kLeastLength);
-    z = select_less(kTolerance, max(error, -error), next, z), error = error_at(z);
-  }
+  const Expr z = touching_sine(a, b, angle), error = error_at(z);
+  Expr fails = select_less(1 - kLeastLength, cosine, 1, select_less(0, error_at(kStart), 1, 0));
   fails = select_less(kMostError, max(error, -error), 1, fails);
   const Expr is_left = cross(from, to);
   const Vec2 start = select_less(0, is_left, Expr(1) / from_length * from, Expr(1) / to_length * to);

@@ -23,6 +23,7 @@
 #include "drl/physics/noslip.hpp"
 #include "drl/physics/solver.hpp"
 #include "drl/physics/trees.hpp"
+#include "drl/physics/wraps.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
