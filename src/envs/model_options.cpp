@@ -1,5 +1,6 @@
 #include "envs/model_options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -169,8 +170,11 @@ std::vector<float> DelayOptions::error_bounds(const std::vector<NamedNumber>& ob
     if (is_set) continue;
     if (names.empty())
       throw UsageError("--env.sensor_error has no effect (the task does not name its observations): leave it out");
-    throw UsageError(fmt::format("--env.sensor_error {} (no observation is called {}): did you mean {}?",
-                                 shown(sensor_error), shown(entry.pattern), nearest(entry.pattern, names)));
+    const std::string near = nearest(entry.pattern, names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    throw UsageError(fmt::format(
+        "--env.sensor_error {} (no observation is called {}): {}", shown(sensor_error), shown(entry.pattern),
+        near.empty() ? "the observations are " + join(names, ", ") : "did you mean " + near + "?"));
   }
   return bounds;
 }
