@@ -20,6 +20,7 @@ struct DelayLine {
 
   // Stores value t of environment i, and returns the one to show. `word` are random bits. `shown` is up to date.
   DRL_HD const float* pass(int64_t i, int32_t t, const float* value, uint32_t word) const {
+    if (slots == 0) return value;
     float *own = values + i * slots * width, *now = shown + i * width;
     for (int64_t k = 0; k < width; ++k) own[t % slots * width + k] = value[k];
     if (t == 0 || !(uniform01(word) < hold)) {
@@ -39,9 +40,14 @@ struct Delays {
   int64_t num_envs, first_global_index;
   int32_t* age;      // [N], steps of the episode
   float* delivered;  // [N, action.width], the actions that the environments receive
-  const float* raw;  // [N, observation.width], the observations before the delay
+  const float* raw;  // [N, observation.width], the observations before the delay; null: they are passed on unchanged
+  // The errors of sensors, which are added to the observations: the range of each number [observation.width, 2], and
+  // the errors of an episode [N, observation.width]; null: none.
+  const float* error_bounds;
+  float* errors;
 
-  // Random bits of a step of the environment's lifetime: `block` 0 for the delays of an episode, 1 for the step.
+  // Random bits of a step of the environment's lifetime: `block` 0 for the delays of an episode, 1 for the step, and
+  // from 2 on for the errors.
   DRL_HD Words4 bits(int64_t index, uint64_t step, uint32_t block) const {
     return random_bits(seed, Purpose::delay, static_cast<uint64_t>(index), step, block);
   }
@@ -50,12 +56,23 @@ struct Delays {
     const Words4 words = bits(index, step, 0);
     age[i] = 0;
     if (action.slots > 0) action.draw(i, words[0]);
-    if (observation.slots == 0) return;
-    observation.draw(i, words[1]);
-    show(i, observation.pass(i, 0, raw + i * observation.width, 0), obs);
+    if (observation.slots > 0) observation.draw(i, words[1]);
+    if (errors) draw_errors(i, index, step);
+    if (raw) show(i, observation.pass(i, 0, raw + i * observation.width, 0), obs);
   }
-  DRL_HD void show(int64_t i, const float* value, float* obs) const {
-    for (int64_t k = 0; k < observation.width; ++k) obs[i * observation.width + k] = value[k];
+  // Writes what environment i's actor sees to row `i` of obs.
+  DRL_HD void show(int64_t i, const float* value, float* obs) const { show_at(i, value, obs + i * observation.width); }
+  DRL_HD void show_at(int64_t i, const float* value, float* to) const {
+    for (int64_t k = 0; k < observation.width; ++k)
+      to[k] = errors ? value[k] + errors[i * observation.width + k] : value[k];
+  }
+  DRL_HD void draw_errors(int64_t i, int64_t index, uint64_t step) const {
+    Words4 words{};
+    for (int64_t k = 0; k < observation.width; ++k) {
+      if (k % 4 == 0) words = bits(index, step, static_cast<uint32_t>(2 + k / 4));
+      const float low = error_bounds[2 * k], high = error_bounds[2 * k + 1];
+      errors[i * observation.width + k] = low + (high - low) * uniform01(words[static_cast<int>(k % 4)]);
+    }
   }
 };
 
@@ -95,9 +112,9 @@ struct DelayObservations {
     const DelayLine& line = delays.observation;
     const int32_t age = ++delays.age[i];
     if (row.terminated[i] || row.truncated[i]) {
-      if (line.slots > 0) delay_last(i, age, word);
+      if (delays.raw) delay_last(i, age, word);
       delays.begin(i, index, step.value() + 1, row.next_obs);
-    } else if (line.slots > 0) {
+    } else if (delays.raw) {
       delays.show(i, line.pass(i, age, delays.raw + i * line.width, word), row.next_obs);
     }
   }
@@ -112,8 +129,7 @@ struct DelayObservations {
     bool is_lost = true;
     for (int64_t k = 0; k < width; ++k) is_lost = is_lost && last[k] == 0;
     if (is_lost) return;
-    const float* shown = delays.observation.pass(i, age, last, word);
-    for (int64_t k = 0; k < width; ++k) last[k] = shown[k];
+    delays.show_at(i, delays.observation.pass(i, age, last, word), last);
   }
 };
 

@@ -1,10 +1,12 @@
-// The delays of a task's actions and observations, and their options.
+// The delays of a task's actions and observations, the errors of its sensors, and their options.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/options.hpp"
+#include "drl/task/spec.hpp"
 
 namespace drl {
 
@@ -16,17 +18,21 @@ struct DelayRange {
 // It is part of TaskParams::bytes(), so it has no padding.
 struct DelayPlan {
   DelayRange action, observation;
-  bool any() const { return action.any() || observation.any(); }
+  int32_t error_bounds = 0;  // the size of TaskParams::error_bounds()
+  bool any() const { return action.any() || observation.any() || error_bounds > 0; }
 };
 
-// The options env.delay.*, of the section "env".
+// The options env.delay.* and env.sensor_error, of the section "env".
 struct DelayOptions {
-  std::string action = "0", observation = "0";
+  std::string action = "0", observation = "0", sensor_error = "none";
   double action_hold = 0, observation_hold = 0;
 
   void describe(OptionVisitor& v);
   // Throws UsageError if a range is malformed, or reaches a task's step limit (0: none).
   DelayPlan plan(int step_limit) const;
+  // Returns the range of each number's error, [numbers, 2], or nothing if no sensor errs. Throws UsageError if the
+  // option is malformed, or names none of the observations.
+  std::vector<float> error_bounds(const std::vector<NamedNumber>& observations) const;
 };
 
 }  // namespace drl

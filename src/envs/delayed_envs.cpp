@@ -46,7 +46,8 @@ void DelayedEnvs::Line::visit_state(StateVisitor& visitor, const std::string& na
   }
 }
 
-DelayedEnvs::DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const EnvConfig& config, Queue& queue)
+DelayedEnvs::DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const std::vector<float>& error_bounds,
+                         const EnvConfig& config, Queue& queue)
     : envs_(std::move(envs)),
       queue_(queue),
       seed_(config.seed),
@@ -55,7 +56,12 @@ DelayedEnvs::DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, co
       observation_(plan.observation, spec().obs_dim, num_envs(), queue),
       age_(queue, size_of(num_envs())) {
   if (plan.action.any()) delivered_ = Array<float>(queue, size_of(num_envs(), spec().action.numbers()));
-  if (plan.observation.any()) raw_ = Array<float>(queue, size_of(num_envs(), spec().obs_dim));
+  if (plan.observation.any() || !error_bounds.empty()) raw_ = Array<float>(queue, size_of(num_envs(), spec().obs_dim));
+  if (error_bounds.empty()) return;
+  errors_ = Array<float>(queue, size_of(num_envs(), spec().obs_dim));
+  error_bounds_ = Array<float>(queue, error_bounds.size());
+  queue.copy(error_bounds_.data(), error_bounds.data(), error_bounds.size());
+  queue.synchronize();
 }
 
 Delays DelayedEnvs::delays() {
@@ -66,7 +72,9 @@ Delays DelayedEnvs::delays() {
           .first_global_index = first_global_index_,
           .age = age_.data(),
           .delivered = delivered_.data(),
-          .raw = raw_.data()};
+          .raw = raw_.data(),
+          .error_bounds = error_bounds_.data(),
+          .errors = errors_.data()};
 }
 
 StepRow DelayedEnvs::inner(StepRow row) {
@@ -101,6 +109,8 @@ void DelayedEnvs::visit_state(StateVisitor& visitor) {
   visitor.array("env/delay/age", age_.data(), {num_envs()}, Sharding::per_env, &queue_);
   action_.visit_state(visitor, "action", spec().action.discrete, queue_);
   observation_.visit_state(visitor, "observation", false, queue_);
+  if (!errors_.empty())
+    visitor.array("env/delay/sensor_error", errors_.data(), {num_envs(), spec().obs_dim}, Sharding::per_env, &queue_);
 }
 
 }  // namespace drl

@@ -1,4 +1,5 @@
-// Delays the actions and observations of environments of any task (--env.delay).
+// Delays the actions and observations of environments of any task, and adds errors of sensors to the observations
+// (--env.delay, --env.sensor_error).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace drl {
 class DelayedEnvs final : public VecEnv {
  public:
   // `config` is that of the environments. `queue` must outlive this object.
-  DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const EnvConfig& config, Queue& queue);
+  DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const std::vector<float>& error_bounds,
+              const EnvConfig& config, Queue& queue);
 
   const TaskSpec& spec() const override { return envs_->spec(); }
   int64_t num_envs() const override { return envs_->num_envs(); }
@@ -59,7 +61,7 @@ class DelayedEnvs final : public VecEnv {
   const int64_t first_global_index_;
   Line action_, observation_;
   Array<int32_t> age_;
-  Array<float> delivered_, raw_;
+  Array<float> delivered_, raw_, error_bounds_, errors_;
   std::vector<int64_t> announced_;  // first environments of the ranges whose actions were passed on
 };
 

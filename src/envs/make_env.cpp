@@ -125,7 +125,9 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   else
     envs = std::make_unique<TaskEnvs>(record, config, queue);
   const DelayPlan delays = TaskParams::delays(record, config.params);
-  if (delays.any()) return std::make_unique<DelayedEnvs>(std::move(envs), delays, config, queue);
+  if (delays.any())
+    return std::make_unique<DelayedEnvs>(std::move(envs), delays, TaskParams::error_bounds(record, config.params),
+                                         config, queue);
   return envs;
 }
 

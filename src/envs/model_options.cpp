@@ -1,5 +1,6 @@
 #include "envs/model_options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -46,6 +47,13 @@ struct Entry {
   std::string pattern = "*";
   std::vector<double> numbers;  // 1 or 2
 };
+
+// Returns whether `text` has the form of `pattern`, in which * stands for any letters.
+bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] == '*') return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+  return !text.empty() && pattern[0] == text[0] && matches(pattern.substr(1), text.substr(1));
+}
 
 std::optional<double> number_in(const std::string& text) {
   double x = 0;
@@ -138,15 +146,42 @@ void DelayOptions::describe(OptionVisitor& v) {
   v("delay.action", action, "delay of actions: LOW,HIGH, from which each episode draws", unit("steps"));
   v("delay.observation", observation, "delay of the actor's observations: LOW,HIGH, from which each episode draws",
     unit("steps"));
+  v("sensor_error", sensor_error,
+    "constant error of observations in an episode, in their units: NAME=LOW,HIGH ..., such as joint_pos=-0.01,0.01");
   v("delay.action_hold", action_hold,
     "probability that a step repeats the previous action, as if the new one were lost", between(0, 1));
   v("delay.observation_hold", observation_hold, "probability that a step repeats the actor's previous observation",
     between(0, 1));
 }
 
+std::vector<float> DelayOptions::error_bounds(const std::vector<NamedNumber>& observations) const {
+  if (sensor_error == kNone) return {};
+  std::vector<float> bounds(2 * observations.size());
+  for (const Entry& entry : entries_of("--env.sensor_error", sensor_error)) {
+    std::vector<std::string> names;
+    bool is_set = false;
+    for (size_t k = 0; k < observations.size(); ++k) {
+      // "joint_pos" means all of joint_pos[0], joint_pos[1], ...
+      names.push_back(observations[k].name.substr(0, observations[k].name.find_first_of("[ ")));
+      if (!matches(entry.pattern, names.back()) && entry.pattern != observations[k].name) continue;
+      bounds[2 * k] = static_cast<float>(entry.numbers[0]), bounds[2 * k + 1] = static_cast<float>(entry.numbers[1]);
+      is_set = true;
+    }
+    if (is_set) continue;
+    if (names.empty())
+      throw UsageError("--env.sensor_error has no effect (the task does not name its observations): leave it out");
+    const std::string near = nearest(entry.pattern, names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    throw UsageError(fmt::format(
+        "--env.sensor_error {} (no observation is called {}): {}", shown(sensor_error), shown(entry.pattern),
+        near.empty() ? "the observations are " + join(names, ", ") : "did you mean " + near + "?"));
+  }
+  return bounds;
+}
+
 DelayPlan DelayOptions::plan(int step_limit) const {
   return {delay_of("action", action, action_hold, step_limit),
-          delay_of("observation", observation, observation_hold, step_limit)};
+          delay_of("observation", observation, observation_hold, step_limit), 0};
 }
 
 }  // namespace drl

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "envs/task_envs.hpp"
 
 namespace drl {
 namespace {
@@ -57,12 +58,22 @@ size_t delays_at(const TaskRecord& record) {
 }
 // Returns where the bounds of the model's numbers begin, and where they end: then all bytes of a task that is no robot
 // have passed.
-size_t bounds_at(const TaskRecord& record) { return delays_at(record) + sizeof(DelayPlan); }
-size_t size_of(const TaskRecord& record) {
-  return bounds_at(record) + 2 * static_cast<size_t>(record.model_numbers) * sizeof(float);
+size_t bounds_at(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  const auto plan = read<DelayPlan>(bytes.data(), static_cast<int32_t>(delays_at(record)));
+  return delays_at(record) + sizeof(DelayPlan) + static_cast<size_t>(plan.error_bounds) * sizeof(float);
+}
+size_t size_of(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return bounds_at(record, bytes) + 2 * static_cast<size_t>(record.model_numbers) * sizeof(float);
+}
+std::vector<float> floats_at(const std::vector<std::byte>& bytes, size_t at, size_t count) {
+  std::vector<float> numbers(count);
+  if (count > 0) std::memcpy(numbers.data(), bytes.data() + at, count * sizeof(float));
+  return numbers;
 }
 
-bool is_robot(const TaskRecord& record, const std::vector<std::byte>& bytes) { return bytes.size() > size_of(record); }
+bool is_robot(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return bytes.size() > size_of(record, bytes);
+}
 
 }  // namespace
 
@@ -162,8 +173,9 @@ const TaskRecord& TaskParams::record_of(const TaskRecord& record, const std::vec
 }
 
 bool TaskParams::fits(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  if (!is_robot(record, bytes)) return bytes.size() == size_of(record);
-  return bytes.size() > size_of(record) + sizeof(RobotBytes) &&
+  if (bytes.size() < delays_at(record) + sizeof(DelayPlan)) return false;
+  if (!is_robot(record, bytes)) return bytes.size() == size_of(record, bytes);
+  return bytes.size() > size_of(record, bytes) + sizeof(RobotBytes) &&
          (robot_bytes(bytes).in_lanes != 0) == (record.simulator == nullptr);
 }
 
@@ -174,7 +186,7 @@ double TaskParams::dt(const TaskRecord& record, const std::vector<std::byte>& by
 std::optional<RobotChoice> TaskParams::robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes) {
   if (!record.robot || !is_robot(record, bytes)) return std::nullopt;
   const RobotBytes robot = robot_bytes(bytes);
-  const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record));
+  const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record, bytes));
   return RobotChoice{model, robot.frame_skip, model + std::strlen(model) + 1, robot.model_per_episode};
 }
 
@@ -183,9 +195,12 @@ DelayPlan TaskParams::delays(const TaskRecord& record, const std::vector<std::by
 }
 
 std::vector<float> TaskParams::model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  std::vector<float> bounds(2 * static_cast<size_t>(record.model_numbers));
-  if (!bounds.empty()) std::memcpy(bounds.data(), bytes.data() + bounds_at(record), bounds.size() * sizeof(float));
-  return bounds;
+  return floats_at(bytes, bounds_at(record, bytes), 2 * static_cast<size_t>(record.model_numbers));
+}
+
+std::vector<float> TaskParams::error_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return floats_at(bytes, delays_at(record) + sizeof(DelayPlan),
+                   static_cast<size_t>(delays(record, bytes).error_bounds));
 }
 
 bool TaskParams::model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes) {
@@ -234,8 +249,14 @@ std::vector<std::byte> TaskParams::bytes() const {
     bytes.insert(bytes.end(), first, first + size);
   };
   append(weights_.data(), weights_.size() * sizeof(double));
-  const DelayPlan delays = delays_.plan(record_.step_limit);
+  DelayPlan delays = delays_.plan(record_.step_limit);
+  std::vector<NamedNumber> observations = spec_of(record_).observations;
+  if (record.obs_dim_with && record.obs_dim_with(bytes.data()) != static_cast<int>(observations.size()))
+    observations.clear();  // the names are those of the default options
+  const std::vector<float> errors = delays_.error_bounds(observations);
+  delays.error_bounds = static_cast<int32_t>(errors.size());
   append(&delays, sizeof(delays));
+  append(errors.data(), errors.size() * sizeof(float));
   if (!record_.robot) return bytes;
   const std::string ranges = model_numbers_.ranges();
   const bool is_randomised = in_lanes && !ranges.empty();

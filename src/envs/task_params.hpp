@@ -54,6 +54,8 @@ class TaskParams {
   // Returns the seconds per step.
   static double dt(const TaskRecord& record, const std::vector<std::byte>& bytes);
   static DelayPlan delays(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  // Returns the range of the error of each observed number, [numbers, 2], or nothing.
+  static std::vector<float> error_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns EnvArrays::model_bounds, and whether environments draw these numbers at each reset.
   static std::vector<float> model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes);
   static bool model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -202,10 +203,42 @@ TEST_P(Delay, HoldsRepeatWhatWasShown) {
     for (size_t t = 1; t <= kSteps; ++t) {
       if (plain.histories[i][t - 1].ended) continue;
       const bool is_new = delayed.histories[i][t].obs == plain.histories[i][t].obs;
-      if (!is_new) ASSERT_EQ(delayed.histories[i][t].obs, delayed.histories[i][t - 1].obs);
+      if (!is_new) {
+        ASSERT_EQ(delayed.histories[i][t].obs, delayed.histories[i][t - 1].obs);
+      }
       held += is_new ? 0 : 1, steps += 1;
     }
   EXPECT_NEAR(held, 0.3 * steps, 5 * std::sqrt(0.21 * steps));
+}
+
+// Each episode adds a constant to each number, uniform in its range; the other numbers stay.
+TEST(SensorErrors, AreConstantInAnEpisode) {
+  const std::string task = "Pendulum-v1";  // cos, sin and the speed
+  const Played plain = play(task, {}), wrong = play(task, {{"sensor_error", "theta_dot=-0.5,1"}});
+  std::vector<float> errors;
+  for (size_t i = 0; i < kEnvs; ++i) {
+    float error = 0;
+    for (size_t t = 0; t <= kSteps; ++t) {
+      const std::vector<float>&is = plain.histories[i][t].obs, &seen = wrong.histories[i][t].obs;
+      EXPECT_EQ(seen[0], is[0]);
+      EXPECT_EQ(seen[1], is[1]);
+      const bool begins = t == 0 || plain.histories[i][t - 1].ended;
+      if (begins) errors.push_back(error = seen[2] - is[2]);
+      ASSERT_NEAR(seen[2] - is[2], error, 1e-5f) << "environment " << i << ", step " << t;
+      if (plain.histories[i][t].ended) {
+        EXPECT_NEAR(wrong.histories[i][t].last[2] - plain.histories[i][t].last[2], error, 1e-5f);
+      }
+    }
+  }
+  float sum = 0;
+  for (const float error : errors) {
+    EXPECT_GE(error, -0.5001f);
+    EXPECT_LE(error, 1.0001f);
+    sum += error;
+  }
+  const auto n = static_cast<float>(errors.size());
+  ASSERT_GE(n, 100);
+  EXPECT_NEAR(sum / n, 0.25f, 5 * 1.5f / std::sqrt(12 * n));
 }
 
 // The state in the middle of episodes, written into other environments, leads to the same future.
@@ -213,7 +246,8 @@ TEST_P(Delay, IsPartOfTheState) {
   const std::map<std::string, std::string> options = {{"delay.action", "0,4"},
                                                       {"delay.observation", "1,3"},
                                                       {"delay.action_hold", "0.2"},
-                                                      {"delay.observation_hold", "0.2"}};
+                                                      {"delay.observation_hold", "0.2"},
+                                                      {"sensor_error", "*=-0.1,0.1"}};
   Played one(GetParam(), options), other(GetParam(), options);
   const auto step_both = [&](int64_t from, int64_t to, bool both) {
     for (int64_t t = from; t < to; ++t) {
@@ -252,6 +286,7 @@ TEST(Delays, RefuseRangesThatAreWrong) {
   expect_mentions(error("delay.observation", "-1"), {"--env.delay.observation", "-1"});
   expect_mentions(error("delay.observation", "1.5"), {"--env.delay.observation", "1.5", "whole"});
   expect_mentions(error("delay.observation", "soon"), {"--env.delay.observation", "soon"});
+  expect_mentions(error("sensor_error", "spped=0,1"), {"--env.sensor_error", "spped"});
   expect_mentions(error("delay.observation", "position=1,2"), {"--env.delay.observation", "position"});
 }
 

@@ -126,10 +126,12 @@ class Compared {
         if (parameter.kind == ModelParameter::gravity)
           for (double& change : x) change = draw(-2, 2);
         if (parameter.kind == ModelParameter::motor) {
-          const double* range = file.actuator_forcerange + 2 * parameter.index;
-          const double limit = file.actuator_forcelimited[parameter.index] ? range[1] : 5;
+          // A line that falls steeply would make the explicit time step of a light robot unstable.
+          const bool is_limited = file.actuator_forcelimited[parameter.index];
+          const double limit = is_limited ? file.actuator_forcerange[2 * parameter.index + 1] : 0.7;
+          const double gear = file.actuator_gear[6 * parameter.index];
           motors[parameter.index] = {x[0] = limit * draw(0.5, 2),
-                                     x[1] = file.actuator_gear[6 * parameter.index] * draw(0.5, 10)};
+                                     x[1] = gear * (is_limited ? draw(0.5, 10) : draw(10, 40))};
           x[2] = 0;
         }
         std::copy_n(x, 3, values);

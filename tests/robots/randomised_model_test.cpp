@@ -1,6 +1,4 @@
 // Tests what options change in a robot's model (--env.dr), by hand calculation.
-#include "drl/physics/randomised_model.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -29,8 +29,6 @@ struct CompiledRobot {
 template <uint64_t Key>
 struct RandomisedRobot {
   static constexpr bool is_compiled = false;
-  static constexpr char why_not[] =
-      "its library was built with constant masses and gains (see RANDOMISED in docs/randomisation.md)";
 };
 
 }  // namespace drl

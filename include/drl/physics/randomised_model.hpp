@@ -168,7 +168,7 @@ class ModelRanges {
       }
     }
     if (quantity->kind == ModelParameter::motor && quantity->number == 2 && (low < 0 || high > frame_skip_ + 1))
-      throw std::invalid_argument("--env.dr.motor_delay goes to " + std::to_string(static_cast<int>(high - 1)) +
+      throw std::invalid_argument("--env.dr.motor_delay goes to " + std::to_string(static_cast<int>(high)) +
                                   " time steps (a step of the task has " + std::to_string(frame_skip_) +
                                   "): add whole steps by --env.delay.action");
     if (!is_set) throw std::invalid_argument(trouble(*quantity, pattern, names));
