@@ -38,8 +38,8 @@ enum class TerrainKind {
 constexpr int kTerrainKinds = static_cast<int>(TerrainKind::count);
 
 // The values of TerrainOptions::terrain.
-constexpr const char* kTerrainNames[] = {"rough", "flat",            "random_rough", "slopes", "stairs",
-                                         "boxes", "stepping_stones", "gaps",         "waves",  "all"};
+constexpr const char* kTerrainNames[] = {"rough",           "flat", "random_rough", "slopes", "stairs", "boxes",
+                                         "stepping_stones", "gaps", "waves",        "all"};
 constexpr int kTerrains = sizeof(kTerrainNames) / sizeof(*kTerrainNames);
 // The share of each kind in these, in the order of TerrainKind. "rough" is mjlab's ROUGH_TERRAINS_CFG.
 constexpr double kTerrainShares[kTerrains][kTerrainKinds] = {

@@ -16,9 +16,9 @@ struct Touch {
 // Config has, besides what velocity.hpp uses:
 //   ends                 {"fell_over"} or {"illegal_contact"}, then {"out_of_terrain_bounds", EndsAs::time_out}
 //   ends_by_touch        whether the first of the kinds of touches ends an episode, instead of a fall
-//   touches, touch_kinds   contact sensors and the number of their kinds; each kind but the first is a term of the reward
-//   follows_ground       whether the torso should be parallel to the ground, instead of upright
-//   ring                 points (x, y) around a foot, in m, at which its height is measured
+//   touches, touch_kinds   contact sensors and the number of their kinds; each kind but the first is a term of the
+//   reward follows_ground       whether the torso should be parallel to the ground, instead of upright ring points (x,
+//   y) around a foot, in m, at which its height is measured
 template <class Config>
 struct RoughGround {
   static constexpr bool is_rough = true;
@@ -38,10 +38,11 @@ struct RoughGround {
   };
   template <class F>
   struct State {
-    F level, column;    // the patch
-    F walked, expected; // m from the patch's middle, and half of what the command asks for in an episode; -1: no step yet
-    F touched[kinds];   // time steps of the last step with a contact of over 10 N
-    F up[3];            // the ground's normal
+    F level, column;  // the patch
+    F walked,
+        expected;  // m from the patch's middle, and half of what the command asks for in an episode; -1: no step yet
+    F touched[kinds];  // time steps of the last step with a contact of over 10 N
+    F up[3];           // the ground's normal
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("terrain_level", level), visit("terrain_column", column), visit("walked", walked);
@@ -90,8 +91,7 @@ struct RoughGround {
     const F x = robot.qpos(at) + o.middle_x(s.level), y = robot.qpos(at + 1) + o.middle_y(s.column);
     F ground = robot.ground_height(x, y);
     for (int i = -2; i <= 2; ++i)
-      for (int k = -2; k <= 2; ++k)
-        ground = math::max(ground, robot.ground_height(x + F(0.15 * i), y + F(0.15 * k)));
+      for (int k = -2; k <= 2; ++k) ground = math::max(ground, robot.ground_height(x + F(0.15 * i), y + F(0.15 * k)));
     robot.set_qpos(at, x), robot.set_qpos(at + 1, y), robot.set_qpos(at + 2, robot.qpos(at + 2) + ground);
   }
 
@@ -186,18 +186,19 @@ struct RoughGround {
     for (int n = 0; n < points; ++n)
       for (int i = 0; i < 3; ++i)
         for (int j = 0; j <= i; ++j)
-          spread[i][j] = spread[i][j] + is_seen[n] * (point[n][i] - share * middle[i]) * (point[n][j] - share * middle[j]);
+          spread[i][j] =
+              spread[i][j] + is_seen[n] * (point[n][i] - share * middle[i]) * (point[n][j] - share * middle[j]);
     const Vec<F, 3> normal = thinnest(spread, count >= F(3));
     s.up[0] = ahead[0] * normal[0] - ahead[1] * normal[1];
     s.up[1] = ahead[1] * normal[0] + ahead[0] * normal[1];
     s.up[2] = normal[2];
   }
-  // Returns the direction in which points spread least, upwards, from the lower triangle of their covariance: the normal
-  // of the plane through them. Returns (0, 0, 1) unless they lie near a plane and spread over it.
+  // Returns the direction in which points spread least, upwards, from the lower triangle of their covariance: the
+  // normal of the plane through them. Returns (0, 0, 1) unless they lie near a plane and spread over it.
   template <class F>
   DRL_HD static Vec<F, 3> thinnest(F (&a)[3][3], Mask<F> is_enough) {
     F axes[3][3] = {{F(1), F(0), F(0)}, {F(0), F(1), F(0)}, {F(0), F(0), F(1)}};  // columns become eigenvectors
-    for (int sweep = 0; sweep < 5; ++sweep)  // Jacobi's method
+    for (int sweep = 0; sweep < 5; ++sweep)                                       // Jacobi's method
       for (int p = 0; p < 2; ++p)
         for (int q = p + 1; q < 3; ++q) rotate(a, axes, p, q);
     Vec<F, 3> normal{{axes[0][0], axes[1][0], axes[2][0]}};

@@ -1,6 +1,6 @@
-// Implements mjlab's velocity tasks (version 1.6.0, tasks/velocity), on flat ground or rough ground (rough.hpp): a robot with a motor in each joint
-// follows commanded velocities, is pushed now and then, and differs slightly between environments. A header such as
-// go1_velocity_flat.hpp configures the robot.
+// Implements mjlab's velocity tasks (version 1.6.0, tasks/velocity), on flat ground or rough ground (rough.hpp): a
+// robot with a motor in each joint follows commanded velocities, is pushed now and then, and differs slightly between
+// environments. A header such as go1_velocity_flat.hpp configures the robot.
 //
 // As in mjlab, rewards and the end of an episode use the bodies' positions and velocities at the beginning of the last
 // time step, and the feet's heights of the previous observation. Joint angles and all observations are up to date.
@@ -258,7 +258,8 @@ struct Task {
     compute_reward_terms(s, robot, parts, result.terms);
     result.ends[0] = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] <
                      F(0.3420201433256687);  // cos(70 degrees)
-    if constexpr (Ground::is_rough) Ground::end_step(s.ground, robot.position(parts.root), s.command, p.terrain, result);
+    if constexpr (Ground::is_rough)
+      Ground::end_step(s.ground, robot.position(parts.root), s.command, p.terrain, result);
     push(s, robot, draws, parts, p);
     robot.forward();
 
@@ -285,16 +286,17 @@ struct Task {
     for (const auto& block : blocks)
       for (int k = 0; k < block.size; ++k, ++obs) *obs += p.noise * draws.uniform(F(-block.noise), F(block.noise));
     if constexpr (Ground::is_rough)
-      Ground::scan_heights(robot, parts.root, [&](F height) DRL_LAMBDA {
-        return height + p.noise * draws.uniform(F(-0.1), F(0.1));
-      }, end);
+      Ground::scan_heights(
+          robot, parts.root, [&](F height) DRL_LAMBDA { return height + p.noise * draws.uniform(F(-0.1), F(0.1)); },
+          end);
   }
   // Writes the same numbers without noise and encoder errors, and each foot's height, air time, contact and force.
   template <class Out>
   DRL_HD static void observe_critic(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
     obs = write_observation(s, robot, parts, F(0), obs);
     if constexpr (Ground::is_rough)
-      obs = Ground::scan_heights(robot, parts.root, [](F height) DRL_LAMBDA { return height; }, obs);
+      obs = Ground::scan_heights(
+          robot, parts.root, [](F height) DRL_LAMBDA { return height; }, obs);
     for (const F height : s.height) *obs++ = height;
     for (const F time : s.air_time) *obs++ = time;
     for (const SensorId contact : parts.contact) *obs++ = math::select(robot.sensor(contact, 0) > F(0), F(1), F(0));

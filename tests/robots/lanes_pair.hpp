@@ -13,9 +13,11 @@ namespace {
 
 constexpr uint64_t kSeed = 11;
 
-// Expects |a - b| <= 1e-9 (1 + |b|).
+double tolerance = 1e-9;
+
+// Expects |a - b| <= tolerance (1 + |b|).
 void expect_same(double a, double b, const char* what, int k) {
-  ASSERT_LE(std::abs(a - b), 1e-9 * (1 + std::abs(b))) << what << " " << k << ": " << a << " and " << b;
+  ASSERT_LE(std::abs(a - b), tolerance * (1 + std::abs(b))) << what << " " << k << ": " << a << " and " << b;
 }
 void expect_same(const double* a, const double* b, int n, const char* what) {
   for (int k = 0; k < n; ++k) ASSERT_NO_FATAL_FAILURE(expect_same(a[k], b[k], what, k));

@@ -10,8 +10,8 @@ inline namespace DRL_ISA {
 namespace physics {
 
 // Returns the height of the surface at points (x, y), in the field's axes and in m: where MuJoCo's mj_ray meets it from
-// above. A cell consists of two triangles, which share its diagonal along +x +y. Beside the field, it returns the height
-// at the nearest point of the field's edge. Heights must be set.
+// above. A cell consists of two triangles, which share its diagonal along +x +y. Beside the field, it returns the
+// height at the nearest point of the field's edge. Heights must be set.
 template <class F>
 DRL_HD F height_at(const HeightMap& map, F x, F y) {
   using S = Scalar<F>;

@@ -41,8 +41,8 @@ constexpr int count_height_fields() {
 template <class P>
 FieldHeights heights_of(int field) {
   const HeightMap& map = height_maps<P::kModelKey, P::kHeightFields>[field];
-  return {P::height_field(field), map.rows, map.columns, {map.size[0], map.size[1], map.size[2], map.size[3]},
-          map.heights};
+  return {
+      P::height_field(field), map.rows, map.columns, {map.size[0], map.size[1], map.size[2], map.size[3]}, map.heights};
 }
 
 }  // namespace drl

@@ -452,9 +452,9 @@ class MujocoTask : public Task<MujocoRobot> {
     return why_not.empty() ? 0 : is_mistaken ? 3 : 1;
   }
   // Lays the ground of the task on compiled physics, with these bytes of its Params (RobotRecord::prepare).
-  static int32_t prepare_lanes(const void* params, char* error, int64_t error_size) requires HasTerrain<Params> {
+  static int32_t prepare_lanes([[maybe_unused]] const void* params, char* error, int64_t error_size) {
     return with_error_code(error, error_size, [&] {
-      if constexpr (!kNotCompiled<InLanes::template Of>) {
+      if constexpr (HasTerrain<Params> && !kNotCompiled<InLanes::template Of>) {
         const auto& ground = static_cast<const typename InLanes::template Of<float>::Params*>(params)->terrain;
         set_terrain<typename CompiledModel<Task>::template Physics<float>>(ground);
       }

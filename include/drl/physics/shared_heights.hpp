@@ -87,8 +87,8 @@ void set_terrain([[maybe_unused]] const TerrainOptions& options) {
 
 // Returns the heights of a model's height field, for a video.
 inline FieldHeights heights_of(const mjModel& model, int field) {
-  FieldHeights heights{field, model.hfield_nrow[field], model.hfield_ncol[field], {},
-                       model.hfield_data + model.hfield_adr[field]};
+  FieldHeights heights{
+      field, model.hfield_nrow[field], model.hfield_ncol[field], {}, model.hfield_data + model.hfield_adr[field]};
   std::copy_n(model.hfield_size + 4 * field, 4, heights.size);
   return heights;
 }

@@ -21,9 +21,9 @@ class TerrainPatch {
         kind_(options.kind(column)),
         difficulty_(options.difficulty(row)),
         number_(static_cast<uint64_t>(row) << 16 | static_cast<uint64_t>(column)),
-        cell_(options.resolution),
         size_(options.size),
-        cells_(static_cast<int>(std::lround(size_ / cell_))) {}
+        cells_(static_cast<int>(std::lround(size_ / options.resolution))),
+        cell_(size_ / cells_) {}
 
   double height(int i, int k) const {
     // Distances from the patch's edge and from its middle along both axes, and from the middle, whose contours are
@@ -103,8 +103,9 @@ class TerrainPatch {
   TerrainKind kind_;
   double difficulty_;
   uint64_t number_;
-  double cell_, size_;
+  double size_;
   int cells_;
+  double cell_;
 };
 
 // The ground as a height field of MuJoCo.
@@ -115,19 +116,26 @@ struct TerrainHeights {
 
   // Throws std::invalid_argument if there is no such ground.
   explicit TerrainHeights(const TerrainOptions& options) {
-    constexpr int kMostPoints = 4'000'000;
-    const double cell = options.resolution, cells = options.size / cell;
-    const auto per_patch = static_cast<int>(std::lround(cells)), beside = static_cast<int>(std::lround(options.border / cell));
+    constexpr double kMostPoints = 4e6;
+    const double cells = static_cast<double>(options.size) / static_cast<double>(options.resolution);
+    const int per_patch = static_cast<int>(std::lround(cells));
     if (std::abs(cells - per_patch) > 1e-3)
-      throw std::invalid_argument("--env.terrain_size " + text(options.size) + " is not a multiple of --env.terrain_resolution " +
-                                  text(options.resolution) + " (a patch consists of whole cells): make it a multiple");
+      throw std::invalid_argument("--env.terrain_size " + text(options.size) +
+                                  " is not a multiple of --env.terrain_resolution " + text(options.resolution) +
+                                  " (a patch consists of whole cells): make it a multiple");
+    const double cell = static_cast<double>(options.size) / per_patch;
+    const int beside = static_cast<int>(std::lround(options.border / cell));
     if (options.level_min > options.level_max)
-      throw std::invalid_argument("--env.terrain_level_min " + std::to_string(options.level_min) + " is above --env.terrain_level_max " +
-                                  std::to_string(options.level_max) + " (environments begin between these): make it smaller");
-    const double wide = double(options.rows) * per_patch + 2.0 * beside + 1, high = double(options.columns) * per_patch + 2.0 * beside + 1;
+      throw std::invalid_argument("--env.terrain_level_min " + std::to_string(options.level_min) +
+                                  " is above --env.terrain_level_max " + std::to_string(options.level_max) +
+                                  " (environments begin between these): make it smaller");
+    const double wide = double(options.rows) * per_patch + 2.0 * beside + 1,
+                 high = double(options.columns) * per_patch + 2.0 * beside + 1;
     if (wide * high > kMostPoints)
-      throw std::invalid_argument("the ground would have " + text(wide * high / 1e6) + " million points (it may have 4): reduce "
-                                  "--env.terrain_rows, --env.terrain_columns or --env.terrain_border, or increase --env.terrain_resolution");
+      throw std::invalid_argument(
+          "the ground would have " + text(wide * high / 1e6) +
+          " million points (it may have 4): reduce "
+          "--env.terrain_rows, --env.terrain_columns or --env.terrain_border, or increase --env.terrain_resolution");
     columns = static_cast<int>(wide), rows = static_cast<int>(high);
     std::vector<double> all(static_cast<size_t>(rows) * static_cast<size_t>(columns));
     for (int row = 0; row < options.rows; ++row)

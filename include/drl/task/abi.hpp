@@ -214,26 +214,12 @@ struct TaskLibrary {
 
 // The sizes of the structs, and the number of instruction sets. They must agree between drl and the library.
 struct TaskSizes {
-  int32_t all[kTaskSizeCount] = {sizeof(TaskLibrary),
-                                 sizeof(TaskRecord),
-                                 sizeof(TaskLoops),
-                                 sizeof(TaskField),
-                                 sizeof(TaskParam),
-                                 sizeof(EnvArrays),
-                                 sizeof(LoopCall),
-                                 sizeof(StepRow),
-                                 sizeof(SimulatorConfig),
-                                 sizeof(SimulatorArray),
-                                 sizeof(SimulatorRecord),
-                                 sizeof(TaskEnd),
-                                 sizeof(TrainingStats),
-                                 sizeof(CanvasCalls),
-                                 sizeof(FieldHeights),
-                                 sizeof(Shape),
-                                 sizeof(RobotRecord),
-                                 sizeof(RobotChoice),
-                                 sizeof(RobotFacts),
-                                 kIsaCount};
+  int32_t all[kTaskSizeCount] = {
+      sizeof(TaskLibrary),     sizeof(TaskRecord),     sizeof(TaskLoops),       sizeof(TaskField),
+      sizeof(TaskParam),       sizeof(EnvArrays),      sizeof(LoopCall),        sizeof(StepRow),
+      sizeof(SimulatorConfig), sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
+      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(FieldHeights),    sizeof(Shape),
+      sizeof(RobotRecord),     sizeof(RobotChoice),    sizeof(RobotFacts),      kIsaCount};
 };
 
 constexpr uint64_t hash_with(uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3ull; }  // FNV-1a

@@ -68,6 +68,8 @@ void Renderer::draw(const FilmView& view, uint8_t* rgb) {
 void Renderer::load(const FilmView& view) {
   shows_model_ = view.model != nullptr;
   model_ = load_stage(view.model, {view.heights, static_cast<size_t>(view.heights_size)}, width_, height_);
+  constexpr double kNear = 5;  // m; OpenGL cuts off what is nearer than a hundredth of the extent
+  if (view.heights_size > 0) model_->stat.extent = std::min(model_->stat.extent, kNear);
   data_.reset(mj_makeData(model_.get()));
   if (!data_) throw std::runtime_error("no memory for the model's data");
   mjv_defaultOption(&options_);

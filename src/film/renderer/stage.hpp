@@ -13,8 +13,9 @@ namespace drl::film {
 
 using Model = std::unique_ptr<mjModel, DeleteModel>;
 
-// Loads the model in `file` (null: an empty model) with these heights, for pictures of this size. Adds a sky and a light if it has none,
-// and a checkered ground to planes without a material. Throws std::invalid_argument with MuJoCo's text if that fails.
+// Loads the model in `file` (null: an empty model) with these heights, for pictures of this size. Adds a sky and a
+// light if it has none, and a checkered ground to planes without a material. Throws std::invalid_argument with MuJoCo's
+// text if that fails.
 Model load_stage(const char* file, std::span<const FieldHeights> heights, int width, int height);
 
 // Returns the id of the material of the ground's 1 m squares, or -1 if there is none.

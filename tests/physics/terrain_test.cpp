@@ -1,0 +1,183 @@
+// Tests rough ground: its heights, by hand, and the height below a point, against libmujoco's rays.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "drl/physics/mujoco.hpp"
+
+namespace drl {
+namespace {
+
+TerrainOptions ground(const char* name, int rows = 1, int columns = 1) {
+  TerrainOptions options;
+  options.terrain =
+      static_cast<int32_t>(std::find(kTerrainNames, kTerrainNames + kTerrains, std::string(name)) - kTerrainNames);
+  EXPECT_LT(options.terrain, kTerrains) << name;
+  options.rows = rows, options.columns = columns, options.level_max = 0;
+  return options;
+}
+// Returns the height at a point of a patch, `x` and `y` in m from the patch's corner, above the flat ground outside.
+double height(const TerrainOptions& options, double x, double y, int row = 0, int column = 0) {
+  const TerrainHeights field(options);
+  const double cell = options.resolution, size = options.size, border = options.border;
+  const auto at = [&](double ahead, double left) {
+    const auto i = static_cast<size_t>(std::lround(ahead / cell)), k = static_cast<size_t>(std::lround(left / cell));
+    return static_cast<double>(field.heights[k * static_cast<size_t>(field.columns) + i]) * field.size[2];
+  };
+  return at(border + row * size + x, border + column * size + y) - at(0, 0);
+}
+constexpr double kRounding = 1e-6;  // heights are float
+
+// mjlab's stairs (BoxPyramidStairsTerrainCfg): a border of 1 m, steps of 0.3 m and a platform of 3 m leave room for
+// five steps on a patch of 8 m; the platform is one step above the last of them.
+TEST(Terrain, HasStairs) {
+  TerrainOptions options = ground("stairs", 1, 2);
+  ASSERT_EQ(options.kind(0), TerrainKind::stairs_up);
+  ASSERT_EQ(options.kind(1), TerrainKind::stairs_down);
+  for (const auto& [way, steps] : {std::pair(0.5, 0),
+                                   {0.9, 0},
+                                   {1.0, 1},
+                                   {1.2, 1},
+                                   {1.3, 2},
+                                   {2.2, 5},
+                                   {2.4, 5},
+                                   {2.5, 6},
+                                   {4.0, 6},
+                                   {5.5, 6},
+                                   {7.1, 0}}) {
+    EXPECT_NEAR(height(options, way, 4, 0, 1), 0.1 * steps, kRounding) << way;
+    EXPECT_NEAR(height(options, 4, way, 0, 1), 0.1 * steps, kRounding) << way;
+    EXPECT_NEAR(height(options, way, 4, 0, 0), -0.1 * steps, kRounding) << way;
+  }
+  options.rows = 3;  // difficulties 0, 0.5 and 1
+  EXPECT_NEAR(height(options, 4, 4, 0, 1), 0, kRounding);
+  EXPECT_NEAR(height(options, 4, 4, 1, 1), 0.3, kRounding);
+  EXPECT_NEAR(height(options, 4, 4, 2, 1), 0.6, kRounding);
+}
+// Along the middle, a slope rises from the rim of 0.25 m with its gradient, until the height of the platform's corner:
+// gradient * 3.75 m * (1 - 1 / 3.75)^2.
+TEST(Terrain, HasSlopes) {
+  TerrainOptions options = ground("slopes", 1, 2);
+  options.slope = 0.5;
+  EXPECT_NEAR(height(options, 1.3, 4, 0, 1), 0.5 * 1.05, kRounding);
+  EXPECT_NEAR(height(options, 4, 4, 0, 1), 0.5 * 3.75 * (11 / 15.0) * (11 / 15.0), kRounding);
+  EXPECT_NEAR(height(options, 5, 5, 0, 1), 0.5 * 3.75 * (11 / 15.0) * (11 / 15.0), kRounding);
+  EXPECT_NEAR(height(options, 1.3, 4, 0, 0), -0.5 * 1.05, kRounding);
+  EXPECT_NEAR(height(options, 0.2, 0.2, 0, 1), 0, kRounding);
+}
+// Four waves of an amplitude of 0.1 m along each axis on 7.5 m: both are highest 1/4 and 0 of a wave behind the rim.
+TEST(Terrain, HasWaves) {
+  TerrainOptions options = ground("waves");
+  options.resolution = 0.05f;
+  EXPECT_NEAR(height(options, 0.25, 0.25), 0.1, kRounding);  // sin 0 + cos 0
+  const double turn = 2 * M_PI * 4 / 7.5;
+  EXPECT_NEAR(height(options, 1.25, 2.25), 0.1 * (std::sin(turn) + std::cos(2 * turn)), kRounding);
+  EXPECT_NEAR(height(options, 0.2, 4), 0, kRounding);
+}
+TEST(Terrain, HasGapsAndStones) {
+  const TerrainOptions gaps = ground("gaps");  // 0.7 m wide, behind 0.8 m of land
+  for (const auto& [way, is_gap] :
+       {std::pair(4.0, false), {5.0, false}, {5.7, false}, {5.8, true}, {6.4, true}, {6.5, false}, {7.2, false}})
+    EXPECT_NEAR(height(gaps, way, 4), is_gap ? -1 : 0, kRounding) << way;
+  const TerrainOptions stones = ground("stepping_stones");  // 0.4 m long, 0.4 m apart; one is in the middle
+  for (const auto& [way, is_stone] :
+       {std::pair(5.2, false), {5.4, true}, {5.6, true}, {5.8, true}, {6.0, false}, {6.1, false}, {6.2, true}})
+    EXPECT_NEAR(height(stones, way, 4), is_stone ? 0 : -1, is_stone ? 0.05 : kRounding) << way;
+}
+// Random heights are multiples of 0.02 m up to 0.1 m, each as often as the others; boxes of 0.4 m are level.
+TEST(Terrain, HasRandomHeights) {
+  const TerrainOptions rough = ground("random_rough");
+  int seen[6] = {};
+  for (double x = 0.3; x < 7.7; x += 0.1)
+    for (double y = 0.3; y < 7.7; y += 0.4) {
+      const double steps = height(rough, x, y) / 0.02;
+      ASSERT_NEAR(steps, std::round(steps), 1e-4);
+      ASSERT_TRUE(steps > 0.5 && steps < 5.5);
+      seen[std::lround(steps)] += 1;
+    }
+  const int all = std::accumulate(seen, seen + 6, 0);
+  for (int k = 1; k <= 5; ++k) EXPECT_NEAR(seen[k], all / 5.0, 4 * std::sqrt(all * 0.16)) << k;
+  const TerrainOptions boxes = ground("boxes");
+  for (double x = 0; x < 0.35; x += 0.1) EXPECT_EQ(height(boxes, 6.0 + x, 6.0), height(boxes, 6.0, 6.3));
+  EXPECT_NE(height(boxes, 6.4, 6.0), height(boxes, 6.0, 6.0));
+  EXPECT_NEAR(height(boxes, 4.5, 4.5), 0, kRounding);
+}
+TEST(Terrain, IsAFunctionOfItsOptions) {
+  TerrainOptions options = ground("all", 2, 10);
+  const TerrainHeights one(options), same(options);
+  EXPECT_EQ(one.heights, same.heights);
+  EXPECT_EQ(*std::min_element(one.heights.begin(), one.heights.end()), 0);
+  EXPECT_EQ(*std::max_element(one.heights.begin(), one.heights.end()), 1);
+  // Without a border of 5 m, 16 m are 160 cells; y has the columns.
+  EXPECT_EQ(one.columns, 261);
+  EXPECT_EQ(one.rows, 901);
+  EXPECT_NEAR(one.size[0], 13, 1e-6);
+  EXPECT_NEAR(one.size[1], 45, 1e-5);
+  options.seed = 1;
+  EXPECT_NE(TerrainHeights(options).heights, one.heights);
+  options = ground("flat");
+  for (const float height : TerrainHeights(options).heights) ASSERT_EQ(height, 0);
+}
+TEST(Terrain, SharesItsColumnsAmongItsKinds) {
+  TerrainOptions options;
+  int columns[kTerrainKinds] = {};
+  for (int k = 0; k < options.columns; ++k) columns[static_cast<int>(options.kind(k))] += 1;
+  EXPECT_EQ(std::vector<int>(columns, columns + kTerrainKinds), (std::vector<int>{2, 1, 1, 1, 2, 2, 0, 0, 0, 1}));
+  for (int t = 0; t < kTerrains; ++t) {
+    EXPECT_NEAR(std::accumulate(kTerrainShares[t], kTerrainShares[t] + kTerrainKinds, 0.0), 1, 1e-12);
+    options.terrain = t;
+    for (options.columns = 1; options.columns < 30; ++options.columns)
+      for (int k = 0; k < options.columns; ++k)
+        EXPECT_GT(kTerrainShares[t][static_cast<int>(options.kind(k))], 0)
+            << t << " " << k << " of " << options.columns;
+  }
+}
+TEST(Terrain, RefusesWhatCannotBe) {
+  const auto expect_refused = [](const TerrainOptions& options, const char* name) {
+    try {
+      const TerrainHeights heights(options);
+      ADD_FAILURE() << name;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+    }
+  };
+  TerrainOptions options;
+  options.size = 8.05f;
+  expect_refused(options, "terrain_size 8.05");
+  options = {};
+  options.rows = 1000;
+  expect_refused(options, "terrain_rows");
+  options = {};
+  options.level_min = 6;
+  expect_refused(options, "terrain_level_min 6");
+}
+
+TEST(Terrain, HasTheHeightThatRaysOfLibmujocoMeet) {
+  const TerrainOptions options = ground("all", 2, 10);
+  const TerrainHeights field(options);
+  FieldHeights heights{0, field.rows, field.columns, {}, field.heights.data()};
+  std::copy_n(field.size, 4, heights.size);
+  const auto model = load_model(std::string(DRL_TEST_DATA) + "/physics/models/ball_on_ground.xml", {heights});
+  ASSERT_EQ(model->nhfielddata, static_cast<int>(field.heights.size()));
+  EXPECT_TRUE(std::equal(field.heights.begin(), field.heights.end(), model->hfield_data));
+  const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(model.get()), mj_deleteData);
+  mj_forward(model.get(), data.get());
+  const MujocoRobot robot(*model, 1);
+  const mjtByte is_static = 1;
+  for (uint64_t k = 0; k < 5000; ++k) {
+    const auto draw = [&](uint32_t n) {
+      return 2.0 * static_cast<double>(uniform01(random_bits(7, Purpose::benchmark, k, 0)[static_cast<int>(n)])) - 1;
+    };
+    const double point[3] = {0.999 * field.size[0] * draw(0), 0.999 * field.size[1] * draw(1), 8}, down[3] = {0, 0, -1};
+    int geom = -1;
+    const double way = mj_ray(model.get(), data.get(), point, down, nullptr, is_static, 1, &geom, nullptr);
+    ASSERT_EQ(geom, 0);
+    ASSERT_NEAR(robot.ground_height(point[0], point[1]), 8 - way, 1e-9) << point[0] << " " << point[1];
+  }
+  // Beside the field, the height is that of its edge, which is flat.
+  EXPECT_EQ(robot.ground_height(1000, 0), robot.ground_height(field.size[0], 0));
+  EXPECT_EQ(robot.ground_height(1000, 1000), robot.ground_height(-1000, -1000));
+}
+
+}  // namespace
+}  // namespace drl
