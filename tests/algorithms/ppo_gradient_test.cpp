@@ -6,6 +6,7 @@
 #include "../support/learning.hpp"
 #include "../support/random_env.hpp"
 #include "algorithms/ppo/ppo.hpp"
+#include "nets/fused/fused_nets.hpp"
 #include "nets/torch/torch_nets.hpp"
 
 namespace drl {
@@ -22,6 +23,7 @@ struct Case {
   std::vector<int> heads = {};
   std::string rnn = "none";
   int rnn_layers = 1;
+  bool fused = false;
 };
 
 struct Example {
@@ -49,7 +51,7 @@ struct Example {
     options.obs_normalization_clip = 1.2;
     options.normalize_advantage_per_mini_batch = c.per_mini_batch;
     spec = policy_spec(env.spec(), policy, options.normalizer());
-    nets = make_torch_nets(*queue, spec.layout, 1);
+    nets = c.fused ? make_fused_nets(*queue, spec.layout, 1) : make_torch_nets(*queue, spec.layout, 1);
     BatchPlan plan{c.envs, c.steps, 0, 1, 1, 1};
     plan.sequences = policy.is_recurrent();
     ppo.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, env}, options);
@@ -187,11 +189,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},
                     Case{"CategoricalRelu", "relu", "log", true, 4, 0, 3, 341},
                     Case{"HeadsElu", "elu", "log", true, 7, 0, 3, 683, false, false, {2, 3, 2}},
-                    Case{"Gru", "elu", "log", false, 3, 0, 9, 120, false, false, {}, "gru"},
+                    Case{"Gru", "elu", "log", false, 3, 0, 9, 120, false, false, {}, "gru", 1, true},
                     Case{"GruOfOneStep", "elu", "log", true, 3, 0, 1, 500, false, false, {}, "gru"},
                     Case{"GruLayersOwnCriticInput", "tanh", "log", true, 3, 7, 6, 33, true, true, {}, "gru", 3},
                     Case{"Lstm", "tanh", "log", false, 2, 0, 7, 200, false, false, {}, "lstm"},
-                    Case{"LstmLayers", "elu", "scalar", false, 2, 4, 12, 9, false, false, {}, "lstm", 2}),
+                    Case{"LstmLayers", "elu", "scalar", false, 2, 4, 12, 9, false, false, {}, "lstm", 2, true}),
     [](const auto& info) { return info.param.name; });
 
 // The networks' outputs during a rollout, from libtorch: one step after the other, with states that are zero where an
@@ -270,9 +272,9 @@ TEST_P(RecurrentRolloutOf, HasTheOutputsAndValuesOfASequence) {
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, RecurrentRolloutOf,
-    testing::Values(Case{"Gru", "elu", "log", false, 3, 0, 9, 40, false, false, {}, "gru"},
+    testing::Values(Case{"Gru", "elu", "log", false, 3, 0, 9, 40, false, false, {}, "gru", 1, true},
                     Case{"GruLayersOwnCriticInput", "tanh", "log", true, 3, 7, 6, 33, true, true, {}, "gru", 3},
-                    Case{"Lstm", "tanh", "log", false, 2, 0, 7, 50, false, false, {}, "lstm", 2}),
+                    Case{"Lstm", "tanh", "log", false, 2, 0, 7, 50, false, false, {}, "lstm", 2, true}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
