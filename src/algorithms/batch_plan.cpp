@@ -14,7 +14,8 @@ void BatchPlan::check(std::string_view section, const std::string& steps) const 
                      std::to_string(world_size) + " ranks (each rank owns whole shards): use a multiple of " +
                      std::to_string(world_size));
   const int64_t unit =
-      local_shards() * (num_mini_batches / std::gcd(static_cast<int64_t>(num_mini_batches), num_steps));
+      local_shards() *
+      (sequences ? num_mini_batches : num_mini_batches / std::gcd(static_cast<int64_t>(num_mini_batches), num_steps));
   if (num_envs % unit != 0) {
     const int64_t below = num_envs / unit * unit, above = below + unit;
     const std::string nearest =
@@ -22,7 +23,9 @@ void BatchPlan::check(std::string_view section, const std::string& steps) const 
     throw UsageError("--num_envs " + std::to_string(num_envs) + " with " + steps + " " + std::to_string(num_steps) +
                      " cannot be divided into " + std::to_string(num_mini_batches) + " equal mini-batches" +
                      (local_shards() > 1 ? " in each of " + std::to_string(local_shards()) + " shards" : "") + " (" +
-                     std::string(section) + ".num_mini_batches): use --num_envs " + nearest);
+                     std::string(section) + ".num_mini_batches" +
+                     (sequences ? "; those of recurrent networks consist of whole environments" : "") +
+                     "): use --num_envs " + nearest);
   }
   if (num_envs * num_steps > std::numeric_limits<int32_t>::max())
     throw UsageError("--num_envs x " + steps + " is " + std::to_string(num_envs * num_steps) +

@@ -14,19 +14,21 @@ namespace drl {
 // The environments of all ranks, [0, num_envs * world_size), are divided by global index into `shards` equal shards;
 // each rank owns shards / world_size of them. The samples of each shard are permuted, and mini-batch m consists of
 // slice m of every shard's permutation. The mini-batches therefore depend on the number of shards, but not on the
-// number of ranks.
+// number of ranks. With `sequences`, the environments of each shard are permuted instead of its samples.
 struct BatchPlan {
   int64_t num_envs = 0;   // of this rank
   int64_t num_steps = 0;  // of a rollout, per environment
   int rank = 0, world_size = 1;
   int shards = 1;  // on all ranks together
   int num_mini_batches = 1;
+  // The units that are permuted are environments, with all their steps, instead of samples. For recurrent networks.
+  bool sequences = false;
 
   DRL_HD int local_shards() const { return shards / world_size; }
   DRL_HD int64_t envs_per_shard() const { return num_envs / local_shards(); }
   DRL_HD int64_t samples_per_shard() const { return envs_per_shard() * num_steps; }
   DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // in one mini-batch
-  int64_t rows() const { return rows_per_shard() * local_shards(); }  // of this rank in one mini-batch
+  DRL_HD int64_t rows() const { return rows_per_shard() * local_shards(); }  // of this rank in one mini-batch
   // Throws UsageError unless the environments divide evenly into shards and mini-batches; the message suggests the
   // nearest valid numbers of environments. For the message, `section` is the section of the algorithm's options, and
   // `steps` is the option or property that determines the number of steps.

@@ -14,7 +14,9 @@ int64_t half(int64_t num_envs) {
 }  // namespace
 
 Collector::Collector(Actor& actor, VecEnv& envs, Rollout& rollout, const ActionSource& source)
-    : actor_(actor), envs_(envs), rollout_(rollout), source_(source) {}
+    : actor_(actor), envs_(envs), rollout_(rollout), source_(source) {
+  actor_.begin_episodes(rollout.view().num_envs);
+}
 
 // Works tile by tile, so that a step's output is still in the cache when it is read. If the host steps the environments
 // for a policy on a GPU, both work at once: there are at least two tiles, and the next actions of a tile are enqueued
@@ -39,6 +41,7 @@ void Collector::collect(const int64_t* first_step) {
       const int64_t count = std::min(tile, r.num_envs - begin);
       if (!overlap) actor_.act(rollout_.action_row(t), source_, {first_step, t}, begin, count);
       envs_.step(queue, {first_step, t}, begin, count, row);
+      actor_.end_step(row.terminated, row.truncated, begin, count);
       if (overlap && t + 1 < r.num_steps) act(t + 1, begin, count);
     }
   }

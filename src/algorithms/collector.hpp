@@ -11,7 +11,7 @@ namespace drl {
 
 class Collector {
  public:
-  // The caller owns the referenced objects, which must outlive the Collector.
+  // The caller owns the referenced objects, which must outlive the Collector. A recurrent actor begins all episodes.
   Collector(Actor& actor, VecEnv& envs, Rollout& rollout, const ActionSource& source);
 
   // Enqueues the collection of a rollout, starting from the observations in row 0. `first_step`, in the queue's memory,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace drl {
 
 LossGradient::LossGradient(const LearnerParts& parts, LearnedPolicy& policy, const RolloutView& rollout, LossId id,
@@ -14,41 +16,66 @@ LossGradient::LossGradient(const LearnerParts& parts, LearnedPolicy& policy, con
       loss_columns_(loss_columns),
       tile_rows_(std::min(nets_.tile(), parts.plan.rows())),
       scratch_(queue_, sum_scratch(queue_, all_columns())) {
-  const auto add = [&](NetId net) -> Pass& {
+  const BatchPlan& plan = parts.plan;
+  const auto add = [&](NetId net, const RnnSpec& rnn) -> Pass& {
     const auto numbers = static_cast<size_t>(tile_rows_ * policy.spec().layout.net(net).outputs());
-    passes_.push_back({net, nets_.make_tape(net), Array<float>(queue_, numbers), Array<float>(queue_, numbers)});
-    return passes_.back();
+    passes_.push_back(
+        {net, nets_.make_tape(net), Array<float>(queue_, numbers), Array<float>(queue_, numbers), {}, {}});
+    Pass& pass = passes_.back();
+    if (rnn.empty()) return pass;
+    DRL_CHECK(plan.sequences, "recurrent networks need mini-batches of sequences");
+    pass.rnn = std::make_unique<RnnSequences>(queue_, nets_, rnn, plan.rows() / plan.num_steps, plan.num_steps);
+    pass.d_features = Array<float>(queue_, static_cast<size_t>(plan.rows() * rnn.width));
+    return pass;
   };
-  Pass& actor = add(policy.spec().actor);
+  passes_.reserve(2);
+  Pass& actor = add(policy.spec().actor, policy.spec().actor_rnn);
   tile_.policy_out = actor.out.data(), tile_.d_policy = actor.d_out.data();
   if (policy.spec().critic < 0) return;
-  Pass& critic = add(policy.spec().critic);
+  Pass& critic = add(policy.spec().critic, policy.spec().critic_rnn);
   tile_.value = critic.out.data(), tile_.d_value = critic.d_out.data();
 }
 
 // The backend of the networks may compute the gradient as a whole (Nets::gradient). Otherwise the mini-batch is
-// processed tile by tile: forward, loss, backward.
+// processed tile by tile: forward, loss, backward. Recurrent layers go through whole sequences before and after that.
 void LossGradient::enqueue(const int32_t* rows, int64_t count, float* gradient) {
   const PolicySpec& spec = policy_.spec();
+  const Weights& weights = policy_.weights();
   const Normalizers normalizers = policy_.normalizers();
-  const Batch::Input of_both[] = {{spec.actor, {rollout_.obs, rows, count, normalizers.obs}},
-                                  {spec.critic, {rollout_.critic_input(), rows, count, normalizers.critic()}}};
-  const std::span<const Batch::Input> inputs(of_both, passes_.size());
+  const Rows observations[] = {{rollout_.obs, rows, count, normalizers.obs},
+                               {rollout_.critic_input(), rows, count, normalizers.critic()}};
+  const float* states[] = {rollout_.actor_state, rollout_.critic_state};
+  std::vector<Batch::Input> inputs;
+  bool is_recurrent = false;
+  for (size_t k = 0; k < passes_.size(); ++k) {
+    Pass& pass = passes_[k];
+    inputs.push_back({pass.net, observations[k]});
+    if (!pass.rnn) continue;
+    is_recurrent = true;
+    const float* features =
+        pass.rnn->forward(weights, observations[k], states[k], rollout_.terminated, rollout_.truncated);
+    inputs.back().rows = {features, nullptr, count};
+  }
   const auto distribution_id = static_cast<DistributionId>(policy_.distribution().index());
-  if (nets_.gradient({inputs, policy_.weights(), loss_.get()}, loss_id_, distribution_id, gradient)) return;
+  if (!is_recurrent && nets_.gradient({inputs, weights, loss_.get()}, loss_id_, distribution_id, gradient)) return;
 
   clear_sums(queue_, all_columns(), scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows_) {
     const int64_t num_rows = std::min(tile_rows_, count - first);
     for (size_t k = 0; k < inputs.size(); ++k) {
       const auto& [net, of_net] = inputs[k];
-      nets_.forward(net, policy_.weights(), of_net.part(first, num_rows, spec.layout.net(net).inputs()),
-                    passes_[k].out.data(), passes_[k].tape.get());
+      nets_.forward(net, weights, of_net.part(first, num_rows, spec.layout.net(net).inputs()), passes_[k].out.data(),
+                    passes_[k].tape.get());
     }
     add_loss_(rows + first, num_rows);
-    for (const Pass& pass : passes_)
-      nets_.backward(pass.net, policy_.weights(), *pass.tape, pass.d_out.data(), gradient);
+    for (Pass& pass : passes_) {
+      float* d_in = pass.rnn ? pass.d_features.data() + first * spec.layout.net(pass.net).inputs() : nullptr;
+      nets_.backward(pass.net, weights, *pass.tape, pass.d_out.data(), gradient, d_in);
+    }
   }
+  for (size_t k = 0; k < passes_.size(); ++k)
+    if (Pass& pass = passes_[k]; pass.rnn)
+      pass.rnn->backward(weights, observations[k], pass.d_features.data(), gradient);
   finish_sums(queue_, all_columns(), scratch_.data(),
               StoreLoss{loss_columns_, gradient + spec.layout.size(), gradient + spec.std_offset()});
 }

@@ -56,7 +56,9 @@ class LossGradient {
   struct Pass {
     NetId net;
     std::unique_ptr<Tape> tape;
-    Array<float> out, d_out;  // [tile, outputs]
+    Array<float> out, d_out;            // [tile, outputs]
+    std::unique_ptr<RnnSequences> rnn;  // recurrent layers before the network; null: none
+    Array<float> d_features;            // [rows, width]: the gradient with respect to their outputs
   };
 
   Queue& queue_;

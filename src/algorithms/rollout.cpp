@@ -15,7 +15,8 @@ int64_t truncations(const TaskSpec& task, int64_t num_steps) {
 
 }  // namespace
 
-Rollout::Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end)
+Rollout::Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end,
+                 int actor_state, int critic_state)
     : queue_(queue), every_end_(every_end), action_numbers_(task.action.numbers()) {
   const int64_t samples = num_steps * num_envs, with_next = samples + num_envs,
                 size = outputs(distribution_of(task.action));
@@ -42,6 +43,8 @@ Rollout::Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t 
   view_.value = make(value_, with_next);
   view_.advantage = make(advantage_, samples);
   view_.return_target = make(return_target_, samples);
+  view_.actor_state = make(actor_state_, num_envs * actor_state);
+  view_.critic_state = make(critic_state_, num_envs * critic_state);
 }
 
 void Rollout::begin() { queue_.clear(last_count_.data(), last_count_.size()); }

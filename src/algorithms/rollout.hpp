@@ -24,6 +24,7 @@ struct RolloutView {
   float *last_obs, *last_critic_obs;
   int64_t last_rows;
   float *value, *advantage, *return_target;
+  float *actor_state, *critic_state;
 
   DRL_HD int64_t samples() const { return num_steps * num_envs; }
   const float* critic_input() const { return critic_obs_dim > 0 ? critic_obs : obs; }
@@ -32,8 +33,10 @@ struct RolloutView {
 
 class Rollout {
  public:
-  // With `every_end` the last observation of every episode is stored, not only of truncated ones.
-  Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end = false);
+  // With `every_end` the last observation of every episode is stored, not only of truncated ones. `actor_state` and
+  // `critic_state` are the sizes of the states of recurrent networks.
+  Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end = false,
+          int actor_state = 0, int critic_state = 0);
 
   Queue& queue() const { return queue_; }
   const RolloutView& view() const { return view_; }
@@ -67,6 +70,8 @@ class Rollout {
   Array<float> value_;            // [T+1, N]
   Array<float> advantage_;        // [T, N]
   Array<float> return_target_;    // [T, N], advantage + value
+  Array<float> actor_state_;      // [N, actor_state], of recurrent layers before row 0
+  Array<float> critic_state_;     // [N, critic_state]
   RolloutView view_;
 };
 

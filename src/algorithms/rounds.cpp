@@ -22,7 +22,13 @@ void Rounds::begin(int64_t iteration, double learning_rate) { host_inputs_[0] = 
 
 void Rounds::enqueue_begin() { queue_.copy(inputs_.data(), host_inputs_.data(), 1); }
 
-void Rounds::enqueue_rows() { for_each(queue_, plan().rows(), MiniBatchRows{batches_, numbers_.data(), rows_.data()}); }
+void Rounds::enqueue_rows() {
+  if (plan().sequences) {
+    const int64_t sequences = plan().rows() / plan().num_steps;
+    return for_each(queue_, sequences, SequenceRows{batches_, numbers_.data(), rows_.data()});
+  }
+  for_each(queue_, plan().rows(), MiniBatchRows{batches_, numbers_.data(), rows_.data()});
+}
 
 void Rounds::enqueue_end() { queue_.copy(host_numbers_.data(), numbers_.data(), 1); }
 

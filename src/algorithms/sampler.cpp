@@ -8,13 +8,20 @@ Sampler::Sampler(const LearnerParts& parts, LearnedPolicy& policy, Slots& slots)
     : queue_(parts.queue),
       envs_(parts.envs),
       watch_(parts.watch),
-      rollout_(queue_, envs_.spec(), parts.plan.num_steps, parts.plan.num_envs),
-      collector_(policy.actor(), envs_, rollout_,
-                 {ActionChoice::sample, parts.seed, parts.plan.rank * parts.plan.num_envs}),
+      actor_(policy.actor()),
+      rollout_(queue_, envs_.spec(), parts.plan.num_steps, parts.plan.num_envs, /*every_end=*/false,
+               policy.spec().actor_rnn.state_size(), policy.spec().critic_rnn.state_size()),
+      collector_(actor_, envs_, rollout_, {ActionChoice::sample, parts.seed, parts.plan.rank * parts.plan.num_envs}),
       episodes_(slots.add(episode_columns(envs_.spec()))),
       scratch_(queue_, sum_scratch(queue_, static_cast<int64_t>(episodes_.size))) {}
 
+void Sampler::enqueue_reset(const Start& start) {
+  envs_.reset(queue_, rollout_.start_row(), start);
+  actor_.restart_episodes();
+}
+
 void Sampler::enqueue(const int64_t* first_step, Slots& slots) {
+  queue_.copy(rollout_.view().actor_state, actor_.states().data(), actor_.states().size());
   if (watch_) watch_->rollout_begins(queue_, envs_, rollout_.view());
   collector_.collect(first_step);
   // This must be part of the collection, because the work after it is recorded, and the host, which computes these
@@ -33,6 +40,9 @@ void Sampler::visit_row(StateVisitor& visitor) {
   visitor.array("rollout/obs", r.obs, {r.num_envs, r.obs_dim}, Sharding::per_env, &queue_);
   if (r.critic_obs_dim > 0)
     visitor.array("rollout/critic_obs", r.critic_obs, {r.num_envs, r.critic_obs_dim}, Sharding::per_env, &queue_);
+  if (actor_.state_size() > 0)
+    visitor.array("rollout/actor_state", actor_.states().data(), {r.num_envs, actor_.state_size()}, Sharding::per_env,
+                  &queue_);
 }
 
 }  // namespace drl

@@ -21,7 +21,7 @@ class Sampler {
   // Returns whether the host steps the environments, so that the collection cannot be recorded.
   bool on_host() const { return envs_.steps_on_host(); }
   // Enqueues the reset of all environments. `start.group_size` consecutive ones start from the same state.
-  void enqueue_reset(const Start& start) { envs_.reset(queue_, rollout_.start_row(), start); }
+  void enqueue_reset(const Start& start);
   // Enqueues the collection of a rollout from the observations in row 0, and of its episodes' sums. `first_step` is the
   // environments' lifetime step, in the queue's memory.
   void enqueue(const int64_t* first_step, Slots& slots);
@@ -30,7 +30,7 @@ class Sampler {
   void end(int64_t iteration, int64_t first_step, const Slots& slots, IterationStats& stats);
 
   // Visits the state that the environments share, e.g. the curriculum. Algorithms whose environments persist across
-  // iterations also visit the environments themselves, with the observations in row 0.
+  // iterations also visit the environments themselves, with the observations in row 0 and the actor's states.
   void visit_shared_state(StateVisitor& visitor) { envs_.visit_shared_state(visitor); }
   void visit_row(StateVisitor& visitor);
   void visit_envs(StateVisitor& visitor) { envs_.visit_state(visitor); }
@@ -39,6 +39,7 @@ class Sampler {
   Queue& queue_;
   VecEnv& envs_;
   RolloutWatch* watch_;
+  Actor& actor_;
   Rollout rollout_;
   Collector collector_;
   Slots::Place episodes_;

@@ -85,9 +85,27 @@ struct MiniBatches {
                         static_cast<uint32_t>(plan.samples_per_shard())),
             mini_batch % batches * plan.rows_per_shard(), local * plan.envs_per_shard()};
   }
+  // With plan.sequences: returns environment number i of mini-batch number `mini_batch` of the iteration.
+  DRL_HD int64_t sequence(int64_t iteration, uint32_t mini_batch, int64_t i) const {
+    const auto batches = static_cast<uint32_t>(plan.num_mini_batches);
+    const int64_t envs = plan.envs_per_shard(), per_shard = envs / batches, local = i / per_shard;
+    const uint64_t shard = static_cast<uint64_t>(plan.rank * static_cast<int64_t>(plan.local_shards()) + local);
+    const Permutation permutation(seed, static_cast<uint64_t>(iteration), mini_batch / batches, shard,
+                                  static_cast<uint32_t>(envs));
+    const auto at = static_cast<uint32_t>(mini_batch % batches * per_shard + i % per_shard);
+    return local * envs + static_cast<int64_t>(permutation(at));
+  }
   // Returns samples i, i + 1, ... of mini-batch number `mini_batch` of the iteration.
   template <class F>
   DRL_HD Int<F> rows(int64_t iteration, uint32_t mini_batch, int64_t i) const {
+    if (plan.sequences) {  // step after step
+      int32_t each[kLanesOf<F>];
+      const int64_t sequences = plan.rows() / plan.num_steps;
+      for (int l = 0; l < kLanesOf<F>; ++l)
+        each[l] = static_cast<int32_t>((i + l) / sequences * plan.num_envs +
+                                       sequence(iteration, mini_batch, (i + l) % sequences));
+      return load<Int<F>>(each);
+    }
     const int64_t per_shard = plan.rows_per_shard(), local = i / per_shard;
     if constexpr (1 < kLanesOf<F>) {
       if ((local + 1) * per_shard < i + kLanesOf<F>) {  // the lanes belong to two shards
@@ -122,6 +140,20 @@ struct MiniBatchRows {
       for (; i < bound; ++i) store(rows + i, shard_rows.template rows<Scalar<F>>(batches.plan, i - begin));
     }
     return i;
+  }
+};
+
+// Does the same for plan.sequences: writes all samples of environment number i of the mini-batch, step after step.
+struct SequenceRows {
+  MiniBatches batches;
+  const UpdateNumbers* numbers;
+  int32_t* rows;  // [T, sequences]
+  DRL_HD void operator()(int64_t i) const {
+    const BatchPlan& plan = batches.plan;
+    const int64_t env = batches.sequence(numbers->iteration, static_cast<uint32_t>(numbers->mini_batch), i),
+                  sequences = plan.rows() / plan.num_steps;
+    for (int64_t t = 0; t < plan.num_steps; ++t)
+      rows[t * sequences + i] = static_cast<int32_t>(t * plan.num_envs + env);
   }
 };
 

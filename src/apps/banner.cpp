@@ -127,10 +127,13 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
        fmt::format("{} steps per environment, {} in total; {} of {} samples", with_commas(plan.num_steps),
                    with_commas(samples), algorithm.describe_update(), with_commas(samples / plan.num_mini_batches)));
   const auto net = [&](NetId id) { return layers(policy.layout.net(id)); };
-  line("networks",
-       fmt::format("actor {}, {}{}{}; {} parameters", net(policy.actor),
-                   policy.critic < 0 ? "" : "critic " + net(policy.critic) + ", ", options.policy.activation,
-                   options.policy.layer_norm ? " with layer normalisation" : "", with_commas(policy.layout.count())));
+  const RnnSpec& rnn = policy.actor_rnn;
+  const std::string recurrent =
+      rnn.empty() ? "" : fmt::format("{} x {} {}, then ", rnn.layers.size(), rnn.width, options.policy.rnn_type);
+  line("networks", fmt::format("actor {}{}, {}{}{}; {} parameters", recurrent, net(policy.actor),
+                               policy.critic < 0 ? "" : "critic " + recurrent + net(policy.critic) + ", ",
+                               options.policy.activation, options.policy.layer_norm ? " with layer normalisation" : "",
+                               with_commas(policy.layout.count())));
   line("libraries", fmt::format("{} loops, {}, {}, HDF5 {}", facts.versions.at("isa"), facts.versions.at("engine"),
                                 facts.versions.at("mpi"), facts.versions.at("hdf5")));
   if (world == 1 && facts.device == "cpu" && place.machine.cores > 1 && place.placement.threads == 1)

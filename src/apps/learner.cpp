@@ -71,6 +71,14 @@ void require_engine_of_gpus(const TrainOptions& options) {
                       name, given, only));
 }
 
+void require_feed_forward(const PolicyOptions& policy) {
+  if (policy.is_recurrent())
+    throw UsageError(fmt::format(
+        "--policy.rnn_type {} is not available on GPUs (recurrent layers are computed on CPUs): use --device cpu, or "
+        "--policy.rnn_type none",
+        policy.rnn_type));
+}
+
 }  // namespace
 
 Learner::Learner(const Options& options, const Workplace& place, Communicator& comm)
@@ -78,11 +86,15 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
   on_all_ranks(comm, [&] {
-    if (gpu >= 0) require_engine_of_gpus(train), open_gpu_libraries();
+    if (gpu >= 0) require_engine_of_gpus(train), require_feed_forward(options.policy), open_gpu_libraries();
     const TaskSpec task = task_spec(train.task, options.env->bytes());
-    plan_ = options.algorithm().plan(
-        {train.num_envs, train.num_steps_per_env, comm.rank(), comm.size(), train.shards ? train.shards : comm.size()},
-        task);
+    plan_ = options.algorithm().plan({.num_envs = train.num_envs,
+                                      .num_steps = train.num_steps_per_env,
+                                      .rank = comm.rank(),
+                                      .world_size = comm.size(),
+                                      .shards = train.shards ? train.shards : comm.size(),
+                                      .sequences = options.policy.is_recurrent()},
+                                     task);
     spec_ = options.algorithm().policy(task, options.policy);
   });
   if (gpu < 0 && comm.size() > 1) comm.limit_waiting(options.gpu.comm_timeout, place.rank_hosts);

@@ -70,7 +70,9 @@ bool has_critic(const StateList& state) {
 
 // Returns whether an option decides what the networks in `loaded` compute.
 bool describes_networks(const std::string& option, const StateList& loaded) {
-  return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type"}, option) ||
+  return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type",
+                   "policy.rnn_type", "policy.rnn_hidden_dim", "policy.rnn_num_layers"},
+                  option) ||
          (option == "policy.critic_hidden_dims" && has_critic(loaded)) ||
          option.find(".obs_normalization") != option.npos;
 }

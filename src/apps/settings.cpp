@@ -126,6 +126,11 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
   if (task.empty()) return;
   for (const Preset& preset : presets(task, options.train.algorithm)) table.apply_ini(preset.text, preset.source);
   apply_given();
+  if (options.policy.is_recurrent()) return;
+  for (const NamedValue& option : chosen_options(config_ini))
+    if (option.name == "policy.rnn_hidden_dim" || option.name == "policy.rnn_num_layers")
+      throw UsageError("--" + option.name +
+                       " needs recurrent layers (--policy.rnn_type is none): give --policy.rnn_type gru or lstm too");
 }
 
 std::vector<NamedValue> Settings::chosen_options(const std::string& config_ini) const {

@@ -108,6 +108,11 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
   attributes["policy/layers"] = int64_t{actor.layers()};
   attributes["policy/activation"] = std::string(kActivations[static_cast<size_t>(actor.activation)]);
   attributes["policy/layer_norm"] = int64_t{actor.layer_norm};
+  if (const RnnSpec& rnn = policy.actor_rnn; !rnn.empty()) {
+    attributes["policy/rnn_type"] = std::string(kRnnTypes[static_cast<size_t>(rnn.type)]);
+    attributes["policy/rnn_layers"] = static_cast<int64_t>(rnn.layers.size());
+    attributes["policy/rnn_hidden_dim"] = int64_t{rnn.width};
+  }
   attributes["policy/distribution"] =
       std::visit([](const auto& d) { return std::string(d.kName); }, policy.distribution);
   const auto name = [&](const std::string& what, const std::vector<NamedNumber>& numbers) {
@@ -167,6 +172,10 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
         "checkpoint " + file +
         " does not describe its policy (an earlier version of drl saved it): resume its run, which saves a "
         "new checkpoint");
+  if (checkpoint.attributes.contains("policy/rnn_type"))
+    throw UsageError("checkpoint " + file + " has a recurrent policy (" + read.get<std::string>("rnn_type") +
+                     "), which needs a state between two observations; drl_export writes policies without one: give a "
+                     "checkpoint of a run with --policy.rnn_type none");
   ExportedPolicy policy;
   policy.task = read.get<std::string>("task");
   policy.source = fmt::format("{}, iteration {}", file, attribute<int64_t>(checkpoint, file, "iteration"));

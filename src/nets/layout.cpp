@@ -14,7 +14,7 @@ NetId ParamLayout::add_net(NetSpec spec) {
   nets_.push_back({std::move(spec), slices_.size()});
   const NetSpec& net = nets_.back().spec;
   for (int layer = 0; layer < net.layers(); ++layer) {
-    const std::string path = net.name + "/" + std::to_string(layer);
+    const std::string path = net.single ? net.name : net.name + "/" + std::to_string(layer);
     add(path + "/weight", {net.dims[static_cast<size_t>(layer) + 1], net.dims[static_cast<size_t>(layer)]});
     add(path + "/bias", {net.dims[static_cast<size_t>(layer) + 1]});
     if (!net.layer_norm || layer + 1 == net.layers()) continue;

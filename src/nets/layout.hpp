@@ -17,6 +17,7 @@ struct NetSpec {
   std::vector<int> dims;  // inputs, hidden..., outputs
   Activation activation = Activation::elu;
   bool layer_norm = false;  // in the hidden layers, before the activation
+  bool single = false;      // one layer, whose parameters are "NAME/weight" and "NAME/bias", without the layer's number
 
   int layers() const { return static_cast<int>(dims.size()) - 1; }
   int inputs() const { return dims.front(); }

@@ -1,5 +1,8 @@
 #include "policy/actor.hpp"
 
+#include <algorithm>
+
+#include "base/check.hpp"
 #include "device/for_each.hpp"
 
 namespace drl {
@@ -18,7 +21,8 @@ Actor::Actor(Queue& queue, Nets& nets, const PolicySpec& spec, const float* para
     : queue_(queue),
       nets_(nets),
       net_(spec.actor),
-      inputs_(spec.actor_net().inputs()),
+      rnn_(spec.actor_rnn),
+      inputs_(spec.inputs()),
       outputs_(spec.actor_net().outputs()),
       normalizer_(normalizer),
       weights_(nets.pack(params)),
@@ -38,12 +42,31 @@ void Actor::begin() {
     for_each(queue_, gaussian->size, StandardDeviations{*gaussian});
 }
 
-void Actor::forward(const float* obs, int64_t count, float* out) {
-  nets_.forward(net_, *weights_, {obs, nullptr, count, normalizer_}, out);
+void Actor::forward(const float* obs, int64_t count, float* out, int64_t first_env) {
+  Rows rows{obs, nullptr, count, normalizer_};
+  if (!rnn_.empty()) {
+    DRL_CHECK(rnn_step_, "begin_episodes() must be called before a recurrent policy acts");
+    rows = {rnn_step_->step(*weights_, rows, states_.data() + first_env * state_size()), nullptr, count};
+  }
+  nets_.forward(net_, *weights_, rows, out);
+}
+
+void Actor::begin_episodes(int64_t num_envs) {
+  if (rnn_.empty()) return;
+  rnn_step_.emplace(queue_, nets_, rnn_, std::min(num_envs, tile()));
+  states_ = Array<float>(queue_, static_cast<size_t>(num_envs * state_size()));
+}
+
+void Actor::restart_episodes() { queue_.clear(states_.data(), states_.size()); }
+
+void Actor::end_step(const uint8_t* terminated, const uint8_t* truncated, int64_t begin, int64_t count) {
+  if (rnn_.empty()) return;
+  for_each(queue_, begin, begin + count,
+           CarryState{states_.data(), nullptr, {terminated, truncated}, state_size(), state_size(), states_.data()});
 }
 
 void Actor::act(const ActionRow& row, const ActionSource& source, LifetimeStep step, int64_t begin, int64_t count) {
-  forward(row.obs + begin * inputs_, count, row.out + begin * outputs_);
+  forward(row.obs + begin * inputs_, count, row.out + begin * outputs_, begin);
   std::visit(
       [&]<class Policy>(const Policy& policy) {
         for_each(queue_, begin, begin + count, ChooseActions<Policy>{policy, source, step, row});

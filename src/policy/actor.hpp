@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "device/array.hpp"
 #include "nets/nets.hpp"
@@ -24,10 +25,21 @@ class Actor {
   // Must be called before sampling with new parameters. The standard deviations of continuous actions then stay as they
   // are until the next call, also while an update changes the parameters.
   void begin();
-  // Computes the outputs [count, outputs] of the actor's network for obs [count, observations].
-  void forward(const float* obs, int64_t count, float* out);
+  // Computes the outputs [count, outputs] of the actor's network for obs [count, observations]. Recurrent layers take a
+  // step from the states of environments first_env, first_env + 1, ..., at most tile() of them.
+  void forward(const float* obs, int64_t count, float* out, int64_t first_env = 0);
   // Computes the outputs for environments [begin, begin + count) of a row, and chooses their actions.
   void act(const ActionRow& row, const ActionSource& source, LifetimeStep step, int64_t begin, int64_t count);
+
+  // The states of recurrent layers. A policy without such layers has none, and these functions do nothing.
+  // Allocates those of `num_envs` environments, all at the beginning of an episode.
+  void begin_episodes(int64_t num_envs);
+  // Returns all environments to the beginning of an episode.
+  void restart_episodes();
+  // Does so for those of environments [begin, begin + count) whose episode has ended in a step.
+  void end_step(const uint8_t* terminated, const uint8_t* truncated, int64_t begin, int64_t count);
+  Array<float>& states() { return states_; }  // [num_envs, state_size()]
+  int state_size() const { return rnn_.state_size(); }
 
   Queue& queue() const { return queue_; }
   int64_t tile() const { return nets_.tile(); }  // rows that pass through the network at once
@@ -40,12 +52,15 @@ class Actor {
   Queue& queue_;
   Nets& nets_;
   NetId net_;
+  RnnSpec rnn_;
   int inputs_, outputs_;
   NormalizerView normalizer_;
   std::unique_ptr<Weights> weights_;
   Array<float> low_, high_, std_;
   Array<int32_t> heads_;  // number of choices of each head; empty for a single head
   Distribution distribution_;
+  std::optional<RnnStep> rnn_step_;
+  Array<float> states_;
 };
 
 }  // namespace drl

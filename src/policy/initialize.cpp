@@ -79,6 +79,17 @@ void initialize_net(const PolicySpec& policy, NetId id, double output_gain, bool
   }
 }
 
+void initialize_rnn(const PolicySpec& policy, const RnnSpec& rnn, uint64_t seed, std::span<float> params) {
+  for (const RnnSpec::Layer& layer : rnn.layers)
+    for (const NetId map : {layer.input, layer.hidden})
+      for (size_t number : {policy.layout.first_slice(map), policy.layout.first_slice(map) + 1}) {
+        const ParamSlice& slice = policy.layout.slices()[number];
+        for (int64_t i = 0; i < slice.count(); ++i)
+          params[static_cast<size_t>(slice.offset + i)] = static_cast<float>(
+              symmetric(seed, number, static_cast<uint64_t>(i)) / std::sqrt(static_cast<double>(rnn.width)));
+      }
+}
+
 }  // namespace
 
 void initialize_parameters(const PolicySpec& policy, const PolicyOptions& options, uint64_t seed,
@@ -86,6 +97,8 @@ void initialize_parameters(const PolicySpec& policy, const PolicyOptions& option
   DRL_CHECK(static_cast<int64_t>(params.size()) == policy.layout.size(),
             "the size of the parameter buffer does not match the networks");
   const bool orthogonal = options.init == "orthogonal";
+  initialize_rnn(policy, policy.actor_rnn, seed, params);
+  initialize_rnn(policy, policy.critic_rnn, seed, params);
   initialize_net(policy, policy.actor, 0.01, orthogonal, seed, params);
   if (policy.critic >= 0) initialize_net(policy, policy.critic, 1, orthogonal, seed, params);
   if (policy.std < 0) return;

@@ -18,6 +18,11 @@ struct PolicyOptions {
   double std_min = 1e-3;
   double std_max = 100;
   std::string init = "uniform";
+  std::string rnn_type = "none";
+  int rnn_hidden_dim = 256;
+  int rnn_num_layers = 1;
+
+  bool is_recurrent() const { return rnn_type != "none"; }
 
   void describe(OptionVisitor& v) {
     v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536));
@@ -35,6 +40,13 @@ struct PolicyOptions {
     v("std_max", std_max, "upper bound of the standard deviation", above(0), only_with("actions", "continuous"));
     v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",
       one_of({"uniform", "orthogonal"}), only_with("start", "scratch"));
+    v("rnn_type", rnn_type,
+      "recurrent layers before the hidden layers of actor and critic, for tasks whose observations do not tell the "
+      "whole state; on CPUs",
+      one_of({"none", "gru", "lstm"}));
+    v("rnn_hidden_dim", rnn_hidden_dim, "width of the recurrent layers", between(1, 65536),
+      not_with("rnn_type", "none"));
+    v("rnn_num_layers", rnn_num_layers, "number of recurrent layers", between(1, 100), not_with("rnn_type", "none"));
   }
 };
 

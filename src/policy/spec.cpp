@@ -33,6 +33,8 @@ std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const st
 PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                        const std::optional<NormalizerRule>& normalizer, bool has_critic) {
   PolicySpec spec{.layout = {},
+                  .actor_rnn = {},
+                  .critic_rnn = {},
                   .log_std = options.std_type == "log",
                   .distribution = distribution_of(task.action),
                   .normalizer = normalizer,
@@ -43,13 +45,23 @@ PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                   .actions = named(task.actions, "action", task.action.numbers()),
                   .commands = task.commands,
                   .action = task.action};
+  const auto* rnn = std::ranges::find(kRnnTypes, options.rnn_type);
+  const auto type = static_cast<RnnType>(rnn - std::begin(kRnnTypes));
+  // Adds recurrent layers, if any, to `rnn`. Returns the number of inputs of the layers after them.
+  const auto add_recurrent = [&](const std::string& name, int inputs, RnnSpec& rnn) {
+    if (type == RnnType::none) return inputs;
+    rnn = add_rnn(spec.layout, name, type, inputs, options.rnn_hidden_dim, options.rnn_num_layers);
+    return rnn.width;
+  };
+  const int actor_inputs = add_recurrent("policy/actor", task.obs_dim, spec.actor_rnn);
   spec.actor = spec.layout.add_net(
-      net("policy/actor", task.obs_dim, options.actor_hidden_dims, outputs(spec.distribution), options));
+      net("policy/actor", actor_inputs, options.actor_hidden_dims, outputs(spec.distribution), options));
   if (const int free = free_parameters(spec.distribution); free > 0)
     spec.std = spec.layout.add_free(spec.log_std ? "policy/log_std" : "policy/std", {free});
-  if (has_critic)
-    spec.critic = spec.layout.add_net(net("policy/critic", task.critic_obs_dim ? task.critic_obs_dim : task.obs_dim,
-                                          options.critic_hidden_dims, 1, options));
+  if (!has_critic) return spec;
+  const int critic_inputs =
+      add_recurrent("policy/critic", task.critic_obs_dim ? task.critic_obs_dim : task.obs_dim, spec.critic_rnn);
+  spec.critic = spec.layout.add_net(net("policy/critic", critic_inputs, options.critic_hidden_dims, 1, options));
   return spec;
 }
 

@@ -10,17 +10,21 @@
 #include "drl/task/spec.hpp"
 #include "nets/layout.hpp"
 #include "nets/normalizer.hpp"
+#include "nets/recurrent.hpp"
 #include "policy/distribution.hpp"
 #include "policy/options.hpp"
 
 namespace drl {
 
 struct PolicySpec {
-  ParamLayout layout;  // the actor's layers, then the standard deviation (if any), then the critic's layers (if any)
-  NetId actor = 0, critic = -1;  // critic -1: the algorithm has none
-  int std = -1;                  // index of the standard deviation's slice in layout.slices(); -1: discrete actions
-  bool log_std = true;           // the parameter is the logarithm of the standard deviation
-  Distribution distribution;     // without its arrays, which an Actor adds
+  // The actor's recurrent layers (if any), its other layers, the standard deviation (if any), and those of the critic
+  // (if any).
+  ParamLayout layout;
+  NetId actor = 0, critic = -1;   // critic -1: the algorithm has none
+  RnnSpec actor_rnn, critic_rnn;  // recurrent layers before these networks; empty: none
+  int std = -1;                   // index of the standard deviation's slice in layout.slices(); -1: discrete actions
+  bool log_std = true;            // the parameter is the logarithm of the standard deviation
+  Distribution distribution;      // without its arrays, which an Actor adds
   std::optional<NormalizerRule> normalizer;  // of observations; none: they are not normalised
   int critic_observations = 0;               // 0: the critic receives the actor's
 
@@ -31,12 +35,18 @@ struct PolicySpec {
   ActionSpace action;                              // choices, or bounds and what the task's step() makes of an action
 
   const NetSpec& actor_net() const { return layout.net(actor); }
-  int64_t first_critic_parameter() const { return critic < 0 ? layout.size() : layout.weight(critic, 0).offset; }
+  // Returns the number of the actor's observations.
+  int inputs() const { return layout.net(first_net(actor, actor_rnn)).inputs(); }
+  int64_t first_critic_parameter() const {
+    return critic < 0 ? layout.size() : layout.weight(first_net(critic, critic_rnn), 0).offset;
+  }
   // Returns the offset of the standard deviation's parameter [action size], or 0 if there is none.
   int64_t std_offset() const { return std < 0 ? 0 : layout.slices()[static_cast<size_t>(std)].offset; }
   // Return the numbers of observations that are normalised, of the actor and of a critic that has its own.
-  int normalized() const { return normalizer ? actor_net().inputs() : 0; }
+  int normalized() const { return normalizer ? inputs() : 0; }
   int normalized_of_critic() const { return normalizer && critic >= 0 ? critic_observations : 0; }
+
+  static NetId first_net(NetId net, const RnnSpec& rnn) { return rnn.empty() ? net : rnn.layers.front().input; }
 };
 
 // Returns the policy for a task. The distribution of its actions determines the number of the actor's outputs.

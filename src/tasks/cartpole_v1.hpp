@@ -24,6 +24,11 @@ struct CartPoleV1 {
   struct Params {
     S gravity = 9.8, total_mass = S(1.1), pole_mass = S(0.1), half_length = 0.5;
     S force = 10, dt = S(0.02), x_limit = S(2.4), theta_limit = S(12 * 2 * 3.141592653589793 / 360);
+    bool observe_velocities = true;
+    template <class V>
+    void describe(V& v) {
+      v("observe_velocities", observe_velocities, "false: observe 0 for velocities, so that a policy needs a memory");
+    }
   };
 
   static constexpr char name[] = "CartPole-v1";
@@ -59,11 +64,11 @@ struct CartPoleV1 {
   }
 
   template <class Out>
-  DRL_HD static void observe(const State& s, Out obs) {
+  DRL_HD static void observe(const State& s, const Params& p, Out obs) {
     obs[0] = s.x;
-    obs[1] = s.x_dot;
+    obs[1] = p.observe_velocities ? s.x_dot : F(0);
     obs[2] = s.theta;
-    obs[3] = s.theta_dot;
+    obs[3] = p.observe_velocities ? s.theta_dot : F(0);
   }
 
   template <class Canvas>

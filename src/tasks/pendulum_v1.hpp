@@ -19,6 +19,11 @@ struct PendulumV1 {
   };
   struct Params {
     S gravity = 10, mass = 1, length = 1, dt = S(0.05), max_speed = 8, max_torque = 2;
+    bool observe_velocities = true;
+    template <class V>
+    void describe(V& v) {
+      v("observe_velocities", observe_velocities, "false: observe 0 for velocities, so that a policy needs a memory");
+    }
   };
 
   static constexpr char name[] = "Pendulum-v1";
@@ -47,10 +52,10 @@ struct PendulumV1 {
   }
 
   template <class Out>
-  DRL_HD static void observe(const State& s, Out obs) {
+  DRL_HD static void observe(const State& s, const Params& p, Out obs) {
     obs[0] = math::cos(s.theta);
     obs[1] = math::sin(s.theta);
-    obs[2] = s.theta_dot;
+    obs[2] = p.observe_velocities ? s.theta_dot : F(0);
   }
 
   template <class Canvas>

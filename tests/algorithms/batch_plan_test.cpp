@@ -133,6 +133,47 @@ TEST(MiniBatchRows, TakeTheSameNumberFromEachShard) {
 
 TEST(MiniBatchRows, EpochsDiffer) { EXPECT_NE(samples_of(16, 10, 1, 4, 4, 0, 0), samples_of(16, 10, 1, 4, 4, 1, 0)); }
 
+// Mini-batches of recurrent networks: those of whole environments, time step after time step.
+BatchPlan sequences(BatchPlan p) {
+  p.sequences = true;
+  return p;
+}
+
+TEST(BatchPlan, RecurrentNetworksNeedWholeEnvironmentsInMiniBatches) {
+  EXPECT_EQ(problem(plan(6, 8, 0, 1, 1, 4)), "");
+  expect_mentions(problem(sequences(plan(6, 8, 0, 1, 1, 4))),
+                  {"--num_envs 6 ", "ppo.num_mini_batches", "whole environments", ": use --num_envs 4 or 8"});
+  EXPECT_EQ(problem(sequences(plan(16, 7, 1, 2, 4, 4))), "");
+}
+
+TEST(SequenceRows, AreSlicesOfEachShardsPermutationOfEnvironments) {
+  for (const BatchPlan& p : {sequences(plan(24, 5, 0, 1, 2, 3)), sequences(plan(24, 5, 1, 2, 4, 4))})
+    for (int m = 0; m < p.num_mini_batches; ++m) {
+      const int64_t envs = p.envs_per_shard(), part = envs / p.num_mini_batches;
+      std::vector<int32_t> first_step, expected;
+      for (int local = 0; local < p.local_shards(); ++local) {
+        const Permutation permutation(3, 7, 2, static_cast<uint64_t>(p.rank * p.local_shards() + local),
+                                      static_cast<uint32_t>(envs));
+        for (int64_t i = m * part; i < (m + 1) * part; ++i)
+          first_step.push_back(static_cast<int32_t>(local * envs + permutation(static_cast<uint32_t>(i))));
+      }
+      for (int32_t t = 0; t < p.num_steps; ++t)
+        for (int32_t env : first_step) expected.push_back(t * static_cast<int32_t>(p.num_envs) + env);
+      const std::vector<int32_t> rows = in_every_way([&](const Loops& loops) {
+        UpdateNumbers numbers{};
+        numbers.iteration = 7, numbers.mini_batch = 2 * p.num_mini_batches + m;
+        std::vector<int32_t> rows(static_cast<size_t>(p.rows()));
+        loops(p.rows() / p.num_steps, SequenceRows{{p, 3}, &numbers, rows.data()});
+        return rows;
+      });
+      EXPECT_EQ(rows, expected) << m;
+      // The moments of a mini-batch's advantages use the same rows.
+      for (int64_t i = 0; i < p.rows(); ++i)
+        EXPECT_EQ((MiniBatches{p, 3}.rows<float>(7, static_cast<uint32_t>(2 * p.num_mini_batches + m), i)),
+                  expected[static_cast<size_t>(i)]);
+    }
+}
+
 // The moments that normalise a mini-batch are summed over the rows of that mini-batch.
 TEST(MiniBatchMoments, AreSumsOverTheRowsOfTheMiniBatch) {
   const BatchPlan p = plan(16, 10, 1, 2, 4, 4);  // 20 rows of each shard per mini-batch

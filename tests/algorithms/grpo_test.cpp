@@ -21,16 +21,18 @@ using namespace test;
 
 // A learner with eight groups of four environments.
 struct Learner {
-  explicit Learner(const std::string& task, GrpoOptions given = {}, Isa isa = available_isas().back())
+  explicit Learner(const std::string& task, GrpoOptions given = {}, Isa isa = available_isas().back(),
+                   const std::string& rnn = "none")
       : options(given), queue(make_host_queue(isa)), env(make_env(task, {32, 0, 1, true}, *queue)) {
     policy.actor_hidden_dims = {8};
     policy.activation = "gelu", policy.layer_norm = true;
+    policy.rnn_type = rnn, policy.rnn_hidden_dim = 6;
     options.group_size = 4;
     const PolicySpec spec = policy_spec(env->spec(), policy, options.normalizer(), false);
     nets = make_torch_nets(*queue, spec.layout, 1);
-    grpo.emplace(
-        LearnerParts{*queue, policy, Grpo::plan(options, {32, 16, 0, 1, 1}, env->spec()), 1, spec, *nets, *env},
-        options);
+    BatchPlan plan = Grpo::plan(options, {32, 16, 0, 1, 1}, env->spec());
+    plan.sequences = policy.is_recurrent();
+    grpo.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, *env}, options);
   }
   void iterate(int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) grpo->iterate(i, *comm, {});
@@ -89,14 +91,17 @@ TEST_P(GrpoOn, ContinuesFromItsState) {
   GrpoOptions options;
   options.kl_coef = 0.1, options.reference_interval = 2, options.obs_normalization = true;
   options.grad_clip = "joint";
-  Learner whole(GetParam(), options), first(GetParam(), options), second(GetParam(), options);
-  whole.iterate(0, 5);
-  first.iterate(0, 3);
-  AlgorithmState(*second.grpo).write(AlgorithmState(*first.grpo).bytes());
-  second.grpo->state_changed();
-  second.iterate(3, 5);
-  EXPECT_EQ(AlgorithmState(*second.grpo).bytes(), AlgorithmState(*whole.grpo).bytes());
-  EXPECT_EQ(second.grpo->field_fingerprints(), whole.grpo->field_fingerprints());
+  for (const char* rnn : {"none", "gru"}) {
+    const auto learner = [&] { return Learner(GetParam(), options, available_isas().back(), rnn); };
+    Learner whole = learner(), first = learner(), second = learner();
+    whole.iterate(0, 5);
+    first.iterate(0, 3);
+    AlgorithmState(*second.grpo).write(AlgorithmState(*first.grpo).bytes());
+    second.grpo->state_changed();
+    second.iterate(3, 5);
+    EXPECT_EQ(AlgorithmState(*second.grpo).bytes(), AlgorithmState(*whole.grpo).bytes());
+    EXPECT_EQ(second.grpo->field_fingerprints(), whole.grpo->field_fingerprints());
+  }
 }
 
 TEST_P(GrpoOn, LearningIsBitIdenticalOnEveryInstructionSet) {
@@ -149,13 +154,16 @@ TEST(Grpo, ReferenceKlIsZeroUntilThePolicyMoves) {
   GrpoOptions options;
   options.kl_coef = 1, options.reference_interval = 1;
   options.num_learning_epochs = options.num_mini_batches = 1;
-  Learner learner("CartPole-v1", options);
-  learner.iterate(0, 2);
-  EXPECT_NEAR(metric(*learner.grpo, "reference_kl"), 0, 1e-9);
-  options.reference_interval = 0;
-  Learner far("CartPole-v1", options);
-  far.iterate(0, 2);
-  EXPECT_GT(metric(*far.grpo, "reference_kl"), 1e-6);
+  for (const char* rnn : {"none", "gru", "lstm"}) {
+    options.reference_interval = 1;
+    Learner learner("CartPole-v1", options, available_isas().back(), rnn);
+    learner.iterate(0, 2);
+    EXPECT_NEAR(metric(*learner.grpo, "reference_kl"), 0, 1e-9);
+    options.reference_interval = 0;
+    Learner far("CartPole-v1", options, available_isas().back(), rnn);
+    far.iterate(0, 2);
+    EXPECT_GT(metric(*far.grpo, "reference_kl"), 1e-6);
+  }
 }
 
 TEST(Grpo, NeedsOneFloat64AllReducePerIterationAndOneFloat32PerMiniBatch) {

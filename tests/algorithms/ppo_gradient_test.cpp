@@ -6,6 +6,7 @@
 #include "../support/learning.hpp"
 #include "../support/random_env.hpp"
 #include "algorithms/ppo/ppo.hpp"
+#include "nets/fused/fused_nets.hpp"
 #include "nets/torch/torch_nets.hpp"
 
 namespace drl {
@@ -20,10 +21,13 @@ struct Case {
   int64_t steps, envs;
   bool layer_norm = false, per_mini_batch = false;
   std::vector<int> heads = {};
+  std::string rnn = "none";
+  int rnn_layers = 1;
+  bool fused = false;
 };
 
 struct Example {
-  explicit Example(const Case& c)
+  explicit Example(const Case& c, double reward_scale = 1)
       : env(
             [&] {
               TaskSpec task = c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions);
@@ -37,6 +41,8 @@ struct Example {
     policy.std_type = c.std_type;
     policy.layer_norm = c.layer_norm;
     policy.init_std = 0.8;
+    policy.rnn_type = c.rnn, policy.rnn_hidden_dim = 12, policy.rnn_num_layers = c.rnn_layers;
+    options.reward_scale = reward_scale;
     options.num_learning_epochs = 2;
     options.schedule = "fixed";
     options.learning_rate = 0.01;
@@ -45,8 +51,10 @@ struct Example {
     options.obs_normalization_clip = 1.2;
     options.normalize_advantage_per_mini_batch = c.per_mini_batch;
     spec = policy_spec(env.spec(), policy, options.normalizer());
-    nets = make_torch_nets(*queue, spec.layout, 1);
-    ppo.emplace(LearnerParts{*queue, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env}, options);
+    nets = c.fused ? make_fused_nets(*queue, spec.layout, 1) : make_torch_nets(*queue, spec.layout, 1);
+    BatchPlan plan{c.envs, c.steps, 0, 1, 1, 1};
+    plan.sequences = policy.is_recurrent();
+    ppo.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, env}, options);
   }
   RandomEnv env;
   PolicyOptions policy;
@@ -64,10 +72,14 @@ struct Autograd {
     const PpoOptions& o = s.options;
     const Normalizers normalizers = s.ppo->host_normalizers();
     flat = as_double(s.ppo->host_parameters()).set_requires_grad(true);
-    const at::Tensor actor = mlp(spec.layout, spec.actor, flat, normalized(rows(r.obs, r.obs_dim), normalizers.obs));
+    const at::Tensor actor =
+        mlp(spec.layout, spec.actor, flat,
+            features(spec.actor_rnn, flat, normalized(rows(r.obs, r.obs_dim), normalizers.obs), r.actor_state));
     const int64_t critic_dim = r.critic_obs_dim ? r.critic_obs_dim : r.obs_dim;
     const at::Tensor value =
-        mlp(spec.layout, spec.critic, flat, normalized(rows(r.critic_input(), critic_dim), normalizers.critic()))
+        mlp(spec.layout, spec.critic, flat,
+            features(spec.critic_rnn, flat, normalized(rows(r.critic_input(), critic_dim), normalizers.critic()),
+                     r.critic_state))
             .squeeze(1);
     spec.std < 0 ? categorical(actor, s.env.spec().action) : gaussian(actor);
     const at::Tensor ratio = (log_prob - rows(r.log_prob, 1).squeeze(1)).exp();
@@ -82,6 +94,20 @@ struct Autograd {
     for (const at::Tensor& x : {kl, surrogate, value_loss, entropy, (ratio != limited).to(at::kDouble)})
       sums.push_back(x.sum().item<double>());
     (surrogate + o.value_loss_coef * value_loss - o.entropy_coef * entropy).sum().backward();
+  }
+
+  // Returns the outputs of the recurrent layers, if there are any, for the rollout's inputs.
+  at::Tensor features(const RnnSpec& rnn, const at::Tensor& params, const at::Tensor& x, const float* start) const {
+    if (rnn.empty()) return x;
+    const at::Tensor state =
+        as_double({start, static_cast<size_t>(r.num_envs * rnn.state_size())}).reshape({r.num_envs, -1});
+    return rnn_outputs(spec.layout, rnn, params, x, state, ended(r));
+  }
+  // Returns 1 for the steps [T, N] that ended an episode.
+  static at::Tensor ended(const RolloutView& r) {
+    at::Tensor ended = at::zeros({r.num_steps, r.num_envs}, at::kDouble);
+    for (int64_t i = 0; i < r.samples(); ++i) ended.data_ptr<double>()[i] = r.terminated[i] | r.truncated[i];
+    return ended;
   }
 
   at::Tensor rows(const float* x, int64_t dim) const {
@@ -152,17 +178,104 @@ TEST_P(PpoGradientOf, EqualsAutogradOfTheSameLoss) {
 }
 
 // The numbers of samples are around the tile size of 1024.
-INSTANTIATE_TEST_SUITE_P(Networks, PpoGradientOf,
-                         testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 5, 500},
-                                         Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1, 1024},
-                                         Case{"GaussianReluOwnCriticInput", "relu", "log", false, 2, 7, 5, 205},
-                                         Case{"GaussianSiluNorm", "silu", "log", false, 3, 0, 5, 500, true, true},
-                                         Case{"CategoricalGeluNorm", "gelu", "log", true, 3, 0, 3, 683, true},
-                                         Case{"CategoricalElu", "elu", "log", true, 3, 0, 3, 683},
-                                         Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},
-                                         Case{"CategoricalRelu", "relu", "log", true, 4, 0, 3, 341},
-                                         Case{"HeadsElu", "elu", "log", true, 7, 0, 3, 683, false, false, {2, 3, 2}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Networks, PpoGradientOf,
+    testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 0, 5, 500},
+                    Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1, 1024},
+                    Case{"GaussianReluOwnCriticInput", "relu", "log", false, 2, 7, 5, 205},
+                    Case{"GaussianSiluNorm", "silu", "log", false, 3, 0, 5, 500, true, true},
+                    Case{"CategoricalGeluNorm", "gelu", "log", true, 3, 0, 3, 683, true},
+                    Case{"CategoricalElu", "elu", "log", true, 3, 0, 3, 683},
+                    Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},
+                    Case{"CategoricalRelu", "relu", "log", true, 4, 0, 3, 341},
+                    Case{"HeadsElu", "elu", "log", true, 7, 0, 3, 683, false, false, {2, 3, 2}},
+                    Case{"Gru", "elu", "log", false, 3, 0, 9, 120, false, false, {}, "gru", 1, true},
+                    Case{"GruOfOneStep", "elu", "log", true, 3, 0, 1, 500, false, false, {}, "gru"},
+                    Case{"GruLayersOwnCriticInput", "tanh", "log", true, 3, 7, 6, 33, true, true, {}, "gru", 3},
+                    Case{"Lstm", "tanh", "log", false, 2, 0, 7, 200, false, false, {}, "lstm"},
+                    Case{"LstmLayers", "elu", "scalar", false, 2, 4, 12, 9, false, false, {}, "lstm", 2, true}),
+    [](const auto& info) { return info.param.name; });
+
+// The networks' outputs during a rollout, from libtorch: one step after the other, with states that are zero where an
+// episode begins. The second rollout begins with the states at the end of the first.
+struct RecurrentRollout {
+  explicit RecurrentRollout(const Case& c) : s(c, 1e-9) {}  // the reward is then gamma V(last observation), or 0
+  // Returns the outputs of the network after recurrent layers for x [T * N, inputs]. Adds the states after each step.
+  at::Tensor outputs(NetId net, const RnnSpec& rnn, const at::Tensor& params, const at::Tensor& x, const float* start,
+                     std::vector<at::Tensor>& states) const {
+    const RolloutView& r = s.ppo->rollout();
+    const at::Tensor before =
+        as_double({start, static_cast<size_t>(r.num_envs * rnn.state_size())}).reshape({r.num_envs, -1});
+    return mlp(s.spec.layout, net, params,
+               rnn_outputs(s.spec.layout, rnn, params, x, before, Autograd::ended(r), &states));
+  }
+
+  Example s;
+};
+
+class RecurrentRolloutOf : public testing::TestWithParam<Case> {};
+
+TEST_P(RecurrentRolloutOf, HasTheOutputsAndValuesOfASequence) {
+  RecurrentRollout test(GetParam());
+  Example& s = test.s;
+  const RolloutView& r = s.ppo->rollout();
+  const auto rows = [&](const float* x, int64_t count, int64_t dim) {
+    return as_double({x, static_cast<size_t>(count * dim)}).reshape({count, dim});
+  };
+  at::Tensor params, actor_end = at::zeros({r.num_envs, s.spec.actor_rnn.state_size()}, at::kDouble),
+                     critic_end = at::zeros({r.num_envs, s.spec.critic_rnn.state_size()}, at::kDouble);
+  int reductions = 0, last_observations = 0;
+  Normalizers normalizers;
+  const int64_t critic_dim = r.critic_obs_dim ? r.critic_obs_dim : r.obs_dim;
+  // Checks before the first step of the update, while parameters and observations are those of the rollout.
+  Listener comm([&](std::span<const float>) {
+    if (reductions++ % 2) return;
+    EXPECT_LT(at::max(at::abs(rows(r.actor_state, r.num_envs, actor_end.size(1)) - actor_end)).item<double>(), 1e-5);
+    EXPECT_LT(at::max(at::abs(rows(r.critic_state, r.num_envs, critic_end.size(1)) - critic_end)).item<double>(), 1e-5);
+    std::vector<at::Tensor> of_actor, of_critic;
+    const at::Tensor out =
+        test.outputs(s.spec.actor, s.spec.actor_rnn, params,
+                     normalized(rows(r.obs, r.samples(), r.obs_dim), normalizers.obs), r.actor_state, of_actor);
+    expect_close({r.policy_out, static_cast<size_t>(r.samples() * r.out_size)}, out, 1e-5, "outputs of the actor");
+    const at::Tensor value = test.outputs(
+        s.spec.critic, s.spec.critic_rnn, params,
+        normalized(rows(r.critic_input(), r.samples(), critic_dim), normalizers.critic()), r.critic_state, of_critic);
+    expect_close({r.value, static_cast<size_t>(r.samples())}, value, 1e-5, "values");
+    actor_end = of_actor.back(), critic_end = of_critic.back();
+    // V of a single observation after a given state.
+    const auto value_after = [&](const at::Tensor& state, const float* obs) {
+      const at::Tensor x = rnn_outputs(s.spec.layout, s.spec.critic_rnn, params,
+                                       normalized(rows(obs, 1, critic_dim), normalizers.critic()), state.unsqueeze(0),
+                                       at::zeros({1, 1}, at::kDouble));
+      return mlp(s.spec.layout, s.spec.critic, params, x).item<double>();
+    };
+    std::vector<int64_t> taken(static_cast<size_t>(r.num_envs));
+    for (int64_t i = 0; i < r.samples(); ++i) {
+      const int64_t t = i / r.num_envs, env = i % r.num_envs;
+      if (!r.truncated[i]) continue;
+      const float* last = r.last_critic_input() + (taken[static_cast<size_t>(env)]++ * r.num_envs + env) * critic_dim;
+      EXPECT_NEAR(r.reward[i], s.options.gamma * value_after(of_critic[static_cast<size_t>(t)][env], last), 1e-5);
+      ++last_observations;
+    }
+    for (int64_t env = 0; env < r.num_envs; ++env)
+      EXPECT_NEAR(r.value[r.samples() + env],
+                  value_after(critic_end[env], r.critic_input() + (r.samples() + env) * critic_dim), 1e-5);
+  });
+  for (int iteration : {0, 1, 2}) {
+    params = as_double(s.ppo->host_parameters()).clone();
+    normalizers = s.ppo->host_normalizers();
+    s.ppo->iterate(iteration, comm, {});
+  }
+  EXPECT_EQ(reductions, 6);
+  EXPECT_GT(last_observations, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, RecurrentRolloutOf,
+    testing::Values(Case{"Gru", "elu", "log", false, 3, 0, 9, 40, false, false, {}, "gru", 1, true},
+                    Case{"GruLayersOwnCriticInput", "tanh", "log", true, 3, 7, 6, 33, true, true, {}, "gru", 3},
+                    Case{"Lstm", "tanh", "log", false, 2, 0, 7, 50, false, false, {}, "lstm", 2, true}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace drl

@@ -500,14 +500,14 @@ TEST(Ppo, NeedsNoFurtherAllReducesWithEveryOption) {
   EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
 }
 
-// Records the normaliser of each forward pass.
+// Records the normaliser of each forward pass from observations.
 class WatchedNets final : public Nets {
  public:
   explicit WatchedNets(std::unique_ptr<Nets> nets) : Nets(nets->layout()), nets_(std::move(nets)) {}
   int64_t tile() const override { return nets_->tile(); }
   std::unique_ptr<Tape> make_tape(NetId net) override { return nets_->make_tape(net); }
   void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
-    seen.push_back(rows.normalizer.inv_std[1]);
+    if (rows.normalizer.inv_std) seen.push_back(rows.normalizer.inv_std[1]);
     nets_->forward(net, weights, rows, out, tape);
   }
   void backward(NetId net, const Weights& weights, Tape& tape, const float* d_out, float* grad, float* d_in) override {
@@ -523,12 +523,13 @@ class WatchedNets final : public Nets {
 // A learner with 64 environments of a task x 32 steps, on one of the host's instruction sets.
 struct Learner {
   explicit Learner(const std::string& task, int epochs = 5, int mini_batches = 4, int shards = 1,
-                   Isa isa = available_isas().back(), bool every_option = false)
+                   Isa isa = available_isas().back(), bool every_option = false, const std::string& rnn = "none")
       : queue(make_host_queue(isa)), env(make_env(task, {64, 0, 1, true}, *queue)) {
     policy.actor_hidden_dims = policy.critic_hidden_dims = {8};
     options.obs_normalization = true;
     options.num_learning_epochs = epochs;
     options.num_mini_batches = mini_batches;
+    policy.rnn_type = rnn, policy.rnn_hidden_dim = 6, policy.rnn_num_layers = 2;
     if (every_option) {
       policy.activation = "silu", policy.layer_norm = true;
       options.reward_normalization = options.normalize_advantage_per_mini_batch = true;
@@ -536,8 +537,9 @@ struct Learner {
     }
     const PolicySpec spec = policy_spec(env->spec(), policy, options.normalizer());
     nets.emplace(make_torch_nets(*queue, spec.layout, 1));
-    ppo.emplace(LearnerParts{*queue, policy, BatchPlan{64, 32, 0, 1, shards, mini_batches}, 1, spec, *nets, *env},
-                options);
+    BatchPlan plan{64, 32, 0, 1, shards, mini_batches};
+    plan.sequences = policy.is_recurrent();
+    ppo.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, *env}, options);
   }
   void iterate(int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) ppo->iterate(i, *comm, {});
@@ -578,8 +580,8 @@ TEST_P(PpoOn, NormaliserIsFrozenDuringAnIterationAndTheFirstRatioIsOne) {
 
 // The visited state is complete: a learner that loads it continues bit-identically.
 TEST_P(PpoOn, ContinuesFromItsState) {
-  for (bool every_option : {false, true}) {
-    const auto learner = [&] { return Learner(GetParam(), 5, 4, 1, available_isas().back(), every_option); };
+  for (const auto& [every_option, rnn] : {std::pair{false, "none"}, {true, "none"}, {true, "gru"}, {false, "lstm"}}) {
+    const auto learner = [&] { return Learner(GetParam(), 5, 4, 1, available_isas().back(), every_option, rnn); };
     Learner whole = learner(), first = learner(), second = learner();
     whole.iterate(0, 5);
     first.iterate(0, 3);
@@ -593,10 +595,10 @@ TEST_P(PpoOn, ContinuesFromItsState) {
 }
 
 TEST_P(PpoOn, LearningIsBitIdenticalOnEveryInstructionSet) {
-  for (bool every_option : {false, true}) {
+  for (const auto& [every_option, rnn] : {std::pair{false, "none"}, {true, "none"}, {true, "gru"}, {false, "lstm"}}) {
     std::map<std::string, std::vector<std::byte>> expected;
     for (Isa isa : available_isas()) {
-      Learner learner(GetParam(), 2, 4, 2, isa, every_option);
+      Learner learner(GetParam(), 2, 4, 2, isa, every_option, rnn);
       learner.iterate(0, 4);
       const auto bytes = AlgorithmState(*learner.ppo).bytes();
       if (expected.empty()) expected = bytes;

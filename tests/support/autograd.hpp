@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nets/nets.hpp"
+#include "nets/recurrent.hpp"
 
 namespace drl::test {
 
@@ -55,6 +56,42 @@ inline at::Tensor mlp(const ParamLayout& layout, NetId net, const at::Tensor& fl
     }
   }
   return x;
+}
+
+// Returns the outputs [T * N, width] of recurrent layers for inputs x [T * N, inputs] of N sequences, from the states
+// start [N, state_size]. `ended` [T, N] is 1 for steps after which the state becomes zero. Adds the states after
+// each step to `states`, if given, and then the state with which the next sequence would start.
+inline at::Tensor rnn_outputs(const ParamLayout& layout, const RnnSpec& rnn, const at::Tensor& flat,
+                              const at::Tensor& x, const at::Tensor& start, const at::Tensor& ended,
+                              std::vector<at::Tensor>* states = nullptr) {
+  const int64_t envs = start.size(0), steps = x.size(0) / envs, width = rnn.width;
+  at::Tensor state = start;
+  std::vector<at::Tensor> outputs;
+  for (int64_t t = 0; t < steps; ++t) {
+    at::Tensor input = x.narrow(0, t * envs, envs);
+    std::vector<at::Tensor> next;
+    for (size_t k = 0; k < rnn.layers.size(); ++k) {
+      const auto& [of_input, of_hidden] = rnn.layers[k];
+      const at::Tensor w_x = param(flat, layout.weight(of_input, 0)), w_h = param(flat, layout.weight(of_hidden, 0)),
+                       b_x = param(flat, layout.bias(of_input, 0)), b_h = param(flat, layout.bias(of_hidden, 0)),
+                       before = state.narrow(1, static_cast<int64_t>(k) * rnn.layer_state(), rnn.layer_state());
+      const at::Tensor h = before.narrow(1, 0, width);
+      if (rnn.type == RnnType::gru) {
+        input = at::gru_cell(input, h, w_x, w_h, b_x, b_h);
+        next.push_back(input);
+      } else {
+        const auto [h_after, c_after] = at::lstm_cell(input, {h, before.narrow(1, width, width)}, w_x, w_h, b_x, b_h);
+        input = h_after;
+        next.push_back(h_after), next.push_back(c_after);
+      }
+    }
+    outputs.push_back(input);
+    state = at::cat(next, 1);
+    if (states) states->push_back(state.detach());
+    state = state * (1 - ended[t]).unsqueeze(1);
+  }
+  if (states) states->push_back(state.detach());
+  return at::cat(outputs, 0);
 }
 
 // Expects that all differences are below `relative` times the largest expected number.

@@ -60,6 +60,7 @@ Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
       clock_(queue_) {
   if (options.kl_coef > 0)
     reference_policy_.emplace(queue_, parts.nets, policy_.spec(), reference_.data(), policy_.normalizers().obs);
+  if (reference_policy_) reference_policy_->begin_episodes(rollout().num_envs);
 }
 
 void Grpo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
@@ -113,15 +114,23 @@ void Grpo::reduce(Communicator& comm) {
 void Grpo::compute_reference() {
   const RolloutView& r = rollout();
   const LossTile& tile = gradient_.tile();
-  for (int64_t first = 0; first < r.samples(); first += gradient_.tile_rows()) {
-    const int64_t count = std::min(gradient_.tile_rows(), r.samples() - first);
-    reference_policy_->forward(r.obs + first * r.obs_dim, count, tile.policy_out);
+  // Computes those of `count` samples from `first` on, whose environments are first_env, first_env + 1, ...
+  const auto compute = [&](int64_t first, int64_t count, int64_t first_env) {
+    reference_policy_->forward(r.obs + first * r.obs_dim, count, tile.policy_out, first_env);
     std::visit(
         [&]<class Policy>(const Policy& policy) {
           for_each(queue_, count,
                    LogProbs<Policy>{policy, r, first, tile.policy_out, tile.d_policy, reference_log_prob_.data()});
         },
         reference_policy_->distribution());
+  };
+  const bool steps_in_order = reference_policy_->state_size() > 0;
+  reference_policy_->restart_episodes();
+  for (int64_t begin = 0, end = 0; begin < r.samples(); begin = end) {  // all samples, or those of a step
+    end = steps_in_order ? begin + r.num_envs : r.samples();
+    for (int64_t first = begin; first < end; first += gradient_.tile_rows())
+      compute(first, std::min(gradient_.tile_rows(), end - first), first - begin);
+    if (steps_in_order) reference_policy_->end_step(r.terminated + begin, r.truncated + begin, 0, r.num_envs);
   }
 }
 

@@ -69,6 +69,7 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
                                                              static_cast<int64_t>(mini_batch_moments_.size)))) {
   const LossSettings settings = loss_settings(options);
   queue_.copy(settings_.data(), &settings, 1);
+  if (!policy_.spec().critic_rnn.empty()) recurrent_critic_.emplace(parts, policy_);
   sampler_.enqueue_reset({});
   queue_.synchronize();
 }
@@ -92,6 +93,7 @@ void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_
 void Ppo::collect() {
   rounds_.enqueue_begin();
   slots_.enqueue_begin();
+  if (recurrent_critic_) recurrent_critic_->enqueue_begin(rollout());
   sampler_.enqueue(rounds_.lifetime_step(), slots_);
 }
 
@@ -112,6 +114,7 @@ void Ppo::reduce(Communicator& comm) {
 // V(s) of all observations, and of the last observations of truncated episodes.
 void Ppo::compute_values() {
   const RolloutView& r = rollout();
+  if (recurrent_critic_) return recurrent_critic_->enqueue_values(r, last_values_.data());
   const NetId critic = policy_.spec().critic;
   const NormalizerView normalizer = policy_.normalizers().critic();
   nets_.forward(critic, policy_.weights(), {r.critic_input(), nullptr, r.samples() + r.num_envs, normalizer}, r.value);
@@ -190,6 +193,7 @@ void Ppo::visit_state(StateVisitor& visitor) {
   rounds_.visit_state(visitor);
   sampler_.visit_shared_state(visitor);
   sampler_.visit_row(visitor);
+  if (recurrent_critic_) recurrent_critic_->visit_state(visitor);
   reward_normalizer_.visit_state(visitor, "reward_normalizer");
   if (options_.reward_normalization)
     visitor.array("reward_normalizer/discounted_return", discounted_return_.data(), {rollout().num_envs},

@@ -14,6 +14,7 @@
 // curriculum, the host waits once per iteration, for the copies of step 4.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "algorithms/optimizer.hpp"
 #include "algorithms/ppo/options.hpp"
 #include "algorithms/ppo/ppo_kernels.hpp"
+#include "algorithms/ppo/recurrent_critic.hpp"
 #include "algorithms/recorder.hpp"
 #include "algorithms/rounds.hpp"
 #include "algorithms/sampler.hpp"
@@ -87,6 +89,7 @@ class Ppo final : public Algorithm {
   Array<double> scratch_;
   double explained_variance_ = 0;
   IterationStats stats_;
+  std::optional<RecurrentCritic> recurrent_critic_;  // if the critic has recurrent layers
 };
 
 }  // namespace drl

@@ -1,0 +1,177 @@
+// The cells of recurrent layers, between their matrix products. Rows are sequences; each has the numbers of one time
+// step. The order of the gates is that of torch.nn.GRU and torch.nn.LSTM.
+#pragma once
+
+#include <cstdint>
+
+#include "drl/lanes/lanes.hpp"
+#include "drl/math.hpp"
+
+namespace drl {
+
+// Which episodes ended before a time step: the flags of the previous step. With null pointers, none did.
+struct Ended {
+  const uint8_t *terminated = nullptr, *truncated = nullptr;  // of all samples
+  const int32_t* index = nullptr;                             // [rows], the sample of each row; null: row i is sample i
+  DRL_HD bool operator()(int64_t row) const {
+    if (!terminated) return false;
+    const int64_t i = index ? index[row] : row;
+    return terminated[i] | truncated[i];
+  }
+};
+
+// Copies the states of sequences, with zeros where an episode begins.
+struct CarryState {
+  const float* from;     // [states, from_stride]
+  const int32_t* index;  // [rows], which state each row takes; null: row i takes state i
+  Ended ended;
+  int64_t numbers, from_stride;
+  float* to;  // [rows, numbers]
+  DRL_HD void operator()(int64_t row) const {
+    const float* state = from + (index ? index[row] : row) * from_stride;
+    const bool begins = ended(row);
+    for (int64_t k = 0; k < numbers; ++k) to[row * numbers + k] = begins ? 0 : state[k];
+  }
+};
+
+// Carries the gradient with respect to the state before a step to the state after the previous step. It does not get
+// there where an episode begins.
+struct CarryGradient {
+  const float* from;  // [rows, numbers]
+  Ended ended;
+  int64_t numbers;
+  float* to;  // [rows, numbers]
+  DRL_HD void operator()(int64_t row) const {
+    const bool begins = ended(row);
+    for (int64_t k = 0; k < numbers; ++k) to[row * numbers + k] = begins ? 0 : from[row * numbers + k];
+  }
+};
+
+namespace recurrent {
+
+template <class F>
+DRL_HD F sigmoid(F x) {
+  return F(1) / (F(1) + math::exp(-x));
+}
+// Calls body.template operator()<F>(k) for the units k, k + 1, ... of a row, one per lane of F.
+template <class Body>
+DRL_HD void for_each_unit(int64_t width, const Body& body) {
+  int64_t k = 0;
+  for (; k + kFloatLanes <= width; k += kFloatLanes) body.template operator()<math::Floats>(k);
+  for (; k < width; ++k) body.template operator()<float>(k);
+}
+
+}  // namespace recurrent
+
+// A gated recurrent unit (Cho et al., arXiv:1406.1078, in the variant of torch.nn.GRU):
+//   r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h
+// where x_. and h_. are linear maps of the input and of the state h.
+struct GruCell {
+  static constexpr int kGates = 3, kKept = 4, kStates = 1;
+
+  int64_t width;
+  // Row by row: x [3 width] and h [3 width] are the maps' outputs. Writes r, z, n and h_n to kept [4 width].
+  DRL_HD void forward(const float* x, const float* h, const float* state, float* kept, float* next) const {
+    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
+      const int64_t w = width;
+      const F r = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
+      const F z = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
+      const F h_n = load<F>(h + 2 * w + k), n = math::tanh(load<F>(x + 2 * w + k) + r * h_n);
+      store(kept + k, r), store(kept + w + k, z), store(kept + 2 * w + k, n), store(kept + 3 * w + k, h_n);
+      store(next + k, (F(1) - z) * n + z * load<F>(state + k));
+    });
+  }
+  // From d, the gradient with respect to `next`: those with respect to x and h, and the part of that with respect to
+  // `state` that does not go through h.
+  DRL_HD void backward(const float* kept, const float* state, const float* /*next*/, const float* d, float* d_x,
+                       float* d_h, float* d_state) const {
+    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
+      const int64_t w = width;
+      const F r = load<F>(kept + k), z = load<F>(kept + w + k), n = load<F>(kept + 2 * w + k),
+              h_n = load<F>(kept + 3 * w + k), dy = load<F>(d + k);
+      const F d_n = dy * (F(1) - z) * (F(1) - n * n);
+      const F d_r = d_n * h_n * r * (F(1) - r), d_z = dy * (load<F>(state + k) - n) * z * (F(1) - z);
+      store(d_x + k, d_r), store(d_x + w + k, d_z), store(d_x + 2 * w + k, d_n);
+      store(d_h + k, d_r), store(d_h + w + k, d_z), store(d_h + 2 * w + k, d_n * r);
+      store(d_state + k, dy * z);
+    });
+  }
+};
+
+// A long short-term memory (Hochreiter and Schmidhuber, 1997, with forget gates as in torch.nn.LSTM):
+//   i, f, o = sigmoid(x_. + h_.), g = tanh(x_g + h_g), c' = f c + i g, h' = o tanh(c')
+// The state is h, then c.
+struct LstmCell {
+  static constexpr int kGates = 4, kKept = 4, kStates = 2;
+
+  int64_t width;
+  // Writes i, f, g and o to kept [4 width].
+  DRL_HD void forward(const float* x, const float* h, const float* state, float* kept, float* next) const {
+    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
+      const int64_t w = width;
+      const F i = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
+      const F f = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
+      const F g = math::tanh(load<F>(x + 2 * w + k) + load<F>(h + 2 * w + k));
+      const F o = recurrent::sigmoid(load<F>(x + 3 * w + k) + load<F>(h + 3 * w + k));
+      const F c = f * load<F>(state + w + k) + i * g;
+      store(kept + k, i), store(kept + w + k, f), store(kept + 2 * w + k, g), store(kept + 3 * w + k, o);
+      store(next + k, o * math::tanh(c)), store(next + w + k, c);
+    });
+  }
+  DRL_HD void backward(const float* kept, const float* state, const float* next, const float* d, float* d_x, float* d_h,
+                       float* d_state) const {
+    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
+      const int64_t w = width;
+      const F i = load<F>(kept + k), f = load<F>(kept + w + k), g = load<F>(kept + 2 * w + k),
+              o = load<F>(kept + 3 * w + k), squashed = math::tanh(load<F>(next + w + k)), dy = load<F>(d + k);
+      const F d_c = load<F>(d + w + k) + dy * o * (F(1) - squashed * squashed);
+      const F d_i = d_c * g * i * (F(1) - i), d_f = d_c * load<F>(state + w + k) * f * (F(1) - f),
+              d_g = d_c * i * (F(1) - g * g), d_o = dy * squashed * o * (F(1) - o);
+      store(d_x + k, d_i), store(d_x + w + k, d_f), store(d_x + 2 * w + k, d_g), store(d_x + 3 * w + k, d_o);
+      store(d_h + k, d_i), store(d_h + w + k, d_f), store(d_h + 2 * w + k, d_g), store(d_h + 3 * w + k, d_o);
+      store(d_state + k, F(0)), store(d_state + w + k, d_c * f);
+    });
+  }
+};
+
+// One time step of a cell for all rows.
+template <class Cell>
+struct CellForward {
+  Cell cell;
+  const float *x, *h, *state;  // [rows, kGates width], [rows, kGates width], [rows, kStates width]
+  float *kept, *next;          // [rows, kKept width], [rows, kStates width]
+  DRL_HD void operator()(int64_t row) const {
+    const int64_t w = cell.width;
+    cell.forward(x + row * Cell::kGates * w, h + row * Cell::kGates * w, state + row * Cell::kStates * w,
+                 kept + row * Cell::kKept * w, next + row * Cell::kStates * w);
+  }
+};
+
+// Its backward pass. Adds the gradient with respect to the step's output (the first `width` numbers of the state) to d,
+// the gradient with respect to the state after the step.
+template <class Cell>
+struct CellBackward {
+  Cell cell;
+  const float *kept, *state, *next;
+  const float* d_out;          // [rows, width]
+  float* d;                    // [rows, kStates width]
+  float *d_x, *d_h, *d_state;  // [rows, kGates width] twice, [rows, kStates width]
+  DRL_HD void operator()(int64_t row) const {
+    const int64_t w = cell.width, states = Cell::kStates * w, gates = Cell::kGates * w;
+    for (int64_t k = 0; k < w; ++k) d[row * states + k] += d_out[row * w + k];
+    cell.backward(kept + row * Cell::kKept * w, state + row * states, next + row * states, d + row * states,
+                  d_x + row * gates, d_h + row * gates, d_state + row * states);
+  }
+};
+
+// Adds rows of `width` numbers to the first ones of rows of `stride` numbers.
+struct AddToRows {
+  const float* from;  // [rows, width]
+  int64_t width, stride;
+  float* to;  // [rows, stride]
+  DRL_HD void operator()(int64_t row) const {
+    for (int64_t k = 0; k < width; ++k) to[row * stride + k] += from[row * width + k];
+  }
+};
+
+}  // namespace drl
