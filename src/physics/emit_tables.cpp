@@ -127,13 +127,16 @@ std::string emit_trees(const RobotModel& model) {
   const auto table = [&](const std::string& comment, const std::string& name, const std::vector<int>& list) {
     return emit_table(comment, "int", name, std::to_string(list.size()), wrapped(listed(list, text) + ",", "        "));
   };
-  return table("  // Where the rows of M begin; for each degree of freedom, the next one in its row, and the next that\n"
-               "  // moves its body.\n",
-               "tree_row", tree_rows(model)) +
+  return table(
+             "  // Where the rows of M begin; for each degree of freedom, the next one in its row, and the next that\n"
+             "  // moves its body.\n",
+             "tree_row", tree_rows(model)) +
          table("", "tree_parent", parents) + table("", "tree_mover", tree_movers(model)) +
          "  static constexpr int kTreeBodies = " + std::to_string(model.bodies.size()) + ";\n" +
-         table("  // The body of each degree of freedom; for each body, its parent and its index among those with contacts.\n",
-               "tree_body", bodies) +
+         table(
+             "  // The body of each degree of freedom; for each body, its parent and its index among those with "
+             "contacts.\n",
+             "tree_body", bodies) +
          table("", "tree_parent_body", parent_bodies) + table("", "tree_touching", touching_bodies(model));
 }
 
@@ -242,8 +245,7 @@ class PairTables {
     const bool has_no_sphere = (is_long(a) || a.kind == PairGeom::plane) && is_long(b);
     const bool has_cone = pair.cone.dimensions > (model_.elliptic || varies_ ? 1 : 3);
     return (has_no_sphere ? "true, " : "false, ") + std::to_string(pair.edges) + ", " + bounds +
-           listed({pair.margin, friction_of(pair, varies_), weight}) +
-           ", " + softness_of(pair.softness) +
+           listed({pair.margin, friction_of(pair, varies_), weight}) + ", " + softness_of(pair.softness) +
            (!of_ground.empty() ? of_ground + rest_of(pair)
             : has_rest(pair)   ? cone_of(pair.cone) + without_ground(pair) + rest_of(pair)
             : has_cone         ? cone_of(pair.cone)
@@ -355,6 +357,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   if (const int rows = count_equality_rows(model); rows > 0)
     line("int", {{"kEqualityRows", count(rows)}, {"kEqualityAlong", count(program.places("equality_along"))}});
   if (senses_lengths(model)) line("bool", {{"kSensesLengths", "true"}});
+  if (senses_actuators(model)) line("bool", {{"kSensesActuators", "true"}});
+  if (senses_accelerations(model)) line("bool", {{"kSensesAccelerations", "true"}});
   if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (model.noslip) {
@@ -389,8 +393,8 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
   if (count_numbers(branch) > 0) text += emit_branches(model, branch);
-  return text + emit_keyframes(model) + emit_cone_tables(model) + emit_trees(model) + emit_frictions(model) + emit_points(model) +
-         emit_pair_geoms(model) + emit_pairs(model) + "};\n";
+  return text + emit_keyframes(model) + emit_cone_tables(model) + emit_trees(model) + emit_frictions(model) +
+         emit_points(model) + emit_pair_geoms(model) + emit_pairs(model) + "};\n";
 }
 
 }  // namespace drl::robot_compiler

@@ -204,8 +204,10 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[static_cast<size_t>(b)];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
-    contact.margin = touch.margin, contact.friction = touch.friction, contact.weight = edge_weight(touch, inverse_weight(touch));
-    contact.weight_without_friction = (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch, inverse_weight(touch));
+    contact.margin = touch.margin, contact.friction = touch.friction,
+    contact.weight = edge_weight(touch, inverse_weight(touch));
+    contact.weight_without_friction =
+        (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch, inverse_weight(touch));
     if (touch.dimensions == 1) contact.friction = 0;
     if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // one row becomes a pyramid with four equal edges
     contact.softness = touch.softness, contact.cone = cone_friction(touch);

@@ -176,9 +176,9 @@ std::vector<int> branches(const RobotModel& model) {
   constexpr int kLeast = 4;  // degrees of freedom of a branch
   const size_t n = model.bodies.size();
   std::vector<int> branch(n, -1), dofs(n), forks(n);
-  if (uses_loops(model) || !has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) || model.ground_pairs > 0 ||
-      model.pair_places.dense || !frictional_dofs(model).empty() || !model.equalities.empty() ||
-      !tendons_with_rows(model).empty())
+  if (uses_loops(model) || !has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) ||
+      model.ground_pairs > 0 || model.pair_places.dense || !frictional_dofs(model).empty() ||
+      !model.equalities.empty() || !tendons_with_rows(model).empty())
     return branch;
   for (const Dof& dof : model.dofs) dofs[static_cast<size_t>(dof.body)] += 1;
   const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };
@@ -220,6 +220,10 @@ bool senses_distances(const RobotModel& model) {
   return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_distance);
 }
 bool senses_lengths(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_length); }
+bool senses_actuators(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_actuators); }
+bool senses_accelerations(const RobotModel& model) {
+  return std::ranges::any_of(model.sensors, &Sensor::shows_acceleration);
+}
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
 
 }  // namespace drl::robot_compiler

@@ -54,8 +54,11 @@ int count_turned_geoms(const RobotModel& model);  // among pair_geoms
 // derived on demand instead and have place -1. With Runge-Kutta, all values are kept, since MuJoCo's sensors show a
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
-// Returns whether a sensor shows the position or velocity of a joint, tendon or actuator.
+// Returns whether a sensor shows the position or velocity of a joint, ball, tendon or actuator.
 bool senses_lengths(const RobotModel& model);
+// Return whether one shows the force of actuators, or an acceleration.
+bool senses_actuators(const RobotModel& model);
+bool senses_accelerations(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
 // Returns whether distances from the floor are computed in double. This is so with elliptic cones.
 // With pyramids it is so if a body has many points that may touch the floor, as a foot of G1: small errors of their

@@ -70,6 +70,7 @@ class Reader : PartReader {
     if (r_.timestep <= 0) refuse("option: ", "a timestep that is not above 0");
     r_.runge_kutta = m_.opt.integrator == mjINT_RK4;
     if (!is_off(mjDSBL_GRAVITY)) r_.gravity = {m_.opt.gravity[0], m_.opt.gravity[1], m_.opt.gravity[2]};
+    r_.magnetic_field = {m_.opt.magnetic[0], m_.opt.magnetic[1], m_.opt.magnetic[2]};
     const bool is_fast = m_.opt.integrator == mjINT_IMPLICITFAST;
     if (m_.opt.integrator == mjINT_IMPLICIT) refuse("option: ", "the integrator implicit");
     r_.elliptic = m_.opt.cone == mjCONE_ELLIPTIC, r_.impratio = m_.opt.impratio;

@@ -245,17 +245,17 @@ struct FloorContact {
 struct PairGeom {
   enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, height_field } kind = sphere;
   std::string name;
-  int geom = 0;             // MuJoCo's index
-  int body = 0, frame = 0;  // body -1: the world
-  Numbers3 center{};        // in the body
-  Numbers3 half{};          // from the centre to the upper end of a capsule's axis; 0 for other geoms
-  double radius = 0;        // of a sphere or capsule
+  int geom = 0;               // MuJoCo's index
+  int body = 0, frame = 0;    // body -1: the world
+  Numbers3 center{};          // in the body
+  Numbers3 half{};            // from the centre to the upper end of a capsule's axis; 0 for other geoms
+  double radius = 0;          // of a sphere or capsule
   double inverse_weight = 0;  // of its body
   double bound = 0;           // radius of a sphere around the geom's centre that contains it; 0 for a plane
-  Numbers3 size{};          // MuJoCo's sizes
-  Numbers3 extent{};        // half sizes of a box around the centre that contains the geom
-  Rotation turn{};          // in the body
-  int hull = -1;            // of a mesh: index into RobotModel::hulls; of a height field: into height_fields
+  Numbers3 size{};            // MuJoCo's sizes
+  Numbers3 extent{};          // half sizes of a box around the centre that contains the geom
+  Rotation turn{};            // in the body
+  int hull = -1;              // of a mesh: index into RobotModel::hulls; of a height field: into height_fields
   bool is_turned() const { return kind != sphere && kind != capsule; }
 };
 
@@ -315,13 +315,54 @@ struct Parameter {
 };
 
 struct Sensor {
-  enum Kind { gyro, velocimeter, angular_momentum, contact, joint, tendon, actuator } kind = gyro;
-  bool is_velocity = false;  // of a joint, tendon or actuator; otherwise it shows a position or length
+  // accelerometer: of a site. The kinds that begin with frame_ show an object, in the axes of the world or of a
+  // reference. center and its velocity: of a frame with its descendants.
+  enum Kind {
+    gyro,
+    velocimeter,
+    magnetometer,
+    accelerometer,
+    frame_position,
+    frame_quaternion,
+    frame_axis,
+    frame_velocity,
+    frame_turning,
+    frame_acceleration,
+    frame_angular_acceleration,
+    center,
+    center_velocity,
+    angular_momentum,
+    contact,
+    joint,
+    ball,
+    tendon,
+    actuator,
+    actuator_force,
+    joint_force,
+    tendon_force
+  } kind = gyro;
+  bool is_velocity = false;  // of a joint, ball, tendon or actuator; otherwise it shows a position or length
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
   int index = 0;  // of the site, frame, joint, tendon or actuator, or among the contact sensors
   int size = 3;   // number of its values
-  bool shows_length() const { return kind == joint || kind == tendon || kind == actuator; }
+  int axis = 0;   // of frame_axis
+  // A body, geom, site or camera. A body's inertial frame has the frame's centre of mass as its place.
+  struct Object {
+    int frame = -1;  // -1: none
+    bool is_inertial = false;
+    Placement place{};
+    Quaternion quat{1, 0, 0, 0};  // in the frame
+  };
+  Object object{}, reference{};
+  // The values are clamped to [-cutoff, cutoff], or from above if they are never negative; 0: they are not.
+  double cutoff = 0;
+  bool is_positive = false;
+  bool shows_length() const { return kind == joint || kind == ball || kind == tendon || kind == actuator; }
+  bool shows_actuators() const { return kind == actuator_force || kind == joint_force || kind == tendon_force; }
+  bool shows_acceleration() const {
+    return kind == accelerometer || kind == frame_acceleration || kind == frame_angular_acceleration;
+  }
 };
 // What a contact sensor shows: the number of its contacts and fields of one of them, or their net force. `reduce` and
 // `data` are MuJoCo's: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force; bits of
@@ -369,7 +410,7 @@ struct RobotModel {
   bool elliptic = false;            // friction cones are elliptic, otherwise pyramidal
   double impratio = 1;              // ratio of frictional to normal impedance
   std::optional<Noslip> noslip;     // if anything has friction
-  Numbers3 gravity{};
+  Numbers3 gravity{}, magnetic_field{};
   double density = 0, viscosity = 0;  // of the surrounding fluid
   Numbers3 wind{};                    // velocity of the fluid
   int trees = 0;

@@ -40,17 +40,58 @@ class Reader : PartReader {
   std::string read_sensor(int s) {
     Sensor sensor{.name = name(mjOBJ_SENSOR, s), .first = m_.sensor_adr[s], .index = m_.sensor_objid[s]};
     if (is_off(mjDSBL_SENSOR)) return "the flag sensor disables it";
-    if (m_.sensor_cutoff[s] > 0) return "it has a cutoff";
     if (m_.sensor_delay[s] > 0 || m_.sensor_interval[2 * s] > 0) return "it has a delay or an interval";
-    int body = -1;  // the body that moves the sensor
+    if (m_.sensor_datatype[s] == mjDATATYPE_REAL || m_.sensor_datatype[s] == mjDATATYPE_POSITIVE)
+      sensor.cutoff = m_.sensor_cutoff[s], sensor.is_positive = m_.sensor_datatype[s] == mjDATATYPE_POSITIVE;
     switch (m_.sensor_type[s]) {
       case mjSENS_GYRO:
       case mjSENS_VELOCIMETER:
         sensor.kind = m_.sensor_type[s] == mjSENS_GYRO ? Sensor::gyro : Sensor::velocimeter;
-        body = m_.site_bodyid[sensor.index];
         break;
       case mjSENS_SUBTREEANGMOM:
-        sensor.kind = Sensor::angular_momentum, body = sensor.index;
+        if (sensor.index == 0) return "it shows the angular momentum of the world";
+        sensor.kind = Sensor::angular_momentum;
+        break;
+      case mjSENS_ACCELEROMETER:
+      case mjSENS_MAGNETOMETER:
+        sensor.kind = m_.sensor_type[s] == mjSENS_ACCELEROMETER ? Sensor::accelerometer : Sensor::magnetometer;
+        return read_objects(s, sensor);
+      case mjSENS_FRAMEPOS:
+        sensor.kind = Sensor::frame_position;
+        return read_objects(s, sensor);
+      case mjSENS_FRAMEQUAT:
+        sensor.kind = Sensor::frame_quaternion, sensor.size = 4;
+        return read_objects(s, sensor);
+      case mjSENS_FRAMEXAXIS:
+      case mjSENS_FRAMEYAXIS:
+      case mjSENS_FRAMEZAXIS:
+        sensor.kind = Sensor::frame_axis, sensor.axis = m_.sensor_type[s] - mjSENS_FRAMEXAXIS;
+        return read_objects(s, sensor);
+      case mjSENS_FRAMELINVEL:
+      case mjSENS_FRAMEANGVEL:
+        sensor.kind = m_.sensor_type[s] == mjSENS_FRAMELINVEL ? Sensor::frame_velocity : Sensor::frame_turning;
+        return read_objects(s, sensor);
+      case mjSENS_FRAMELINACC:
+      case mjSENS_FRAMEANGACC:
+        sensor.kind =
+            m_.sensor_type[s] == mjSENS_FRAMELINACC ? Sensor::frame_acceleration : Sensor::frame_angular_acceleration;
+        return read_objects(s, sensor);
+      case mjSENS_SUBTREECOM:
+      case mjSENS_SUBTREELINVEL:
+        sensor.kind = m_.sensor_type[s] == mjSENS_SUBTREECOM ? Sensor::center : Sensor::center_velocity;
+        break;
+      case mjSENS_BALLQUAT:
+      case mjSENS_BALLANGVEL:
+        sensor.kind = Sensor::ball, sensor.is_velocity = m_.sensor_type[s] == mjSENS_BALLANGVEL;
+        sensor.size = sensor.is_velocity ? 3 : 4;
+        break;
+      case mjSENS_ACTUATORFRC:
+      case mjSENS_JOINTACTFRC:
+      case mjSENS_TENDONACTFRC:
+        sensor.kind = m_.sensor_type[s] == mjSENS_ACTUATORFRC   ? Sensor::actuator_force
+                      : m_.sensor_type[s] == mjSENS_JOINTACTFRC ? Sensor::joint_force
+                                                                : Sensor::tendon_force;
+        sensor.size = 1;
         break;
       case mjSENS_CONTACT:
         sensor.kind = Sensor::contact;
@@ -73,8 +114,58 @@ class Reader : PartReader {
       default:
         return "it is of a type that lanes do not compute";
     }
-    if (body >= 0 && r_.frames[static_cast<size_t>(body)].body < 0) return "it is on a body that does not move";
     r_.sensors.push_back(sensor);
+    return "";
+  }
+
+  // Reads the object that a sensor shows and its reference, and adds the sensor; or returns why lanes do not compute
+  // it.
+  std::string read_objects(int s, Sensor& sensor) {
+    const int reference = m_.sensor_refid[s];
+    if (const std::string why = read_object(m_.sensor_objtype[s], m_.sensor_objid[s], sensor.object); !why.empty())
+      return why;
+    if (reference >= 0)
+      if (const std::string why = read_object(m_.sensor_reftype[s], reference, sensor.reference); !why.empty())
+        return why;
+    const auto shifts = [&](const Parameter& of) {
+      return of.kind == Parameter::center_of_mass && of.index == sensor.object.frame;
+    };
+    if (sensor.shows_acceleration() && sensor.object.is_inertial && std::ranges::any_of(r_.parameters, shifts))
+      return "it shows an acceleration of a centre of mass that varies";
+    r_.sensors.push_back(sensor);
+    return "";
+  }
+  std::string read_object(int type, int k, Sensor::Object& object) const {
+    const mjtNum* quat = nullptr;
+    const auto set = [&](int body, const Placement& place) { object.frame = body, object.place = place; };
+    const auto in_frame = [&](int body, const mjtNum* pos, const mjtNum* turn) {
+      const Frame& frame = r_.frames[static_cast<size_t>(body)];
+      quat = turn;
+      set(body, {"", frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(turn))});
+    };
+    constexpr mjtNum kNoPos[] = {0, 0, 0}, kNoQuat[] = {1, 0, 0, 0};
+    switch (type) {
+      case mjOBJ_XBODY:
+        in_frame(k, kNoPos, kNoQuat);
+        break;
+      case mjOBJ_BODY:
+        object.is_inertial = true;
+        in_frame(k, m_.body_ipos + 3 * k, m_.body_iquat + 4 * k);
+        break;
+      case mjOBJ_GEOM:
+        set(m_.geom_bodyid[k], r_.geoms[static_cast<size_t>(k)]), quat = m_.geom_quat + 4 * k;
+        break;
+      case mjOBJ_SITE:
+        set(m_.site_bodyid[k], r_.sites[static_cast<size_t>(k)]), quat = m_.site_quat + 4 * k;
+        break;
+      case mjOBJ_CAMERA:
+        if (m_.cam_mode[k] != mjCAMLIGHT_FIXED) return "it shows a camera that follows something";
+        in_frame(m_.cam_bodyid[k], m_.cam_pos + 3 * k, m_.cam_quat + 4 * k);
+        break;
+      default:
+        return "it shows an object of a type that lanes do not know";
+    }
+    std::copy_n(quat, 4, object.quat.begin());
     return "";
   }
 

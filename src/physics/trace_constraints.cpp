@@ -252,8 +252,8 @@ class Tracer {
       p_.set(at("force", static_cast<int>(i)), force[i]);
     }
   }
-  // Writes the functions that solve with M, in loops (drl/physics/trees.hpp): they copy M, add what constraints add, and
-  // factorise the sum.
+  // Writes the functions that solve with M, in loops (drl/physics/trees.hpp): they copy M, add what constraints add,
+  // and factorise the sum.
   void trace_newton_in_loops() {
     const bool has_pairs = has_rows_of_pairs(model_), is_dense = model_.pair_places.dense;
     const int entries = tree_entries(model_), solution = tree_products(model_) + 3 * entries;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -21,8 +23,61 @@ class Tracer {
     return momentum.angular - cross(arm, momentum.linear);
   }
 
+  // Returns the velocity of the centre of mass of a frame and its subtree.
+  Vec3 center_velocity(size_t frame) {
+    std::vector<bool> is_carried(model_.frames.size());
+    Vec3 momentum;
+    double mass = 0;
+    for (size_t f = std::max<size_t>(frame, 1); f < model_.frames.size(); ++f) {
+      is_carried[f] = f == frame || frame == 0 || is_carried[static_cast<size_t>(model_.frames[f].parent)];
+      if (!is_carried[f]) continue;
+      mass += model_.frames[f].mass;
+      momentum = momentum + (inertia(f) * velocity(f)).linear;
+    }
+    return Expr(1 / std::max(mass, 1e-15)) * momentum;
+  }
+
+  // The values of sensors of objects.
+  std::vector<Expr> object(const Sensor& sensor) {
+    const Pose pose = pose_of(sensor.object);
+    const bool is_relative = sensor.reference.frame >= 0;
+    const Pose reference = is_relative ? pose_of(sensor.reference) : Pose{{}, identity()};
+    const Mat3 into = transposed(reference.turn);
+    Vec3 value;
+    switch (sensor.kind) {
+      case Sensor::frame_quaternion: {
+        Quat quat = quaternion_of(sensor.object);
+        if (is_relative) {
+          const Quat q = quaternion_of(sensor.reference);
+          quat = Quat{q[0], -q[1], -q[2], -q[3]} * quat;
+        }
+        return {quat.begin(), quat.end()};
+      }
+      case Sensor::magnetometer:
+        value = transposed(pose.turn) * known(model_.magnetic_field);
+        break;
+      case Sensor::frame_position:
+        value = into * (pose.pos - reference.pos);
+        break;
+      case Sensor::frame_axis:
+        value = into * pose.turn.column(sensor.axis);
+        break;
+      default: {
+        Spatial motion = motion_in_world(sensor.object, pose);
+        if (is_relative) {
+          const Spatial of = motion_in_world(sensor.reference, reference);
+          motion = motion + Expr(-1) * of;
+          motion.linear = motion.linear + cross(pose.pos - reference.pos, of.angular);
+        }
+        value = into * (sensor.kind == Sensor::frame_velocity ? motion.linear : motion.angular);
+      }
+    }
+    return {value[0], value[1], value[2]};
+  }
+
   // Returns the angular and linear velocity of a site in its own axes.
   Spatial motion_of(const Placement& site) {
+    if (site.body < 0) return {};
     const BodyPose body = body_pose(model_, site.body, p_);
     const auto frame = static_cast<size_t>(body.frame), root = static_cast<size_t>(model_.frames[frame].root);
     const Vec3 arm = body.pos + body.turn * known(site.pos) - derived_vector(p_, "subtree_com", root);
@@ -32,6 +87,30 @@ class Tracer {
   }
 
  private:
+  // A place and axes in the world.
+  struct Pose {
+    Vec3 pos;
+    Mat3 turn;
+  };
+  Pose pose_of(const Sensor::Object& object) {
+    const BodyPose body = body_pose(model_, object.place.body, p_);
+    Pose pose{body.pos + body.turn * known(object.place.pos), body.turn * known(object.place.turn)};
+    if (object.is_inertial) pose.pos = derived_vector(p_, "xipos", static_cast<size_t>(object.frame));
+    return pose;
+  }
+  Quat quaternion_of(const Sensor::Object& object) {
+    Quat quat;
+    for (int c = 0; c < 4; ++c)
+      quat[static_cast<size_t>(c)] = derived_number(p_, "xquat", static_cast<size_t>(object.frame), c);
+    return quat * Quat{object.quat[0], object.quat[1], object.quat[2], object.quat[3]};
+  }
+  Spatial motion_in_world(const Sensor::Object& object, const Pose& pose) {
+    const auto frame = static_cast<size_t>(object.frame), root = static_cast<size_t>(model_.frames[frame].root);
+    if (object.place.body < 0) return {};
+    const Spatial about_center = velocity(frame);
+    return {about_center.angular,
+            about_center.linear + cross(about_center.angular, pose.pos - derived_vector(p_, "subtree_com", root))};
+  }
   // cvel and cinert have no entry for the world.
   Spatial velocity(size_t frame) const {
     return {derived_vector(p_, "cvel", frame - 1), derived_vector(p_, "cvel", frame - 1, 3)};
@@ -59,18 +138,96 @@ Expr length_of(const RobotModel& model, const Sensor& sensor, const Kinematics& 
                               : trace_transmission(model, model.actuators[index], kinematics, p);
   return sensor.is_velocity ? path.velocity : path.length;
 }
-// Writes a sensor's number to its place in MuJoCo's sensordata.
-void set(const RobotModel& model, int number, const Expr& value, Program& p) {
-  const int place = sensor_places(model)[static_cast<size_t>(number)];
-  p.set(place < 0 ? at("derived.sensor", number) : at("sensed", place / 4, place % 4), value);
+std::vector<Expr> ball_of(const RobotModel& model, const Sensor& sensor, Program& p) {
+  const Joint& joint = model.joints[static_cast<size_t>(sensor.index)];
+  if (sensor.is_velocity) {
+    std::vector<Expr> velocity;
+    for (int k = 0; k < 3; ++k) velocity.push_back(p.input(at("qvel", joint.dof + k), ""));
+    return velocity;
+  }
+  const Quat quat = trace_quaternion(joint, p);
+  return {quat.begin(), quat.end()};
+}
+// Writes a sensor's values to their places in MuJoCo's sensordata.
+void set(const RobotModel& model, const Sensor& sensor, const std::vector<Expr>& values, Program& p) {
+  for (int k = 0; k < sensor.size; ++k) {
+    Expr value = values[static_cast<size_t>(k)];
+    if (sensor.cutoff > 0) value = min(value, sensor.cutoff);
+    if (sensor.cutoff > 0 && !sensor.is_positive) value = max(value, -sensor.cutoff);
+    const int number = sensor.first + k, place = sensor_places(model)[static_cast<size_t>(number)];
+    p.set(place < 0 ? at("derived.sensor", number) : at("sensed", place / 4, place % 4), value);
+  }
+}
+// Returns the declaration of what the functions write sensors to.
+std::string sensors_argument(const RobotModel& model) {
+  return model.runge_kutta ? "F (*sensed)[4])" : "Derived& derived)";
 }
 void trace_lengths(const RobotModel& model, Program& p) {
   if (!senses_lengths(model)) return;
-  const std::string to = model.runge_kutta ? "F (*sensed)[4])" : "Derived& derived)";
-  p.begin("Computes sensors of joints, tendons and actuators.", "derive_lengths(const F* qpos, const F* qvel, " + to);
+  p.begin("Computes sensors of joints, tendons and actuators.",
+          "derive_lengths(const F* qpos, const F* qvel, " + sensors_argument(model));
   const Kinematics kinematics = trace_kinematics(model, p);
   for (const Sensor& sensor : model.sensors)
-    if (sensor.shows_length()) set(model, sensor.first, length_of(model, sensor, kinematics, p), p);
+    if (sensor.kind == Sensor::ball)
+      set(model, sensor, ball_of(model, sensor, p), p);
+    else if (sensor.shows_length())
+      set(model, sensor, {length_of(model, sensor, kinematics, p)}, p);
+}
+// Returns the force of the actuators that a sensor shows.
+Expr actuator_force(const RobotModel& model, const Sensor& sensor, Program& p) {
+  const auto read = [&](const std::string& array, int k) {
+    return p.input(at("derived." + array, k), array + "_" + std::to_string(k));
+  };
+  if (sensor.kind == Sensor::actuator_force) return read("actuator_force", sensor.index);
+  if (sensor.kind == Sensor::joint_force)
+    return read("qfrc_actuator", model.joints[static_cast<size_t>(sensor.index)].dof);
+  Expr sum = 0;
+  for (size_t a = 0; a < model.actuators.size(); ++a)
+    if (model.actuators[a].pulls(sensor.index)) sum += read("actuator_force", static_cast<int>(a));
+  return sum;
+}
+// Returns the accelerations of bodies, with gravity as an upward acceleration.
+std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  std::vector<Expr> qacc;  // in the solver's axes
+  for (int i = 0; i < model.nv; ++i) qacc.push_back(p.input(at("qacc", i), "qacc_" + std::to_string(i)));
+  for (const Joint& joint : model.joints)
+    if (joint.kind == Joint::free) {
+      const auto d = static_cast<size_t>(joint.dof) + 3;
+      const Mat3& turn = kinematics.turn[static_cast<size_t>(model.dofs[d].body)];
+      const Vec3 turned = turn * Vec3{qacc[d], qacc[d + 1], qacc[d + 2]};
+      for (int k = 0; k < 3; ++k) qacc[d + static_cast<size_t>(k)] = turned[k];
+    }
+  std::vector<Spatial> of(model.bodies.size());
+  for (size_t b = 0; b < of.size(); ++b) {
+    if (model.bodies[b].parent >= 0) of[b] = of[static_cast<size_t>(model.bodies[b].parent)];
+    for (size_t i = 0; i < model.dofs.size(); ++i)
+      if (model.dofs[i].body == static_cast<int>(b)) of[b] = of[b] + qacc[i] * kinematics.axis[i];
+  }
+  for (size_t b = 0; b < of.size(); ++b) of[b] = of[b] + kinematics.bias[b];
+  return of;
+}
+void trace_accelerations(const RobotModel& model, Program& p) {
+  if (!senses_accelerations(model)) return;
+  p.begin("Computes sensors of accelerations.",
+          "derive_accelerations(const F* qpos, const F* qvel, const F* qacc, " + sensors_argument(model));
+  const Kinematics kinematics = trace_kinematics(model, p);
+  const std::vector<Spatial> accelerations = accelerations_of(model, kinematics, p);
+  for (const Sensor& sensor : model.sensors) {
+    if (!sensor.shows_acceleration()) continue;
+    const Placement& place = sensor.object.place;
+    Vec3 value;  // as in libmujoco, 0 for what does not move
+    if (place.body >= 0) {
+      const auto b = static_cast<size_t>(place.body);
+      const Vec3 arm = kinematics.pos[b] + kinematics.turn[b] * known(place.pos);
+      const Spatial &velocity = kinematics.velocity[b], &acceleration = accelerations[b];
+      const Vec3 of_point = velocity.linear + cross(velocity.angular, arm);
+      value = sensor.kind == Sensor::frame_angular_acceleration
+                  ? acceleration.angular
+                  : acceleration.linear + cross(acceleration.angular, arm) + cross(velocity.angular, of_point);
+      if (sensor.kind == Sensor::accelerometer) value = transposed(kinematics.turn[b] * known(place.turn)) * value;
+    }
+    set(model, sensor, {value[0], value[1], value[2]}, p);
+  }
 }
 
 }  // namespace
@@ -82,19 +239,32 @@ void trace_sensors(const RobotModel& model, Program& p) {
                             : "derive_sensors(Derived& derived)");
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
-    if (sensor.kind == Sensor::contact || sensor.shows_length()) continue;
+    if (sensor.kind == Sensor::contact || sensor.shows_length() || sensor.shows_acceleration()) continue;
     p.section("sensor " + sensor.name);
     const auto index = static_cast<size_t>(sensor.index);
+    if (sensor.shows_actuators()) {
+      set(model, sensor, {actuator_force(model, sensor, p)}, p);
+      continue;
+    }
+    if (sensor.object.frame >= 0) {
+      set(model, sensor, tracer.object(sensor), p);
+      continue;
+    }
     Vec3 value;
     if (sensor.kind == Sensor::angular_momentum) {
       value = tracer.angular_momentum(index);
+    } else if (sensor.kind == Sensor::center) {
+      value = derived_vector(p, "subtree_com", index);
+    } else if (sensor.kind == Sensor::center_velocity) {
+      value = tracer.center_velocity(index);
     } else {
       const Spatial motion = tracer.motion_of(model.sites[index]);
       value = sensor.kind == Sensor::gyro ? motion.angular : motion.linear;
     }
-    for (int c = 0; c < 3; ++c) set(model, sensor.first + c, value[c], p);
+    set(model, sensor, {value[0], value[1], value[2]}, p);
   }
   trace_lengths(model, p);
+  trace_accelerations(model, p);
 }
 
 }  // namespace drl::robot_compiler

@@ -217,8 +217,9 @@ TreeMatrix read_tree(const RobotModel& model, const std::string& array, int firs
     matrix.diagonal.push_back(p.input(at(array, first++), identifier(dof.name) + "_mass"));
     matrix.ancestors.emplace_back();
     for (const int a : dof.ancestors)
-      matrix.ancestors.back().push_back(p.input(
-          at(array, first++), identifier(dof.name) + "_" + identifier(model.dofs[static_cast<size_t>(a)].name) + "_mass"));
+      matrix.ancestors.back().push_back(
+          p.input(at(array, first++),
+                  identifier(dof.name) + "_" + identifier(model.dofs[static_cast<size_t>(a)].name) + "_mass"));
   }
   return matrix;
 }

@@ -58,9 +58,8 @@ struct ContactPair {
 constexpr int kMostRememberedPairs = 1024;
 
 // Robots with many pairs have a short table of them (Sizes::compact_pair(k)): only the geoms and the index of their
-// kind, which has all parameters that do not depend on the geoms' sizes; its weight is relative to the sum of the geoms'
-// inverse weights. Then Sizes::pair(k) returns a ContactPair by
-// value.
+// kind, which has all parameters that do not depend on the geoms' sizes; its weight is relative to the sum of the
+// geoms' inverse weights. Then Sizes::pair(k) returns a ContactPair by value.
 struct CompactPair {
   uint16_t first, second, kind;
 };

@@ -45,29 +45,24 @@ DRL_HD void derive_forces(const typename P::Stage& s, const typename P::Forces& 
 // step.
 template <class P>
 constexpr bool kKeepsSensors = P::kRungeKutta&& P::kSensorNumbers > 0;
-// True if a sensor shows the position or velocity of a joint, tendon or actuator.
+// True if a sensor shows the position or velocity of a joint, ball, tendon or actuator.
 template <class P>
 constexpr bool senses_lengths() {
   return requires { P::kSensesLengths; };
 }
-// Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
+// True if a sensor shows the force of actuators, or an acceleration.
 template <class P>
-DRL_HD void derive_sensors([[maybe_unused]] const typename P::Stage& stage,
-                           [[maybe_unused]] typename P::Derived& derived) {
-  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) {
-    P::derive_sensors(derived);
-    if constexpr (senses_lengths<P>()) P::derive_lengths(stage.qpos, stage.qvel, derived);
-  }
+constexpr bool senses_actuators() {
+  return requires { P::kSensesActuators; };
 }
-// Stores the motion sensors in the stage, if it keeps them.
 template <class P>
-DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
-  if constexpr (kKeepsSensors<P>) {
-    typename P::Derived derived;
-    derive_frames<P>(stage, derived), derive_centers<P>(stage, derived), derive_motion<P>(stage, derived);
-    P::derive_sensors(derived, stage.sensed);
-    if constexpr (senses_lengths<P>()) P::derive_lengths(stage.qpos, stage.qvel, stage.sensed);
-  }
+constexpr bool senses_accelerations() {
+  return requires { P::kSensesAccelerations; };
+}
+// True if sensors show what is known only after the stage's solution, apart from contacts.
+template <class P>
+constexpr bool senses_solution() {
+  return senses_accelerations<P>() || (senses_actuators<P>() && count_adhesions<P>() > 0);
 }
 template <class P>
 DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& derived) {
@@ -81,6 +76,32 @@ DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& de
     P::derive_actuators(s.qpos, s.qvel, s.ctrl, derived);
   if constexpr (count_adhesions<P>() > 0)
     for (int i = 0; i < P::nv; ++i) derived.qfrc_actuator[i] = derived.qfrc_actuator[i] + s.adhesion[i];
+}
+// Writes the motion sensors of a stage to `to`, after derive_frames(), derive_centers() and derive_motion().
+template <class P, class To>
+DRL_HD void derive_sensors_to(const typename P::Stage& stage, typename P::Derived& derived, To& to) {
+  if constexpr (senses_actuators<P>()) derive_actuators<P>(stage, derived);
+  if constexpr (std::is_same_v<To, typename P::Derived>)
+    P::derive_sensors(to);
+  else
+    P::derive_sensors(derived, to);
+  if constexpr (senses_lengths<P>()) P::derive_lengths(stage.qpos, stage.qvel, to);
+  if constexpr (senses_accelerations<P>()) P::derive_accelerations(stage.qpos, stage.qvel, stage.qacc, to);
+}
+// Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
+template <class P>
+DRL_HD void derive_sensors([[maybe_unused]] const typename P::Stage& stage,
+                           [[maybe_unused]] typename P::Derived& derived) {
+  if constexpr (P::kSensorNumbers > 0 && !kKeepsSensors<P>) derive_sensors_to<P>(stage, derived, derived);
+}
+// Stores the motion sensors in the stage, if it keeps them.
+template <class P>
+DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
+  if constexpr (kKeepsSensors<P>) {
+    typename P::Derived derived;
+    derive_frames<P>(stage, derived), derive_centers<P>(stage, derived), derive_motion<P>(stage, derived);
+    derive_sensors_to<P>(stage, derived, stage.sensed);
+  }
 }
 // Computes all quantities.
 template <class P>

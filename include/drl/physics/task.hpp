@@ -333,8 +333,9 @@ class PhysicsRobot {
     });
   }
   DRL_HD const auto& sensors() const {
+    const auto& of = physics::senses_solution<P>() ? solved() : stage();  // solving discards what was derived
     frames(), centers(), motion();
-    return derived(kSensors, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(s, to); });
+    return derived(kSensors, of, [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(s, to); });
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {

@@ -1,10 +1,10 @@
-// M and matrices with its sparsity, in loops over tables. Robots with long chains of joints use these functions, because
-// code without loops would become too large (src/physics/robot_counts.hpp, uses_loops).
+// M and matrices with its sparsity, in loops over tables. Robots with long chains of joints use these functions,
+// because code without loops would become too large (src/physics/robot_counts.hpp, uses_loops).
 //
 // Row i of such a matrix holds the entry of the diagonal, and then the entries of the degrees of freedom to which i is
 // coupled: tree_parent(i), the tree_parent of that one, and so on. Sizes::tree_row(i) is where the row begins. So the
-// entries of row i from the one of `above` on are those of the same columns as the whole row `above`. tree_mover(i) is the
-// next degree of freedom that moves the body of i; other entries come from constraints. Both are -1 after the last.
+// entries of row i from the one of `above` on are those of the same columns as the whole row `above`. tree_mover(i) is
+// the next degree of freedom that moves the body of i; other entries come from constraints. Both are -1 after the last.
 #pragma once
 
 #include "drl/lanes/lanes.hpp"
@@ -39,16 +39,17 @@ DRL_HD_CALLED void add_projections(const F* axis, const F (*push)[6], F* matrix)
 }
 
 // Adds what the contacts of bodies add to the equations of motion (TouchingBody::coupling in drl/physics/work.hpp):
-// computes the wrench that each degree of freedom meets for a unit acceleration (push [nv, 6]), and subtracts the forces
-// at zero acceleration. P::tree_touching(b) is the index of body b among those with contacts, or -1; tree_body(i) is the
-// body of a degree of freedom; tree_parent_body(b) is its parent, which comes before it, or -1.
+// computes the wrench that each degree of freedom meets for a unit acceleration (push [nv, 6]), and subtracts the
+// forces at zero acceleration. P::tree_touching(b) is the index of body b among those with contacts, or -1;
+// tree_body(i) is the body of a degree of freedom; tree_parent_body(b) is its parent, which comes before it, or -1.
 template <class P, class F = typename P::Number>
 DRL_HD_CALLED void add_couplings(const typename P::Work& w, F (*push)[6], F* force) {
   constexpr int kSymmetric[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}};
   F carried[P::kTreeBodies][27];  // terms of each body and its descendants
   for (int b = P::kTreeBodies - 1; b >= 0; --b) {
     const int touching = P::tree_touching(b);
-    for (int k = 0; k < 27; ++k) carried[b][k] = touching >= 0 ? w.body[touching >= 0 ? touching : 0].coupling[k] : F(0);
+    for (int k = 0; k < 27; ++k)
+      carried[b][k] = touching >= 0 ? w.body[touching >= 0 ? touching : 0].coupling[k] : F(0);
   }
   for (int b = P::kTreeBodies - 1; b >= 0; --b)
     if (const int parent = P::tree_parent_body(b); parent >= 0)

@@ -24,17 +24,16 @@ DRL_HD F arc_tangent(F y, F x) {
   return math::select(x < F(0), F(kPi) - acute, acute);
 }
 
-// Returns the sine z of an angle at the circle's centre that solves asin(a z) + asin(b z) - 2 asin(z) + angle = 0, where
-// a and b are the circle's radius divided by the distances of the tendon's ends. Newton's method is libmujoco's, since
-// it stops at an error of 1e-6 that may be visible.
+// Returns the sine z of an angle at the circle's centre that solves asin(a z) + asin(b z) - 2 asin(z) + angle = 0,
+// where a and b are the circle's radius divided by the distances of the tendon's ends. Newton's method is libmujoco's,
+// since it stops at an error of 1e-6 that may be visible.
 template <class F>
 DRL_HD_CALLED F touching_sine(F a, F b, F angle) {
   constexpr int kIterations = 20;
   constexpr double kTolerance = 1e-6, kStart = 1 - 1e-7, kLeast = 1e-15;
   const auto root = [](F x) DRL_LAMBDA { return math::sqrt(math::max(F(1) - x * x, F(0))); };
   const auto arc_sine = [&](F x) DRL_LAMBDA { return arc_tangent(x, root(x)); };
-  const auto error_at =
-      [&](F z) DRL_LAMBDA { return arc_sine(a * z) + arc_sine(b * z) - F(2) * arc_sine(z) + angle; };
+  const auto error_at = [&](F z) DRL_LAMBDA { return arc_sine(a * z) + arc_sine(b * z) - F(2) * arc_sine(z) + angle; };
   F z = F(kStart), error = error_at(z);
   for (int k = 0; k < kIterations; ++k) {
     const Mask<F> goes_on = F(kTolerance) < math::abs(error);
