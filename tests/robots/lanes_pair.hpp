@@ -99,9 +99,7 @@ class Pair {
           if (kind == ModelParameter::center_of_mass) x = 0.02 * (2 * u - 1);
           if (kind == ModelParameter::gravity) x = 2 * u - 1;
           if (kind == ModelParameter::mass && k == 1) x = 0.3 * u * model_->body_mass[parameters_[p].index];
-          if (kind == ModelParameter::motor && k == 0) x = 20 + 20 * u;
-          if (kind == ModelParameter::motor && k == 1)
-            x = (5 + 20 * u) * model_->actuator_gear[6 * parameters_[p].index];
+          if (kind == ModelParameter::motor && k < 2) x = motor(parameters_[p].index, k, u);
           if (kind == ModelParameter::motor && k == 2) x = (Reference::model.frame_skip + 1) * u;
           drawn_.push_back(x);
         }
@@ -109,6 +107,13 @@ class Pair {
       std::copy(drawn_.begin(), drawn_.end(), lanes_.drawn.numbers);
       robot_->randomise(parameters_, changed_, drawn_.data(), controls_.data());
     }
+  }
+  // Returns a stall torque (k = 0) or a no-load speed. A line between them that falls steeply would make the explicit
+  // time step of a light robot unstable.
+  double motor(int actuator, int k, double u) const {
+    const bool is_limited = model_->actuator_forcelimited[actuator];
+    if (k == 0) return (is_limited ? model_->actuator_forcerange[2 * actuator + 1] : 0.7) * (0.7 + u);
+    return (is_limited ? 5 + 20 * u : 10 + 30 * u) * model_->actuator_gear[6 * actuator];
   }
   static double most_action() {
     if constexpr (requires { Reference::action.high; })

@@ -26,6 +26,7 @@ struct ModelQuantity {
   const char* lacks;  // "no joint of the robot <lacks>"
   bool is_factor;
 };
+inline constexpr const char* kDrives = "drives a hinge or a slide (without the integrator RK4)";
 inline constexpr ModelQuantity kModelQuantities[] = {
     {"body_mass", ModelParameter::mass, 0, "body", "that moves has a mass", true},
     {"added_mass", ModelParameter::mass, 1, "body", "that moves has a mass", false},
@@ -38,9 +39,9 @@ inline constexpr ModelQuantity kModelQuantities[] = {
     {"kp", ModelParameter::actuator, 0, "actuator", "has a gain", true},
     {"kd", ModelParameter::actuator, 1, "actuator", "has a gain on its velocity (kv)", true},
     {"effort_limit", ModelParameter::actuator, 2, "actuator", "has a forcerange", true},
-    {"stall_torque", ModelParameter::motor, 0, "actuator", "drives a hinge or a slide", false},
-    {"no_load_speed", ModelParameter::motor, 1, "actuator", "drives a hinge or a slide", false},
-    {"motor_delay", ModelParameter::motor, 2, "actuator", "drives a hinge or a slide", false},
+    {"stall_torque", ModelParameter::motor, 0, "actuator", kDrives, false},
+    {"no_load_speed", ModelParameter::motor, 1, "actuator", kDrives, false},
+    {"motor_delay", ModelParameter::motor, 2, "actuator", kDrives, false},
     {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one", true},
     {"gravity", ModelParameter::gravity, -1, "axis", "", false},
 };
