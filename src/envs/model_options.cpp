@@ -39,6 +39,9 @@ constexpr Quantity kQuantities[] = {
     {"motor_delay", "delay of the actuators' controls, at most a step of the task", "time steps of the physics",
      Least::zero},
     {"geom_friction", "factor of the friction coefficients of geoms", "", Least::zero},
+    {"push_force", "pushes robots: horizontal force on a root body, in a random direction", "N", Least::zero},
+    {"push_interval", "time from one push to the next", "s", Least::above_zero},
+    {"push_duration", "duration of a push", "s", Least::above_zero},
     {"gravity", "change of gravity along each axis (x, y, z)", "m/s^2", Least::any},
 };
 

@@ -49,8 +49,8 @@ std::string emit_height_fields(const RobotModel& model) {
 }
 
 std::string emit_parameters(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"friction", "center_of_mass", "mass",  "joint",
-                                    "spring",   "actuator",       "motor", "gravity"};
+  constexpr const char* kKinds[] = {"friction", "center_of_mass", "mass",    "joint", "spring",
+                                    "actuator", "motor",          "gravity", "push"};
   std::string text;
   for (const Parameter& p : model.parameters)
     text += std::string("        {ModelParameter::") + kKinds[p.kind] + ", " + std::to_string(p.index) + ", {" +

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "physics/program.hpp"
@@ -93,6 +94,8 @@ Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, in
 Vec3 center_of(const RobotModel& model, int frame, Program& p);
 Expr mass_of(const RobotModel& model, int frame, Program& p);
 Symmetric inertia_of(const RobotModel& model, int frame, Program& p);
+// Returns the force of a push on a frame, at its centre of mass, or nullopt if the frame cannot be pushed.
+std::optional<Vec3> push_on(const RobotModel& model, int frame, Program& p);
 
 // M = L'DL (Featherstone, section 6.5). L has M's sparsity and ones on its diagonal.
 struct TreeFactors {

@@ -150,7 +150,12 @@ class Tracer {
     const std::vector<int> frames = touching_frames(model_);
     const std::vector<Spatial> from_equalities = equality_wrenches();
     for (size_t f = 1; f < model_.frames.size(); ++f) {
-      const Spatial wrench = wrench_of(f, frames[f]) + from_equalities[f];
+      Spatial wrench = wrench_of(f, frames[f]) + from_equalities[f];
+      if (const auto push = push_on(model_, static_cast<int>(f), p_)) {
+        const int frame = static_cast<int>(f);
+        wrench =
+            wrench + Spatial{cross(from_origin(model_.frames[f].body, center_of(model_, frame, p_)), *push), *push};
+      }
       const Vec3 torque = wrench.angular - cross(center_of_wrench(model_.frames[f]), wrench.linear);
       const int place = static_cast<int>(f) - 1;
       for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, c), torque[c]);

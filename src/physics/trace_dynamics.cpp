@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numbers>
+#include <optional>
 
 #include "physics/trace.hpp"
 
@@ -124,6 +125,11 @@ Expr mass_of(const RobotModel& model, int frame, Program& p) {
   return mass * parameter(model, ModelParameter::mass, frame, 0, p) +
          parameter(model, ModelParameter::mass, frame, 1, p);
 }
+std::optional<Vec3> push_on(const RobotModel& model, int frame, Program& p) {
+  Vec3 push;
+  for (int k = 0; k < 3; ++k) push[k] = parameter(model, ModelParameter::push, frame, k, p);
+  return push[0].is_known() ? std::nullopt : std::optional(push);
+}
 Symmetric inertia_of(const RobotModel& model, int frame, Program& p) {
   const Frame& of = model.frames[static_cast<size_t>(frame)];
   Symmetric inertia = known(of.inertia);
@@ -167,6 +173,14 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     const Spatial on_it = fluid_force(model, box, center, kinematics.turn[k], kinematics.velocity[k]);
     force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
   }
+
+  for (size_t f = 0; f < model.frames.size(); ++f)
+    if (const auto push = push_on(model, static_cast<int>(f), p)) {
+      const auto k = static_cast<size_t>(model.frames[f].body);
+      p.section(model.frames[f].name + ": push");
+      const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
+      force[k] = force[k] + Expr(-1) * Spatial{cross(center, *push), *push};
+    }
 
   // Gravity compensation is a force that points against gravity. If actuators exert it at some joints, `lift` has it.
   std::vector<Spatial> lift(bodies);

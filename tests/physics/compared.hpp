@@ -5,6 +5,7 @@
 
 #include <array>
 #include <map>
+#include <vector>
 
 #include "drl/physics/randomised_model.hpp"
 #include "drl/physics/shared_heights.hpp"
@@ -113,6 +114,7 @@ class Compared {
   // Draws new numbers of all parameters, and gives libmujoco's model the same.
   void vary_all() {
     const auto draw = [&](double low, double high) { return low + (high - low) * 0.5 * (1 + reference.draw()); };
+    std::vector<std::array<double, 4>> pushes;    // body and force
     std::map<int, std::array<double, 2>> motors;  // by the actuator: stall torque and no-load speed
     const mjModel& file = *file_;
     reference.change([&](mjModel& to) {
@@ -134,6 +136,10 @@ class Compared {
                                      x[1] = gear * (is_limited ? draw(0.5, 10) : draw(10, 40))};
           x[2] = 0;
         }
+        if (parameter.kind == ModelParameter::push) {
+          for (double& force : x) force = draw(-20, 20);
+          pushes.push_back({static_cast<double>(parameter.index), x[0], x[1], x[2]});
+        }
         std::copy_n(x, 3, values);
         if (parameter.kind == ModelParameter::friction)
           for (int k = 0; k < 3; ++k) values[k] = parameter.start[k] * x[0];
@@ -144,7 +150,11 @@ class Compared {
     });
     // A motor's torque is at most stall * (1 - speed / no-load speed) in the direction in which it turns, and at least
     // its negative the other way; both are within the actuator's own limits.
-    const auto limit = [motors, ranges = limits_, &file](const mjData& d, mjModel& m) {
+    const auto limit = [motors, pushes, ranges = limits_, &file](mjData& d, mjModel& m) {
+      for (const auto& [body, x, y, z] : pushes) {
+        const double force[] = {x, y, z};
+        std::copy_n(force, 3, d.xfrc_applied + 6 * static_cast<int>(body));
+      }
       for (const auto& [a, motor] : motors) {
         const double speed = m.actuator_gear[6 * a] * d.qvel[m.jnt_dofadr[m.actuator_trnid[2 * a]]];
         const double most = motor[0] * (1 - speed / motor[1]), least = motor[0] * (-1 - speed / motor[1]);

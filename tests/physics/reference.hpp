@@ -38,7 +38,7 @@ class Reference {
   const mjModel& model() const { return *model_; }
   // Changes the model. `limit`, if given, is called before each step and evaluation.
   template <class Change>
-  void change(const Change& change, std::function<void(const mjData&, mjModel&)> limit = {}) {
+  void change(const Change& change, std::function<void(mjData&, mjModel&)> limit = {}) {
     change(*model_);
     limit_ = std::move(limit);
   }
@@ -220,7 +220,7 @@ class Reference {
   std::unique_ptr<mjModel, DeleteModel> model_;
   std::vector<double> centers_;  // centres of mass of bodies in the file
   std::unique_ptr<mjData, DeleteData> data_, evaluated_;
-  std::function<void(const mjData&, mjModel&)> limit_;
+  std::function<void(mjData&, mjModel&)> limit_;
   int64_t steps_ = 0;
   uint64_t draws_ = 0;
 };

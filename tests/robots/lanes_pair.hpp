@@ -81,6 +81,7 @@ class Pair {
           static_cast<double>(2 * uniform01(random_bits(kSeed, Purpose::benchmark, step, 0, a)[0]) - 1) * most_action();
     Scratch<Lanes> scratch;
     Draws<double> draws(kSeed, 0, step, Purpose::step), same(kSeed, 0, step, Purpose::step);
+    if constexpr (Lanes::kModelNumbers > 0) robot_->push(draws.of(Purpose::model), pushes_.data());
     const auto expected = robot::step<Reference>(state_, *robot_, action, draws, parts_, params_);
     const auto actual = task::step<Lanes, double>(lanes_, scratch, action, same, lanes_params_);
     compare(scratch, actual, expected, step);
@@ -93,7 +94,7 @@ class Pair {
   void draw_model() {
     if constexpr (Lanes::kModelNumbers > 0) {
       parameters_ = randomisable(*model_);
-      controls_.resize(static_cast<size_t>(model_->nu));
+      controls_.resize(static_cast<size_t>(model_->nu)), pushes_.resize(2 * parameters_.size());
       ASSERT_EQ(3 * parameters_.size(), static_cast<size_t>(Lanes::kModelNumbers));
       changed_.clear(), drawn_.clear();
       for (size_t p = 0; p < parameters_.size(); ++p) {
@@ -106,9 +107,8 @@ class Pair {
           if (kind == ModelParameter::center_of_mass) x = 0.02 * (2 * u - 1);
           if (kind == ModelParameter::gravity) x = 2 * u - 1;
           if (kind == ModelParameter::mass && k == 1) x = 0.3 * u * model_->body_mass[parameters_[p].index];
-          if (kind == ModelParameter::motor && k == 0) x = 20 + 20 * u;
-          if (kind == ModelParameter::motor && k == 1)
-            x = (5 + 20 * u) * model_->actuator_gear[6 * parameters_[p].index];
+          if (kind == ModelParameter::motor && k < 2) x = motor(parameters_[p].index, k, u);
+          if (kind == ModelParameter::push) x = k == 0 ? 30 * u : Reference::dt * (k == 1 ? 3 + 8 * u : 1 + 2 * u);
           if (kind == ModelParameter::motor && k == 2) x = (Reference::model.frame_skip + 1) * u;
           drawn_.push_back(x);
         }
@@ -125,6 +125,13 @@ class Pair {
       return {drl::heights_of<Physics>(0)};
     }
     return {};
+  }
+  // Returns a stall torque (k = 0) or a no-load speed. A line between them that falls steeply would make the explicit
+  // time step of a light robot unstable.
+  double motor(int actuator, int k, double u) const {
+    const bool is_limited = model_->actuator_forcelimited[actuator];
+    if (k == 0) return (is_limited ? model_->actuator_forcerange[2 * actuator + 1] : 0.7) * (0.7 + u);
+    return (is_limited ? 5 + 20 * u : 10 + 30 * u) * model_->actuator_gear[6 * actuator];
   }
   static double most_action() {
     if constexpr (requires { Reference::action.high; })
@@ -190,7 +197,7 @@ class Pair {
   std::unique_ptr<MujocoRobot> robot_;
   std::vector<ModelParameter> parameters_;
   std::vector<size_t> changed_;
-  std::vector<double> drawn_, controls_;
+  std::vector<double> drawn_, controls_, pushes_;
   uint64_t draws_ = 0;
   robot::Parts<Reference> parts_{};
   Params params_{};

@@ -148,6 +148,34 @@ TEST_F(RandomisedModel, AMotorsControlArrivesTimeStepsLater) {
   }
 }
 
+// Every 0.5 s, for 0.1 s; a step takes 0.02 s.
+TEST_F(RandomisedModel, PushesComeInIntervals) {
+  const double numbers[] = {30, 0.5, 0.1};
+  for (int step = 0; step < 200; ++step) {
+    const Push<double> push(numbers, 0.02 * step, 0.02);
+    EXPECT_EQ(push.begins, step >= 25 && step % 25 == 0) << step;
+    EXPECT_EQ(push.lasts, step >= 25 && step % 25 < 5) << step;
+  }
+  const double none[] = {0, 0, 0};
+  EXPECT_FALSE(Push<double>(none, 1, 0.02).lasts);
+}
+// The ball of 1 kg rolls nowhere until a force of 30 N has pushed it for 0.02 s.
+TEST_F(RandomisedModel, APushChangesTheMomentum) {
+  const std::vector<ModelParameter> parameters{{ModelParameter::push, body("ball")}};
+  const std::vector<size_t> all{0};
+  const double numbers[] = {30, 0.04, 0.02};  // a step has two time steps of 0.01 s
+  double controls[2] = {}, directions[2] = {};
+  MujocoRobot robot(*file, 2);
+  const auto speed = [&] { return std::hypot(robot.qvel(2), robot.qvel(3)); };
+  for (uint64_t step = 0; step < 4; ++step) {
+    robot.randomise(parameters, all, numbers, controls);
+    robot.push(Draws<double>(1, 2, step), directions);
+    robot.advance(controls);
+    EXPECT_NEAR(speed(), step < 2 ? 0 : 0.6, 1e-12) << step;  // it falls freely
+  }
+  EXPECT_NEAR(std::hypot(directions[0], directions[1]), 1, 1e-12);
+}
+
 TEST_F(RandomisedModel, FactorsApplyToWhatTheTaskSets) {
   const int ball = mj_name2id(file.get(), mjOBJ_GEOM, "ball");
   const std::vector<ModelParameter> parameters{{ModelParameter::friction, ball},
@@ -181,6 +209,9 @@ TEST_F(RandomisedModel, RefusesWhatTheModelCannotDo) {
   expect_mentions(error_of("body_mass arm 0 1\n"), {"--env.dr.body_mass", "'arm'", "3"});
   expect_mentions(error_of("added_mass cart -2.5 0\n"), {"--env.dr.added_mass", "'cart'", "-0.5"});
   expect_mentions(error_of("stall_torque motor 20 20\n"), {"'motor'", "--env.dr.stall_torque", "no_load_speed"});
+  expect_mentions(error_of("push_force * 10 20\npush_interval * 1 2\n"), {"push_duration", "'cart'"});
+  EXPECT_EQ(error_of("push_force cart 9 9\npush_interval cart 1 2\npush_duration cart 0.1 0.2\n"), "no error");
+  expect_mentions(error_of("push_force arm 10 20\n"), {"--env.dr.push_force", "'arm'", "'cart'"});
   expect_mentions(error_of("motor_delay motor 0 6\n"), {"--env.dr.motor_delay", "6", "4", "--env.delay.action"});
   EXPECT_EQ(error_of("center_of_mass cart -1 1\n"), "no error");
   // The ball's centre of mass coincides with its geom, and would take it along.

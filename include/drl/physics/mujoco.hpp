@@ -22,6 +22,7 @@
 
 #include "drl/physics/model_id.hpp"
 #include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/push.hpp"
 #include "drl/physics/randomised_model.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
@@ -155,6 +156,22 @@ class MujocoRobot {
     parameters_ = &parameters, changed_ = &changed, drawn_ = drawn, last_controls_ = controls;
     for (const size_t p : changed) change_model(file, parameters[p], drawn + 3 * p, *own_model_);
     finish_changes(*own_model_);
+  }
+
+  // Pushes the robot in this step, if a push is due. `directions` are the environment's last random directions, two
+  // numbers for each of its changed parameters.
+  void push(Draws<double> draws, double* directions) {
+    for (size_t p = 0; p < parameters_->size(); ++p) {
+      const ModelParameter& of = (*parameters_)[p];
+      if (of.kind != ModelParameter::push) continue;
+      const double angle = draws.uniform(0, 6.283185307179586);
+      if (!drawn_of(of.kind, of.index)) continue;
+      const Push<double> push(drawn_ + 3 * p, data_->time, dt());
+      double* direction = directions + 2 * p;
+      if (push.begins) direction[0] = math::cos(angle), direction[1] = math::sin(angle);
+      const double force = push.lasts ? drawn_[3 * p] : 0;
+      this->push(BodyId{of.index}, {{force * direction[0], force * direction[1], 0}}, {{0, 0, 0}});
+    }
   }
 
   // The state that determines all further steps, [state_size()]: MuJoCo's mjSTATE_INTEGRATION, which begins with time,
@@ -352,6 +369,7 @@ class MujocoTask : public Task<MujocoRobot> {
     if (!changed_.empty()) {
       drawn_.resize(static_cast<size_t>(num_envs_) * drawn_size());
       controls_.resize(static_cast<size_t>(num_envs_) * Definition::action.size);
+      pushes_.resize(static_cast<size_t>(num_envs_) * 2 * ranges_.parameters().size());
     }
     constexpr size_t kAlignment = alignof(State);
     if (!std::is_empty_v<State> && (described + kAlignment - 1) / kAlignment * kAlignment != sizeof(State))
@@ -389,6 +407,8 @@ class MujocoTask : public Task<MujocoRobot> {
     for (int a = 0; a < Definition::action.size; ++a) controls[a] = static_cast<double>(action[a]);
     robot.load(physics(env));
     randomise(env);
+    if (!drawn_.empty())
+      robot.push(numbers.of(Purpose::model), &pushes_[static_cast<size_t>(env) * 2 * ranges_.parameters().size()]);
     robot::apply<Definition>(state, robot, parts_, params);
     const auto result = robot::step<Definition>(state, robot, controls, numbers, parts_, params);
     robot.save(physics(env));
@@ -469,6 +489,7 @@ class MujocoTask : public Task<MujocoRobot> {
     if (!drawn_.empty()) {
       visit("model", drawn_.data(), static_cast<int64_t>(drawn_size()));
       visit("controls", controls_.data(), Definition::action.size);
+      visit("pushes", pushes_.data(), static_cast<int64_t>(2 * ranges_.parameters().size()));
     }
     for (Column& column : columns_) visit(column.name, column.numbers.data(), static_cast<int64_t>(column.count));
   }
@@ -679,6 +700,7 @@ class MujocoTask : public Task<MujocoRobot> {
   std::vector<size_t> changed_;   // the parameters of the model that differ between environments
   std::vector<double> drawn_;     // [num_envs, 3 * parameters]; empty if no number differs
   std::vector<double> controls_;  // [num_envs, nu] of the previous step; likewise
+  std::vector<double> pushes_;    // [num_envs, 2 * parameters], directions of the last pushes; likewise
   std::vector<Column> columns_;
   static inline std::atomic_flag warned_;  // a lost environment was reported, in this process
   const uint64_t id_ = next_id();          // identifies this object in the process

@@ -10,15 +10,16 @@ struct ModelParameter {
   // (factor, added kg). joint: of a degree of freedom (factors of damping, armature and dry friction). spring: of a
   // joint (factor of its stiffness). actuator: factors of the gains on position and on velocity, and of the force
   // range. motor: of an actuator (stall torque in N m, no-load speed in rad/s, delay of its control in time steps, of
-  // which the fraction does not count). gravity: its change (m/s^2).
-  enum Kind { friction, center_of_mass, mass, joint, spring, actuator, motor, gravity };
+  // which the fraction does not count). gravity: its change (m/s^2). push: of a body
+  // (force in N, interval between two pushes in s, duration in s); for the physics, the force along x, y and z.
+  enum Kind { friction, center_of_mass, mass, joint, spring, actuator, motor, gravity, push };
   Kind kind;
   int index;  // MuJoCo's, of the geom, body, degree of freedom, joint or actuator; 0 for gravity
 
   // Returns what number `k` of a parameter is if no environment changes it. That of friction is the first number, a
   // factor of all three coefficients.
   DRL_HD static constexpr double unchanged(Kind kind, int k) {
-    if (kind == center_of_mass || kind == gravity || (kind == mass && k > 0)) return 0;
+    if (kind == center_of_mass || kind == gravity || kind == push || (kind == mass && k > 0)) return 0;
     if (kind == motor) return k < 2 ? 1e30 : 0;
     return 1;
   }

@@ -24,25 +24,28 @@ struct ModelQuantity {
   int number;         // -1: all three, each drawn on its own
   const char* what;   // whose quantity it is: "body", "joint", "actuator", "geom" or "axis"
   const char* lacks;  // "no joint of the robot <lacks>"
-  bool is_factor;
 };
+inline constexpr const char* kDrives = "drives a hinge or a slide (without the integrator RK4)";
+inline constexpr const char* kIsRoot = "is the root of a tree that moves";
 inline constexpr ModelQuantity kModelQuantities[] = {
-    {"body_mass", ModelParameter::mass, 0, "body", "that moves has a mass", true},
-    {"added_mass", ModelParameter::mass, 1, "body", "that moves has a mass", false},
-    {"center_of_mass", ModelParameter::center_of_mass, -1, "body", "that moves has an inertial frame of its own",
-     false},
-    {"joint_damping", ModelParameter::joint, 0, "joint", "has damping", true},
-    {"joint_armature", ModelParameter::joint, 1, "joint", "has armature", true},
-    {"joint_friction", ModelParameter::joint, 2, "joint", "has dry friction (frictionloss)", true},
-    {"joint_stiffness", ModelParameter::spring, 0, "joint", "has a spring (stiffness)", true},
-    {"kp", ModelParameter::actuator, 0, "actuator", "has a gain", true},
-    {"kd", ModelParameter::actuator, 1, "actuator", "has a gain on its velocity (kv)", true},
-    {"effort_limit", ModelParameter::actuator, 2, "actuator", "has a forcerange", true},
-    {"stall_torque", ModelParameter::motor, 0, "actuator", "drives a hinge or a slide", false},
-    {"no_load_speed", ModelParameter::motor, 1, "actuator", "drives a hinge or a slide", false},
-    {"motor_delay", ModelParameter::motor, 2, "actuator", "drives a hinge or a slide", false},
-    {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one", true},
-    {"gravity", ModelParameter::gravity, -1, "axis", "", false},
+    {"body_mass", ModelParameter::mass, 0, "body", "that moves has a mass"},
+    {"added_mass", ModelParameter::mass, 1, "body", "that moves has a mass"},
+    {"center_of_mass", ModelParameter::center_of_mass, -1, "body", "that moves has an inertial frame of its own"},
+    {"joint_damping", ModelParameter::joint, 0, "joint", "has damping"},
+    {"joint_armature", ModelParameter::joint, 1, "joint", "has armature"},
+    {"joint_friction", ModelParameter::joint, 2, "joint", "has dry friction (frictionloss)"},
+    {"joint_stiffness", ModelParameter::spring, 0, "joint", "has a spring (stiffness)"},
+    {"kp", ModelParameter::actuator, 0, "actuator", "has a gain"},
+    {"kd", ModelParameter::actuator, 1, "actuator", "has a gain on its velocity (kv)"},
+    {"effort_limit", ModelParameter::actuator, 2, "actuator", "has a forcerange"},
+    {"stall_torque", ModelParameter::motor, 0, "actuator", kDrives},
+    {"no_load_speed", ModelParameter::motor, 1, "actuator", kDrives},
+    {"motor_delay", ModelParameter::motor, 2, "actuator", kDrives},
+    {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one"},
+    {"gravity", ModelParameter::gravity, -1, "axis", ""},
+    {"push_force", ModelParameter::push, 0, "body", kIsRoot},
+    {"push_interval", ModelParameter::push, 1, "body", kIsRoot},
+    {"push_duration", ModelParameter::push, 2, "body", kIsRoot},
 };
 
 // Returns what number `k` of a parameter is in the model's file: 0 if a factor of it would have no effect. For other
@@ -74,6 +77,8 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
                      is_hinge_or_slide(m.actuator_trnid[2 * i])
                  ? 1
                  : 0;
+    case ModelParameter::push:
+      return i > 0 && m.body_weldid[i] == i && m.body_weldid[m.body_parentid[i]] == 0 && m.body_mass[i] > 0 ? 1 : 0;
     case ModelParameter::friction:
       return k == 0 && (m.geom_contype[i] != 0 || m.geom_conaffinity[i] != 0) ? 1 : 0;
     default:
@@ -95,6 +100,7 @@ inline std::vector<ModelParameter> randomisable(const mjModel& m) {
   add(ModelParameter::friction, m.ngeom), add(ModelParameter::center_of_mass, m.nbody);
   add(ModelParameter::mass, m.nbody), add(ModelParameter::joint, m.nv), add(ModelParameter::spring, m.njnt);
   add(ModelParameter::actuator, m.nu), add(ModelParameter::motor, m.nu), add(ModelParameter::gravity, 1);
+  add(ModelParameter::push, m.nbody);
   return all;
 }
 
@@ -120,7 +126,7 @@ class ModelRanges {
     std::string quantity, name;
     for (double low = 0, high = 0; lines >> quantity >> name >> low >> high;)
       set(quantity, name, low, quantity == "motor_delay" ? high + 0.9999 : high);
-    require_masses(), require_whole_motors();
+    require_masses(), require_whole_motors(), require_whole_pushes();
   }
 
   const std::vector<ModelParameter>& parameters() const { return parameters_; }
@@ -208,6 +214,19 @@ class ModelRanges {
                                     "falls from the one to 0 at the other): give both");
   }
 
+  // Throws if a push lacks its force, its interval or its duration.
+  void require_whole_pushes() const {
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      if (parameters_[p].kind != ModelParameter::push) continue;
+      int given = 0;
+      for (size_t k = 0; k < 3; ++k) given += bounds_[6 * p + 2 * k + 1] > 0 ? 1 : 0;
+      if (given != 0 && given != 3)
+        throw std::invalid_argument("pushes on the body '" + name_of(parameters_[p], 0) +
+                                    "' lack one of --env.dr.push_force, push_interval and push_duration: give all "
+                                    "three");
+    }
+  }
+
   static constexpr float kNoMotor = static_cast<float>(ModelParameter::unchanged(ModelParameter::motor, 0));
   const mjModel& m_;
   int frame_skip_;
@@ -255,6 +274,7 @@ inline void change_model(const mjModel& file, const ModelParameter& of, const do
       for (int k = 0; k < 3; ++k) to.opt.gravity[k] = file.opt.gravity[k] + x[k];
       return;
     case ModelParameter::motor:
+    case ModelParameter::push:
       return;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "drl/physics/compiled_robot.hpp"
 #include "drl/physics/ground_height.hpp"
+#include "drl/physics/push.hpp"
 #include "drl/physics/support.hpp"
 #include "drl/robot.hpp"
 
@@ -50,9 +51,26 @@ class PhysicsRobot {
         const physics::Parameter& parameter = P::parameter(p);
         const bool is_friction = parameter.kind == ModelParameter::friction;
         for (int k = 0; k < 3; ++k)
-          last_.parameters[3 * p + k] = is_friction ? L(parameter.start[k]) * L(drawn[3 * p]) : L(drawn[3 * p + k]);
+          last_.parameters[3 * p + k] = is_friction ? L(parameter.start[k]) * L(drawn[3 * p])
+                                        : parameter.kind == ModelParameter::push ? L(0)
+                                                                                 : L(drawn[3 * p + k]);
       }
     }
+  }
+  // Pushes the robot in this step, if a push is due. `directions` are the environment's last random directions, two
+  // numbers for each body that can be pushed.
+  DRL_HD void push([[maybe_unused]] Draws<F> draws, [[maybe_unused]] F* directions) {
+    if constexpr (physics::is_randomised<P>())
+      for (int p = 0; 3 * p < P::kParameters; ++p) {
+        if (P::parameter(p).kind != ModelParameter::push) continue;
+        const Push<F> push(drawn_ + 3 * p, state_->time, dt());
+        const F angle = draws.uniform(F(0), F(6.283185307179586));
+        directions[0] = math::select(push.begins, math::cos(angle), directions[0]);
+        directions[1] = math::select(push.begins, math::sin(angle), directions[1]);
+        for (int k = 0; k < 2; ++k)
+          last_.parameters[3 * p + k] = L(math::select(push.lasts, drawn_[3 * p] * directions[k], F(0)));
+        directions += 2;
+      }
   }
   // Sets the state to the model's initial position, at rest.
   DRL_HD void begin(State& state) {
@@ -526,15 +544,24 @@ struct GpuRefusal<true> {
       "its robot stands on a height field, which is in the memory of the CPU: use --device cpu";
 };
 
-// What an environment has drawn for the numbers of its robot's model, and the controls of the previous step: part of
-// its state, if these numbers differ.
-template <class F, int n, int nu>
+// What an environment has drawn for the numbers of its robot's model, the controls of the previous step, and the
+// directions of the last pushes: part of its state, if these numbers differ.
+template <class F, int n, int nu, int bodies>
 struct DrawnNumbers {
   F numbers[n];
   F controls[nu];
+  F pushes[2 * bodies];
 };
-template <class F, int nu>
-struct DrawnNumbers<F, 0, nu> {};
+template <class F, int nu, int bodies>
+struct DrawnNumbers<F, 0, nu, bodies> {};
+// Returns how many bodies of a robot can be pushed, at least 1.
+template <class P>
+constexpr int count_pushes() {
+  int count = 0;
+  if constexpr (physics::is_randomised<P>())
+    for (int p = 0; 3 * p < P::kParameters; ++p) count += P::parameter(p).kind == ModelParameter::push ? 1 : 0;
+  return physics::at_least_one(count);
+}
 
 // The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
 // velocity, time and warm start, and of the numbers of its model that differ between environments.
@@ -555,14 +582,16 @@ struct TaskInLanes {
 
     struct State {
       typename Physics::State physics;
-      [[no_unique_address]] DrawnNumbers<F, kModelNumbers, Physics::nu> drawn;
+      [[no_unique_address]] DrawnNumbers<F, kModelNumbers, Physics::nu, count_pushes<Physics>()> drawn;
       [[no_unique_address]] robot::State<Definition> task;
       template <class V>
       DRL_HD void describe(V& visit) {
         visit("physics/qpos", physics.qpos), visit("physics/qvel", physics.qvel);
         visit("physics/warm_start", physics.warm_start), visit("physics/time", physics.time);
         if constexpr (physics::count_activations<Physics>() > 0) visit("physics/act", physics.act);
-        if constexpr (kModelNumbers > 0) visit("model", drawn.numbers), visit("controls", drawn.controls);
+        if constexpr (kModelNumbers > 0) {
+          visit("model", drawn.numbers), visit("controls", drawn.controls), visit("pushes", drawn.pushes);
+        }
         task.describe(visit);
       }
     };
@@ -594,6 +623,7 @@ struct TaskInLanes {
     DRL_HD static auto step(State& s, Scratch& scratch, const F* action, Draws<F>& draws, const Params& p) {
       scratch.robot.take(s.physics);
       randomise(s, scratch);
+      if constexpr (kModelNumbers > 0) scratch.robot.push(draws.of(Purpose::model), s.drawn.pushes);
       robot::apply<Definition>(s.task, scratch.robot, parts(), p);
       const auto task_step = robot::step<Definition>(s.task, scratch.robot, action, draws, parts(), p);
       Step<F, reward_term_count<Definition>(), kMetrics + 1, end_count<Definition>()> result;
