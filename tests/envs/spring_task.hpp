@@ -23,14 +23,17 @@ struct SpringTask {
       visit("rounds", rounds);
     }
   };
+  static constexpr const char* kWinds[] = {"none", "gusts"};
   struct Params {
     S dt = S(0.05), stiffness = 2000, hardening = S(5e4), damping = 1;  // s, N/m, N/m^3, N s/m
     S gust = S(0.5), noise = S(0.01), x_limit = S(0.45);
     int max_rounds = 50;
+    int32_t wind = 1;
     template <class V>
     void describe(V& v) {
       v("stiffness", stiffness, "stiffness of the spring", above(0), unit("N/m"));
       v("gust", gust, "standard deviation of the wind's force", at_least(0), unit("N"));
+      v("wind", wind, "whether there is wind", named_values(kWinds));
       v("max_rounds", max_rounds, "largest number of Newton iterations", between(1, 1000));
     }
   };
@@ -51,7 +54,7 @@ struct SpringTask {
 
   // Solves v' = v + dt/m (f - k x' - h x'^3 - d v'), x' = x + dt v' for v', starting from v.
   DRL_HD static Step<F> step(State& s, const F* action, Draws<F>& draws, const Params& p) {
-    const F force = action[0] + p.gust * draws.normal(), share = F(p.dt) / s.mass;
+    const F force = action[0] + F(p.wind) * (p.gust * draws.normal()), share = F(p.dt) / s.mass;
     F v = s.v;
     Int<F> round = Int<F>(0);
     while_any(round < Int<F>(p.max_rounds), [&](Mask<F> on) DRL_LAMBDA {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -139,6 +140,28 @@ TEST(TaskLibraries, TheirOptionsApplyInDouble) {
   table.set("env.stiffness", "4000");
   for (const Difference& each : check_task("Spring", params.bytes(), {.steps = 50, .seconds = 0}).from_double)
     EXPECT_LT(each.largest, 1e-4) << each.what << " " << each.where;
+}
+
+TEST(TaskLibraries, OptionsMayHaveNamedValues) {
+  load_task_library(library("libtest_library"));
+  const TaskRecord& record = task_record("Spring");
+  TaskParams params(record);
+  OptionTable table;
+  table.section("env", "Task", params);
+  const auto wind = [&] {
+    for (int k = 0; k < record.param_count; ++k)
+      if (record.params[k].name == std::string("wind")) {
+        int32_t value = -1;
+        std::memcpy(&value, params.bytes().data() + record.params[k].offset, sizeof(value));
+        return value;
+      }
+    return -2;
+  };
+  EXPECT_EQ(wind(), 1);
+  table.set("env.wind", "none");
+  EXPECT_EQ(wind(), 0);
+  EXPECT_THROW(table.set("env.wind", "storm"), UsageError);
+  EXPECT_NE(table.to_ini().find("wind = none"), std::string::npos) << table.to_ini();
 }
 
 // A reward with cancellation is a multiple of 1/16, so that its rounding error is at most 1/32.

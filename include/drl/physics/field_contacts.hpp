@@ -31,18 +31,59 @@ DRL_HD double highest_under(const HeightMap& map, const double* middle, const do
   return static_cast<double>(highest) * map.size[2];
 }
 
+// Computes the centre and the half sizes of the box around the second geom of a pair, in the axes of the field.
+template <class P, class F>
+DRL_HD void box_over_field(const typename P::Work& w, const ContactPair& pair, F* off, F* wide) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  const F apart[3] = {b.center[0] - a.center[0], b.center[1] - a.center[1], b.center[2] - a.center[2]};
+  const Axes<F>& axes = w.geom_turn[P::pair_geom(pair.first).turn];
+  axes.into(apart, off);
+  for (int k = 0; k < 3; ++k) wide[k] = F(pair.margin + 1e-4);  // rounding
+  add_extent<P>(w, pair.second, axes, wide);
+}
+// Returns the highest point of a field under the second geoms of the pairs [begin, end), which have the same first
+// geom, or -1e30 in lanes that are beside the field.
+template <class P, class F>
+DRL_HD F highest_under_all(const typename P::Work& w, int begin, int end) {
+  using S = Scalar<F>;
+  const HeightMap& map = w.fields.height_maps[P::pair_geom(P::pair(begin).first).hull];
+  if (map.heights == nullptr) return F(-1e30f);
+  F low[2] = {F(1e30f), F(1e30f)}, high[2] = {F(-1e30f), F(-1e30f)};
+  for (int k = begin; k < end; ++k) {
+    F off[3], wide[3];
+    box_over_field<P>(w, P::pair(k), off, wide);
+    for (int i = 0; i < 2; ++i)
+      low[i] = math::min(low[i], off[i] - wide[i]), high[i] = math::max(high[i], off[i] + wide[i]);
+  }
+  S lows[2][kLanesOf<F>], highs[2][kLanesOf<F>], highest[kLanesOf<F>];
+  for (int i = 0; i < 2; ++i) store(lows[i], low[i]), store(highs[i], high[i]);
+  for (int l = 0; l < kLanesOf<F>; ++l) {
+    const auto middle = [&](int i) DRL_LAMBDA {
+      return 0.5 * (static_cast<double>(highs[i][l]) + static_cast<double>(lows[i][l]));
+    };
+    const auto half = [&](int i) DRL_LAMBDA {
+      return 0.5 * (static_cast<double>(highs[i][l]) - static_cast<double>(lows[i][l]));
+    };
+    const double middles[2] = {middle(0), middle(1)}, halves[2] = {half(0), half(1)};
+    highest[l] = static_cast<S>(highest_under(map, middles, halves));
+  }
+  return load<F>(highest);
+}
+// Returns the lanes in which the second geom of a pair is not above this height over the field.
+template <class P, class F>
+DRL_HD Mask<F> is_below(const typename P::Work& w, const ContactPair& pair, F height) {
+  F off[3], wide[3];
+  box_over_field<P>(w, pair, off, wide);
+  return off[2] - wide[2] < height + F(1e-5);  // rounding
+}
+
 // Returns those of these lanes in which the second geom of a pair may touch the field.
 template <class P, class F>
 DRL_HD Mask<F> may_touch_field(const typename P::Work& w, const ContactPair& pair, const HeightMap& map,
                                Mask<F> lanes) {
   using S = Scalar<F>;
-  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
-  const F apart[3] = {b.center[0] - a.center[0], b.center[1] - a.center[1], b.center[2] - a.center[2]};
-  const F slack = F(pair.margin + 1e-4);  // rounding
-  const Axes<F>& axes = w.geom_turn[P::pair_geom(pair.first).turn];
-  F off[3], wide[3] = {slack, slack, slack};
-  axes.into(apart, off);
-  add_extent<P>(w, pair.second, axes, wide);
+  F off[3], wide[3];
+  box_over_field<P>(w, pair, off, wide);
   const F low = off[2] - wide[2], high = off[2] + wide[2];
   lanes = lanes & (low < F(map.size[2] * static_cast<double>(map.highest))) & (F(-map.size[3]) < high);
   if (!any(lanes)) return lanes;

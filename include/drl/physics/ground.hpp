@@ -118,6 +118,46 @@ struct GroundContact : Cone<F> {
       for (int k = 0; k < residuals; ++k) coupling[21 + i] = math::fma(row[k][i], force[k], coupling[21 + i]);
   }
 
+  // Does the same for the cone's current stiffness, with fewer operations.
+  template <int residuals>
+  DRL_HD void add_cone(F* coupling) const {
+    const Stiffness<F>& h = this->now;
+    F row[residuals][6], across[residuals][6], total[6], first[6], second[6], force[residuals];
+    for (int k = 0; k < residuals; ++k) {
+      F turned[3];
+      if (k < 3) cross(point, axis[k], turned);
+      for (int i = 0; i < 3; ++i) {
+        row[k][i] = this->scale(k) * (k < 3 ? turned[i] : axis[k % 3][i]);
+        if (k < 3) row[k][3 + i] = this->scale(k) * axis[k][i];
+      }
+    }
+    for (int i = 0; i < 6; ++i) {
+      total[i] = F(0);  // sum of t row
+      for (int k = 1; k < (i < 3 ? residuals : residuals < 3 ? residuals : 3); ++k) {
+        total[i] = math::fma(h.t[k - 1], row[k][i], total[i]);
+        across[k][i] = h.across * row[k][i];
+      }
+      first[i] = math::fma(h.normal, row[0][i], h.cross * total[i]);
+      second[i] = math::fma(h.cross, row[0][i], h.along * total[i]);
+    }
+    h.times(rest, residuals, force);
+    const auto entry = [&](int i, int j) DRL_LAMBDA {
+      F sum = math::fma(row[0][i], first[j], total[i] * second[j]);
+      for (int k = 1; k < (j < 3 ? residuals : residuals < 3 ? residuals : 3); ++k)
+        sum = math::fma(row[k][i], across[k][j], sum);
+      return sum;
+    };
+    constexpr int kRow[6] = {0, 1, 2, 0, 0, 1}, kColumn[6] = {0, 1, 2, 1, 2, 2};
+    for (int s = 0; s < 6; ++s) {
+      coupling[s] = coupling[s] + entry(kRow[s], kColumn[s]);
+      coupling[15 + s] = coupling[15 + s] + entry(3 + kRow[s], 3 + kColumn[s]);
+    }
+    for (int s = 0; s < 9; ++s) coupling[6 + s] = coupling[6 + s] + entry(s / 3, 3 + s % 3);
+    for (int i = 0; i < 6; ++i)
+      for (int k = 0; k < (i < 3 ? residuals : residuals < 3 ? residuals : 3); ++k)
+        coupling[21 + i] = math::fma(row[k][i], force[k], coupling[21 + i]);
+  }
+
   // Computes the forces along the axes and the torques about them at next_u.
   template <bool kElliptic>
   DRL_HD void find_force(int residuals, F* f) const {
@@ -185,9 +225,19 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
   int former[P::kGround], count = 0;
   for (int t = 0; t < before; ++t) former[t] = w.on_ground[t].place;
   w.ground_step += 1;
+  [[maybe_unused]] int same_field = 0;  // up to here, pairs have the same height field
+  [[maybe_unused]] F highest = F(0);    // of the field, under all of them
   for (int k = 0; k < P::kGroundPairs; ++k) {
     const ContactPair& pair = P::pair(k);
-    const Mask<F> near = may_touch<P>(w, pair);
+    Mask<F> near = may_touch<P>(w, pair);
+    if constexpr (count_height_fields<P>() > 0)
+      if (pair.places > 0) {
+        if (k >= same_field) {
+          for (same_field = k; same_field < P::kGroundPairs && P::pair(same_field).first == pair.first;) ++same_field;
+          highest = highest_under_all<P, F>(w, k, same_field);
+        }
+        near = near & is_below<P>(w, pair, highest);
+      }
     if (!any(near)) continue;
     const auto begin = [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
       if constexpr (count_height_fields<P>() > 0)
@@ -250,6 +300,10 @@ template <class P>
 DRL_HD void add_ground_cones(typename P::Work& w) {
   using F = typename P::Number;
   each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
+    if constexpr (count_height_fields<P>() > 0) {
+      if (pair.dimensions == 6) return contact.template add_cone<6>(w.body[pair.body].coupling);
+      if (pair.dimensions == 3) return contact.template add_cone<3>(w.body[pair.body].coupling);
+    }
     contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
       contact.now.times(residual, pair.dimensions, push);
     });
