@@ -52,11 +52,11 @@ struct Quadruped {
   static constexpr const char* preset = R"(
 num_envs = 512
 num_steps_per_env = 24
-max_iterations = 800
+max_iterations = 500
 [ppo]
 learning_rate = 1e-3
 schedule = linear
-schedule_iterations = 800
+schedule_iterations = 500
 num_learning_epochs = 5
 num_mini_batches = 4
 entropy_coef = 0.005
