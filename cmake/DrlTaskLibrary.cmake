@@ -150,7 +150,8 @@ macro(drl_add_task_loops)
 endmacro()
 
 # Part of drl_add_task_library: adds the loops of robots whose models are found. Each header is a unit, because these
-# take long to compile. Robots whose header has no DRL_HD are not compiled for GPUs.
+# take long to compile. Robots without DRL_HD in their header, and in those beside it that it includes, are not compiled
+# for GPUs.
 macro(drl_add_robot_loops)
   set(loops "")
   set(exact "")
@@ -218,12 +219,36 @@ macro(drl_add_robot_units unit)
   drl_write_unit(exact_${unit}.cpp task/exact_unit ${ARGN})
   list(APPEND loops ${units}/loops_${unit}.cpp)
   list(APPEND exact ${units}/exact_${unit}.cpp)
-  file(STRINGS ${header} marked REGEX "DRL_HD ")
+  drl_has_gpu_code(marked ${header})
   if(marked)
     drl_write_unit(loops_${unit}.cu task/gpu_unit ${ARGN})
     list(APPEND on_gpu ${units}/loops_${unit}.cu)
   endif()
 endmacro()
+
+# Sets RESULT to whether DRL_HD occurs in a header, or in a header of the same source directory that it includes.
+function(drl_has_gpu_code result header)
+  file(STRINGS ${header} lines REGEX "DRL_HD |#include \"" ENCODING UTF-8)
+  get_filename_component(beside ${header} DIRECTORY)
+  foreach(line ${lines})
+    if(line MATCHES "DRL_HD ")
+      set(${result} TRUE PARENT_SCOPE)
+      return()
+    endif()
+    string(REGEX REPLACE ".*#include \"([^\"]+)\".*" "\\1" included "${line}")
+    foreach(folder ${beside} ${beside}/..)
+      if(EXISTS ${folder}/${included})
+        drl_has_gpu_code(found ${folder}/${included})
+        if(found)
+          set(${result} TRUE PARENT_SCOPE)
+          return()
+        endif()
+        break()
+      endif()
+    endforeach()
+  endforeach()
+  set(${result} FALSE PARENT_SCOPE)
+endfunction()
 
 # Sets MODELS to the files of the models that a header names, without those that are not found.
 function(drl_find_models models header)
