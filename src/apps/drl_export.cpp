@@ -163,7 +163,7 @@ void verify(const ExportOptions& options, const ExportedPolicy& policy, const st
   const std::pair<std::string, PolicyFunction> exports[] = {
       {c ? c->path.string() : "C", compile_header(c ? c->content : c_header(policy, options.real))},
       {model ? model->path.string() : "ONNX",
-       [&](std::span<const double> observation) { return onnx.run(observation); }}};
+       [&](std::span<const double> observation, std::span<double> state) { return onnx.run(observation, state); }}};
   for (const auto& [name, function] : exports) {
     const ReplayResult result = replay(policy, function, recording, options.verify);
     std::printf("%s: %s of %s, actions differ by at most %.2g%s\n", name.c_str(), counted(result.steps, "step").c_str(),

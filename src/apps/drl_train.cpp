@@ -167,6 +167,7 @@ void apply_options(Settings& settings, const std::string& config, const RunConte
   });
   on_all_ranks(comm, [&] {
     settings.apply(config, run_ini);
+    settings.require_chosen(config);
     settings.options.env->choose_physics();
   });
 }

@@ -126,6 +126,9 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
   if (task.empty()) return;
   for (const Preset& preset : presets(task, options.train.algorithm)) table.apply_ini(preset.text, preset.source);
   apply_given();
+}
+
+void Settings::require_chosen(const std::string& config_ini) const {
   if (options.policy.is_recurrent()) return;
   for (const NamedValue& option : chosen_options(config_ini))
     if (option.name == "policy.rnn_hidden_dim" || option.name == "policy.rnn_num_layers")

@@ -48,6 +48,8 @@ struct Settings {
   // change the results and have neither their default nor their preset. A file of --print_config has all options, and a
   // file may be for runs on several machines and with several algorithms.
   std::vector<NamedValue> chosen_options(const std::string& config_ini) const;
+  // Throws UsageError if the user has set options of recurrent layers without choosing such layers.
+  void require_chosen(const std::string& config_ini) const;
 };
 
 // Returns the help: the common options, or all of them if the user typed --help all.

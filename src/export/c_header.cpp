@@ -33,6 +33,30 @@ constexpr const char* kNorm =
 }
 )";
 
+// One step of a recurrent layer from the outputs of its maps, x of the input and h of the state.
+constexpr const char* kGru =
+    R"(static inline void drl_policy_gru(const drl_real *x, const drl_real *h, int width, drl_real *state) {
+  int k;
+  for (k = 0; k < width; ++k) {
+    const drl_real r = 1 / (1 + @exp(-(x[k] + h[k]))), z = 1 / (1 + @exp(-(x[width + k] + h[width + k])));
+    const drl_real n = @tanh(x[2 * width + k] + r * h[2 * width + k]);
+    state[k] = (1 - z) * n + z * state[k];
+  }
+}
+)";
+constexpr const char* kLstm =
+    R"(static inline void drl_policy_lstm(const drl_real *x, const drl_real *h, int width, drl_real *state) {
+  int k;
+  for (k = 0; k < width; ++k) {
+    const drl_real i = 1 / (1 + @exp(-(x[k] + h[k]))), f = 1 / (1 + @exp(-(x[width + k] + h[width + k])));
+    const drl_real g = @tanh(x[2 * width + k] + h[2 * width + k]);
+    const drl_real o = 1 / (1 + @exp(-(x[3 * width + k] + h[3 * width + k])));
+    state[width + k] = f * state[width + k] + i * g;
+    state[k] = o * @tanh(state[width + k]);
+  }
+}
+)";
+
 // Returns the activation of x as an expression; @ stands before the names of libm's functions.
 std::string activation(const std::string& name) {
   if (name == "elu") return "x > 0 ? x : @expm1(x)";
@@ -116,6 +140,7 @@ class Writer {
     });
     text += "\n" + std::string(kDense);
     if (!policy_.layers.front().norm_weight.empty()) text += with_libm(kNorm, is_double_);
+    if (!policy_.recurrent.empty()) text += with_libm(policy_.rnn_type == "gru" ? kGru : kLstm, is_double_);
     text += "static inline drl_real drl_policy_activation(drl_real x) { return " +
             with_libm(activation(policy_.activation), is_double_) + "; }\n";
     return text + function();
@@ -126,7 +151,8 @@ class Writer {
     const bool discrete = !policy_.choices.empty();
     std::string text = fmt::format("/* The policy of {}, {}, exported by drl {}.\n", in_comment(policy_.task),
                                    in_comment(policy_.source), kVersion);
-    text += fmt::format(" * Call drl_policy_act once every {:g} s.\n *\n * Observations:\n{}", policy_.dt,
+    text += fmt::format(" * Call drl_policy_act once every {:g} s{}.\n *\n * Observations:\n{}", policy_.dt,
+                        policy_.recurrent.empty() ? "" : ", and drl_policy_reset before an episode",
                         names(policy_.observation_names, policy_.observation_units));
     text += discrete ? " * Actions, the index of the choice:\n" : " * Actions:\n";
     text += names(policy_.action_names, policy_.action_units, policy_.unit_scale, policy_.unit_offset);
@@ -141,7 +167,14 @@ class Writer {
       text += list("STIFFNESSES", [&](size_t k) { return fmt::format("{:.17g}", policy_.stiffness[k]); });
       text += list("DAMPINGS", [&](size_t k) { return fmt::format("{:.17g}", policy_.damping[k]); });
     }
-    return text + "\ntypedef " + (is_double_ ? "double" : "float") + " drl_real;\n\n";
+    if (!policy_.recurrent.empty()) text += fmt::format("#define DRL_POLICY_STATE {}\n", policy_.state_size());
+    text += std::string("\ntypedef ") + (is_double_ ? "double" : "float") + " drl_real;\n\n";
+    if (policy_.recurrent.empty()) return text;
+    return text +
+           "/* What the policy keeps from one action to the next. */\n"
+           "typedef struct {\n  drl_real rnn[DRL_POLICY_STATE];\n} drl_policy_state;\n\n"
+           "static inline void drl_policy_reset(drl_policy_state *state) {\n  int k;\n"
+           "  for (k = 0; k < DRL_POLICY_STATE; ++k) state->rnn[k] = 0;\n}\n\n";
   }
 
   // Returns a macro with an initializer, so that a program that does not use it has no unused array.
@@ -153,13 +186,15 @@ class Writer {
   }
 
   std::string function() const {
-    int64_t widest = policy_.observations();
+    int64_t widest = std::max(policy_.observations(), policy_.rnn_width);
     for (const ExportedLayer& layer : policy_.layers) widest = std::max(widest, layer.outputs);
     std::string text = fmt::format(
         "\n/* Computes the most probable action [DRL_POLICY_ACTIONS] for an observation [DRL_POLICY_OBSERVATIONS]. */\n"
-        "static inline void drl_policy_act(const drl_real *observation, {} *action) {{\n"
-        "  drl_real a[{}], b[{}];\n  int k;\n  for (k = 0; k < {}; ++k) {}\n",
-        policy_.choices.empty() ? "drl_real" : "int", widest, widest, policy_.observations(), normalized());
+        "static inline void drl_policy_act({}const drl_real *observation, {} *action) {{\n"
+        "  drl_real a[{}], b[{}];\n{}  int k;\n  for (k = 0; k < {}; ++k) {}\n",
+        policy_.recurrent.empty() ? "" : "drl_policy_state *state, ", policy_.choices.empty() ? "drl_real" : "int",
+        widest, widest, gate_arrays(), policy_.observations(), normalized());
+    for (size_t k = 0; k < policy_.recurrent.size(); ++k) text += recurrent_step(k);
     const char *from = "a", *to = "b";
     for (size_t k = 0; k < policy_.layers.size(); ++k) {
       const ExportedLayer& layer = policy_.layers[k];
@@ -174,6 +209,26 @@ class Writer {
       std::swap(from, to);
     }
     return text + result(from) + "}\n\n#endif\n";
+  }
+
+  std::string gate_arrays() const {
+    if (policy_.recurrent.empty()) return "";
+    const int64_t gates = policy_.rnn_gates() * policy_.rnn_width;
+    return fmt::format("  drl_real of_input[{}], of_state[{}];\n", gates, gates);
+  }
+
+  // Replaces a by the output of recurrent layer k.
+  std::string recurrent_step(size_t k) const {
+    const int64_t width = policy_.rnn_width, gates = policy_.rnn_gates() * width,
+                  first = static_cast<int64_t>(k) * policy_.layer_state();
+    return fmt::format(
+        "  drl_policy_dense(drl_policy_rnn_input_weight{0}, drl_policy_rnn_input_bias{0}, {1}, {2}, a, of_input);\n"
+        "  drl_policy_dense(drl_policy_rnn_hidden_weight{0}, drl_policy_rnn_hidden_bias{0}, {3}, {2}, state->rnn + "
+        "{4}, "
+        "of_state);\n"
+        "  drl_policy_{5}(of_input, of_state, {3}, state->rnn + {4});\n"
+        "  for (k = 0; k < {3}; ++k) a[k] = state->rnn[{4} + k];\n",
+        k, policy_.recurrent[k].inputs, gates, width, first, policy_.rnn_type);
   }
 
   std::string normalized() const {

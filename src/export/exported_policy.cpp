@@ -66,6 +66,21 @@ class Reader {
       refuse("policy/" + path + " lacks numbers");
     return layer;
   }
+  ExportedRecurrentLayer recurrent_layer(int64_t k, int64_t gates, int64_t width) const {
+    const std::string path = fmt::format("actor/rnn/{}", k);
+    const Tensor* weight = checkpoint_.find("policy/" + path + "/input/weight");
+    if (!weight || weight->shape.size() != 2 || weight->shape[1] < 1)
+      refuse("policy/" + path + "/input/weight is missing");
+    ExportedRecurrentLayer layer;
+    layer.inputs = weight->shape[1];
+    layer.input_weight = array<float>(path + "/input/weight", DType::f32, gates * layer.inputs);
+    layer.input_bias = array<float>(path + "/input/bias", DType::f32, gates);
+    layer.hidden_weight = array<float>(path + "/hidden/weight", DType::f32, gates * width);
+    layer.hidden_bias = array<float>(path + "/hidden/bias", DType::f32, gates);
+    if (layer.input_bias.empty() || layer.hidden_weight.empty() || layer.hidden_bias.empty())
+      refuse("policy/" + path + " lacks numbers");
+    return layer;
+  }
   [[noreturn]] void refuse(const std::string& why) const {
     throw UsageError("checkpoint " + file_ + " does not describe its policy (" + why +
                      "): give a checkpoint that drl_train has written");
@@ -84,10 +99,39 @@ double activate(const std::string& name, double x) {
   return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
 }
 
+std::vector<double> linear(const std::vector<float>& weight, const std::vector<float>& bias,
+                           std::span<const double> x) {
+  std::vector<double> y(bias.begin(), bias.end());
+  for (size_t i = 0; i < y.size(); ++i) y[i] += std::inner_product(x.begin(), x.end(), &weight[i * x.size()], 0.0);
+  return y;
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// Takes a step of recurrent layer k. Returns its output, and replaces its part of the state.
+std::vector<double> recur(const ExportedPolicy& policy, size_t k, const std::vector<double>& input,
+                          std::span<double> state) {
+  const ExportedRecurrentLayer& layer = policy.recurrent[k];
+  const auto width = static_cast<size_t>(policy.rnn_width);
+  const std::span<double> h = state.subspan(k * static_cast<size_t>(policy.layer_state()), width);
+  const std::vector<double> x = linear(layer.input_weight, layer.input_bias, input),
+                            y = linear(layer.hidden_weight, layer.hidden_bias, h);
+  const auto gate = [&](size_t number, size_t i) { return x[number * width + i] + y[number * width + i]; };
+  for (size_t i = 0; i < width; ++i) {
+    if (policy.rnn_type == "gru") {
+      const double r = sigmoid(gate(0, i)), z = sigmoid(gate(1, i));
+      h[i] = (1 - z) * std::tanh(x[2 * width + i] + r * y[2 * width + i]) + z * h[i];
+    } else {
+      double& c = h.data()[width + i];
+      c = sigmoid(gate(1, i)) * c + sigmoid(gate(0, i)) * std::tanh(gate(2, i));
+      h[i] = sigmoid(gate(3, i)) * std::tanh(c);
+    }
+  }
+  return {h.begin(), h.end()};
+}
+
 std::vector<double> dense(const ExportedLayer& layer, const std::vector<double>& x) {
-  std::vector<double> y(layer.bias.begin(), layer.bias.end());
-  for (size_t i = 0; i < y.size(); ++i)
-    y[i] += std::inner_product(x.begin(), x.end(), &layer.weight[i * x.size()], 0.0);
+  std::vector<double> y = linear(layer.weight, layer.bias, x);
   if (layer.norm_weight.empty()) return y;
   const double size = static_cast<double>(y.size()), mean = std::accumulate(y.begin(), y.end(), 0.0) / size;
   double variance = 0;
@@ -172,10 +216,6 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
         "checkpoint " + file +
         " does not describe its policy (an earlier version of drl saved it): resume its run, which saves a "
         "new checkpoint");
-  if (checkpoint.attributes.contains("policy/rnn_type"))
-    throw UsageError("checkpoint " + file + " has a recurrent policy (" + read.get<std::string>("rnn_type") +
-                     "), which needs a state between two observations; drl_export writes policies without one: give a "
-                     "checkpoint of a run with --policy.rnn_type none");
   ExportedPolicy policy;
   policy.task = read.get<std::string>("task");
   policy.source = fmt::format("{}, iteration {}", file, attribute<int64_t>(checkpoint, file, "iteration"));
@@ -183,12 +223,26 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   policy.activation = read.get<std::string>("activation");
   if (std::ranges::find(kActivations, policy.activation) == std::end(kActivations))
     read.refuse("its activation " + printable(policy.activation) + " is unknown");
+  if (checkpoint.attributes.contains("policy/rnn_type")) {
+    policy.rnn_type = read.get<std::string>("rnn_type");
+    if (policy.rnn_type != "gru" && policy.rnn_type != "lstm")
+      read.refuse("its recurrent layers " + printable(policy.rnn_type) + " are unknown");
+    policy.rnn_width = read.get<int64_t>("rnn_hidden_dim");
+    if (policy.rnn_width < 1 || policy.rnn_width > 65536) read.refuse("its recurrent layers have no width");
+    for (int64_t k = 0; k < read.get<int64_t>("rnn_layers"); ++k)
+      policy.recurrent.push_back(read.recurrent_layer(k, policy.rnn_gates() * policy.rnn_width, policy.rnn_width));
+    if (policy.recurrent.empty()) read.refuse("it has no recurrent layers");
+    for (size_t k = 1; k < policy.recurrent.size(); ++k)
+      if (policy.recurrent[k].inputs != policy.rnn_width) read.refuse("its recurrent layers do not fit together");
+  }
   const int64_t layers = read.get<int64_t>("layers");
   for (int64_t k = 0; k < layers; ++k) {
     policy.layers.push_back(read.layer(static_cast<int>(k)));
     if (k > 0 && policy.layers[k].inputs != policy.layers[k - 1].outputs) read.refuse("its layers do not fit together");
   }
   if (policy.layers.empty()) read.refuse("it has no layers");
+  if (!policy.recurrent.empty() && policy.layers.front().inputs != policy.rnn_width)
+    read.refuse("its layers do not fit to its recurrent layers");
   for (const int32_t choices : read.array<int32_t>("action/choices", DType::i32)) policy.choices.push_back(choices);
   if (policy.choices.empty()) {
     policy.low = read.array<float>("action/low", DType::f32, policy.actions());
@@ -234,11 +288,13 @@ std::vector<double> applied(const ExportedPolicy& policy, std::vector<double> ac
   return action;
 }
 
-std::vector<double> act(const ExportedPolicy& policy, std::span<const double> observation) {
+std::vector<double> act(const ExportedPolicy& policy, std::span<const double> observation, std::span<double> state) {
+  DRL_CHECK(static_cast<int64_t>(state.size()) == policy.state_size(), "the state has another size than the policy's");
   std::vector<double> x(observation.begin(), observation.end());
   const double clip = policy.clip;
   for (size_t k = 0; k < policy.mean.size(); ++k)
     x[k] = std::clamp((x[k] - policy.mean[k]) * policy.scale[k], -clip, clip);
+  for (size_t k = 0; k < policy.recurrent.size(); ++k) x = recur(policy, k, x, state);
   for (size_t k = 0; k < policy.layers.size(); ++k) {
     x = dense(policy.layers[k], x);
     if (k + 1 < policy.layers.size())

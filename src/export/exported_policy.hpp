@@ -20,6 +20,13 @@ struct ExportedLayer {
   std::vector<float> norm_weight, norm_bias;  // [outputs] of layer norm, before the activation; empty: none
 };
 
+// A recurrent layer. Its gates are those of torch.nn.GRU (r, z, n) or torch.nn.LSTM (i, f, g, o).
+struct ExportedRecurrentLayer {
+  int64_t inputs = 0;
+  std::vector<float> input_weight, input_bias;    // [gates * width, inputs], [gates * width]
+  std::vector<float> hidden_weight, hidden_bias;  // [gates * width, width], [gates * width]
+};
+
 struct ExportedPolicy {
   std::string task, source;  // source: the checkpoint's file and iteration, for people
   double dt = 0;             // seconds between two actions
@@ -34,12 +41,20 @@ struct ExportedPolicy {
       scale;  // [observations], x becomes (x - mean) * scale; empty: observations are not normalised
   float clip = std::numeric_limits<float>::infinity();  // largest absolute value of a normalised observation
   std::string activation;                               // of the hidden layers: elu, tanh, relu, silu or gelu
+  std::string rnn_type;                                 // gru or lstm: of the layers before them; empty: none
+  int64_t rnn_width = 0;                                // outputs of each recurrent layer
+  std::vector<ExportedRecurrentLayer> recurrent;
   std::vector<ExportedLayer> layers;
   std::vector<int64_t> choices;     // the number of choices of each discrete action; empty: actions are continuous
   std::vector<float> low, high;     // [actions], the bounds to which continuous actions are clipped
   std::vector<float> gain, offset;  // [actions] or empty; the action is then offset + gain * clipped action
 
-  int64_t observations() const { return layers.front().inputs; }
+  int64_t observations() const { return recurrent.empty() ? layers.front().inputs : recurrent.front().inputs; }
+  int64_t rnn_gates() const { return rnn_type == "lstm" ? 4 : 3; }
+  // Return how many numbers the policy keeps from one action to the next: of each recurrent layer h, and c of an LSTM.
+  // They are 0 at the beginning of an episode.
+  int64_t layer_state() const { return (rnn_type == "lstm" ? 2 : 1) * rnn_width; }
+  int64_t state_size() const { return static_cast<int64_t>(recurrent.size()) * layer_state(); }
   int64_t actions() const { return choices.empty() ? layers.back().outputs : static_cast<int64_t>(choices.size()); }
 };
 
@@ -54,7 +69,8 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
 std::vector<double> applied(const ExportedPolicy& policy, std::vector<double> action);
 
 // Returns the most probable action in double precision, as the task's step receives it: the values of continuous
-// actions, or the indices of choices.
-std::vector<double> act(const ExportedPolicy& policy, std::span<const double> observation);
+// actions, or the indices of choices. Replaces the state [state_size()].
+std::vector<double> act(const ExportedPolicy& policy, std::span<const double> observation,
+                        std::span<double> state = {});
 
 }  // namespace drl

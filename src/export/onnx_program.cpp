@@ -71,7 +71,8 @@ OnnxProgram::OnnxProgram(std::string_view model) {
   for_each_field(model, [&](const ProtobufReader::Field& field) {
     if (field.number == 7) read_graph(field.bytes);
   });
-  if (input_.empty() || output_.empty()) refuse("it has no graph with an input and an output");
+  if (inputs_.empty() || outputs_.size() != inputs_.size() || inputs_.size() > 2)
+    refuse("it has no graph with an input and an output, or with a state in addition");
 }
 
 void OnnxProgram::read_graph(std::string_view bytes) {
@@ -83,8 +84,8 @@ void OnnxProgram::read_graph(std::string_view bytes) {
     return name;
   };
   for_each_field(bytes, [&](const ProtobufReader::Field& field) {
-    if (field.number == 11) input_ = name_of(field.bytes);
-    if (field.number == 12) output_ = name_of(field.bytes);
+    if (field.number == 11) inputs_.push_back(name_of(field.bytes));
+    if (field.number == 12) outputs_.push_back(name_of(field.bytes));
     if (field.number == 1) {
       Node node;
       for_each_field(field.bytes, [&](const ProtobufReader::Field& part) {
@@ -115,8 +116,9 @@ void OnnxProgram::read_graph(std::string_view bytes) {
   });
 }
 
-std::vector<double> OnnxProgram::run(std::span<const double> observation) const {
-  std::map<std::string, Value> values = {{input_, {observation.begin(), observation.end()}}};
+std::vector<double> OnnxProgram::run(std::span<const double> observation, std::span<double> state) const {
+  std::map<std::string, Value> values = {{inputs_[0], {observation.begin(), observation.end()}}};
+  if (inputs_.size() > 1) values[inputs_[1]] = {state.begin(), state.end()};
   const auto value_of = [&](const std::string& name) -> const Value* {
     if (const auto found = values.find(name); found != values.end()) return &found->second;
     if (const auto found = constants_.find(name); found != constants_.end()) return &found->second;
@@ -129,7 +131,12 @@ std::vector<double> OnnxProgram::run(std::span<const double> observation) const 
     Value result = compute(node, in);
     values[node.outputs[0]] = std::move(result);
   }
-  return *value_of(output_);
+  if (inputs_.size() > 1) {
+    const Value& next = *value_of(outputs_[1]);
+    if (next.size() != state.size()) refuse("its state has another size than the policy's");
+    std::ranges::copy(next, state.begin());
+  }
+  return *value_of(outputs_[0]);
 }
 
 // The operators are those of onnx.ai/onnx/operators, for a batch of one.

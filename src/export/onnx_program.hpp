@@ -14,9 +14,9 @@ class OnnxProgram {
   // Throws UsageError if `model` is not an ONNX model.
   explicit OnnxProgram(std::string_view model);
 
-  // Computes the model's output for one observation, in double precision. Throws UsageError if the model needs an
-  // operator or a value that is not there.
-  std::vector<double> run(std::span<const double> observation) const;
+  // Computes the model's action for one observation, in double precision. Replaces the state of a recurrent policy,
+  // which is empty for others. Throws UsageError if the model needs an operator or a value that is not there.
+  std::vector<double> run(std::span<const double> observation, std::span<double> state = {}) const;
 
  private:
   using Value = std::vector<double>;
@@ -30,7 +30,7 @@ class OnnxProgram {
 
   std::vector<Node> nodes_;
   std::map<std::string, Value> constants_;
-  std::string input_, output_;
+  std::vector<std::string> inputs_, outputs_;  // observation and action, then state and next state, if it has them
 };
 
 }  // namespace drl

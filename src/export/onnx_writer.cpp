@@ -1,4 +1,5 @@
 #include <cmath>
+#include <utility>
 
 #include "base/version.hpp"
 #include "export/exporters.hpp"
@@ -46,6 +47,7 @@ class Graph {
       apply("Mul", {"scale"});
       if (std::isfinite(policy_.clip)) clip("clip", -policy_.clip, policy_.clip);
     }
+    for (size_t k = 0; k < policy_.recurrent.size(); ++k) recur(k);
     for (size_t k = 0; k < policy_.layers.size(); ++k) {
       const std::string number = std::to_string(k);
       apply("Gemm", {"weight" + number, "bias" + number}, {attribute("transB", int64_t{1})});
@@ -54,8 +56,12 @@ class Graph {
       if (k + 1 < policy_.layers.size()) activate();
     }
     policy_.choices.empty() ? bound() : choose();
+    if (!states_.empty()) node("Concat", states_, "next_state", {attribute("axis", int64_t{1})});
     graph_.add(2, std::string_view("policy")).add(11, value_info("observation", kFloat, policy_.observations()));
-    return graph_.add(12, value_info("action", policy_.choices.empty() ? kFloat : kInt64, policy_.actions()));
+    if (!states_.empty()) graph_.add(11, value_info("state", kFloat, policy_.state_size()));
+    graph_.add(12, value_info("action", policy_.choices.empty() ? kFloat : kInt64, policy_.actions()));
+    if (!states_.empty()) graph_.add(12, value_info("next_state", kFloat, policy_.state_size()));
+    return graph_;
   }
 
  private:
@@ -81,6 +87,53 @@ class Graph {
   }
   void clip(const std::string& name, float low, float high) {
     apply("Clip", {constant(name + "_low", low), constant(name + "_high", high)});
+  }
+
+  // Returns the name of columns [begin, end) of x.
+  std::string columns(const std::string& x, int64_t begin, int64_t end) {
+    use_columns();
+    const std::string name = fresh(), first = name + "_begin", last = name + "_end";
+    graph_.add(5, tensor<int64_t>(first, {1}, {begin})).add(5, tensor<int64_t>(last, {1}, {end}));
+    node("Slice", {x, first, last, "columns"}, name);
+    return name;
+  }
+  void use_columns() {
+    if (!std::exchange(has_columns_, true)) graph_.add(5, tensor<int64_t>("columns", {1}, {1}));
+  }
+  std::string result(const std::string& type, const std::vector<std::string>& inputs,
+                     const std::vector<Message>& attributes = {}) {
+    const std::string name = fresh();
+    node(type, inputs, name, attributes);
+    return name;
+  }
+
+  // A step of recurrent layer k (GruCell and LstmCell in nets/recurrent_kernels.hpp).
+  void recur(size_t k) {
+    const std::string number = std::to_string(k);
+    const int64_t width = policy_.rnn_width, first = static_cast<int64_t>(k) * policy_.layer_state();
+    const std::vector<Message> transposed = {attribute("transB", int64_t{1})};
+    const std::string h = columns("state", first, first + width);
+    const std::string x = result("Gemm", {current_, "rnn_input_weight" + number, "rnn_input_bias" + number},
+                                 transposed),
+                      y = result("Gemm", {h, "rnn_hidden_weight" + number, "rnn_hidden_bias" + number}, transposed);
+    const auto part = [&](const std::string& of, int64_t gate) {
+      return columns(of, gate * width, (gate + 1) * width);
+    };
+    const auto gate = [&](const char* type, int64_t number_of_gate) {
+      return result(type, {result("Add", {part(x, number_of_gate), part(y, number_of_gate)})});
+    };
+    if (policy_.rnn_type == "gru") {
+      const std::string r = gate("Sigmoid", 0), z = gate("Sigmoid", 1);
+      const std::string n = result("Tanh", {result("Add", {part(x, 2), result("Mul", {r, part(y, 2)})})});
+      current_ = result("Add", {n, result("Mul", {z, result("Sub", {h, n})})});  // (1 - z) n + z h
+      states_.push_back(current_);
+      return;
+    }
+    const std::string i = gate("Sigmoid", 0), f = gate("Sigmoid", 1), g = gate("Tanh", 2), o = gate("Sigmoid", 3);
+    const std::string before = columns("state", first + width, first + 2 * width);
+    const std::string c = result("Add", {result("Mul", {f, before}), result("Mul", {i, g})});
+    current_ = result("Mul", {o, result("Tanh", {c})});
+    states_.push_back(current_), states_.push_back(c);
   }
 
   void activate() {
@@ -112,7 +165,7 @@ class Graph {
     const std::vector<Message> most_probable = {attribute("axis", int64_t{1})};
     if (policy_.choices.size() == 1) return node("ArgMax", {current_}, "action", most_probable);
     std::vector<std::string> parts;
-    graph_.add(5, tensor<int64_t>("columns", {1}, {1}));
+    use_columns();
     int64_t first = 0;
     for (const int64_t choices : policy_.choices) {
       const std::string part = std::to_string(parts.size()), begin = "begin" + part, end = "end" + part;
@@ -128,7 +181,8 @@ class Graph {
   Message graph_;
   std::string current_ = "observation";
   int values_ = 0;
-  bool has_gelu_constants_ = false;
+  std::vector<std::string> states_;  // the parts of next_state
+  bool has_gelu_constants_ = false, has_columns_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -56,6 +57,7 @@ std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& 
     all.push_back({"joint_names", join(policy.action_names, ",")});
     all.push_back({"default_joint_pos", numbers(policy.unit_offset)});
   }
+  if (!policy.recurrent.empty()) all.push_back({"state_size", std::to_string(policy.state_size())});
   if (!policy.stiffness.empty()) {
     all.push_back({"joint_stiffness", numbers(policy.stiffness)});
     all.push_back({"joint_damping", numbers(policy.damping)});
@@ -94,6 +96,11 @@ std::string policy_json(const ExportedPolicy& policy) {
   }
   json["normalisation"] =
       policy.mean.empty() ? "none" : "inside the exported files: give them the task's own observations";
+  if (!policy.recurrent.empty())
+    json["recurrent_layers"] = {{"type", policy.rnn_type},
+                                {"number", policy.recurrent.size()},
+                                {"outputs", policy.rnn_width},
+                                {"state", policy.state_size()}};
   json["hidden_layers"] = Json::array();
   for (size_t k = 0; k + 1 < policy.layers.size(); ++k) json["hidden_layers"].push_back(policy.layers[k].outputs);
   json["activation"] = policy.activation;
@@ -101,6 +108,9 @@ std::string policy_json(const ExportedPolicy& policy) {
 }
 
 std::string torch_script(const ExportedPolicy& policy) {
+  if (!policy.recurrent.empty())
+    throw UsageError("--torchscript cannot write a recurrent policy (" + policy.rnn_type +
+                     "; its module would need a state): use --onnx or --c");
   std::string body = "def forward(self, observation):\n    x = observation\n";
   const auto line = [&](const std::string& text) { body += "    " + text + "\n"; };
   if (!policy.mean.empty()) {

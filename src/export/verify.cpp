@@ -21,17 +21,35 @@ namespace fs = std::filesystem;
 
 // Makes the header's function callable with numbers of double.
 constexpr const char* kWrapper = R"(#include "policy.h"
-void drl_call(const double *from, double *to);
-void drl_call(const double *from, double *to) {
+#ifndef DRL_POLICY_STATE
+#define DRL_POLICY_STATE 0
+#define DRL_ACT drl_policy_act(observation, action)
+#else
+#define DRL_ACT drl_policy_act(&memory, observation, action)
+#define DRL_HAS_STATE
+#endif
+void drl_call(const double *from, double *to, double *state);
+void drl_call(const double *from, double *to, double *state) {
   drl_real observation[DRL_POLICY_OBSERVATIONS];
   @ action[DRL_POLICY_ACTIONS];
   int k;
+#ifdef DRL_HAS_STATE
+  drl_policy_state memory;
+  for (k = 0; k < DRL_POLICY_STATE; ++k) memory.rnn[k] = (drl_real)state[k];
+#else
+  (void)state;
+#endif
   for (k = 0; k < DRL_POLICY_OBSERVATIONS; ++k) observation[k] = (drl_real)from[k];
-  drl_policy_act(observation, action);
+  DRL_ACT;
+#ifdef DRL_HAS_STATE
+  for (k = 0; k < DRL_POLICY_STATE; ++k) state[k] = memory.rnn[k];
+#endif
   for (k = 0; k < DRL_POLICY_ACTIONS; ++k) to[k] = action[k];
 }
 int drl_observations(void);
 int drl_observations(void) { return DRL_POLICY_OBSERVATIONS; }
+int drl_states(void);
+int drl_states(void) { return DRL_POLICY_STATE; }
 int drl_actions(void);
 int drl_actions(void) { return DRL_POLICY_ACTIONS; }
 )";
@@ -109,17 +127,21 @@ PolicyFunction compile_header(const std::string& header) {
     throw Error(printable(compiler) + " did not compile the exported header (see above): set CC to another compiler");
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw Error(std::string("the compiled header cannot be loaded: ") + dlerror());
-  const auto call = reinterpret_cast<void (*)(const double*, double*)>(dlsym(handle, "drl_call"));
+  const auto call = reinterpret_cast<void (*)(const double*, double*, double*)>(dlsym(handle, "drl_call"));
   const auto size_of = [&](const char* name) {
     return static_cast<size_t>(reinterpret_cast<int (*)()>(dlsym(handle, name))());
   };
-  return [call, inputs = size_of("drl_observations"),
-          count = size_of("drl_actions")](std::span<const double> observation) {
+  return [call, inputs = size_of("drl_observations"), count = size_of("drl_actions"), states = size_of("drl_states")](
+             std::span<const double> observation, std::span<double> state) {
     if (observation.size() != inputs)
       throw UsageError(fmt::format("the header takes {} observations (there are {}): give the header of this policy",
                                    inputs, observation.size()));
+    if (state.size() != states)
+      throw UsageError(
+          fmt::format("the header has a state of {} numbers (the policy has {}): give the header of this policy",
+                      states, state.size()));
     std::vector<double> action(count);
-    call(observation.data(), action.data());
+    call(observation.data(), action.data(), state.data());
     return action;
   };
 }
@@ -134,8 +156,9 @@ ReplayResult replay(const ExportedPolicy& policy, const PolicyFunction& exported
     if (!recording.find(group + "observations")) break;
     const Played episode = read_episode(policy, recording, group, file);
     const size_t inputs = static_cast<size_t>(policy.observations()), outputs = static_cast<size_t>(policy.actions());
+    std::vector<double> state(static_cast<size_t>(policy.state_size()));
     for (size_t t = 0; t < episode.steps; ++t, ++result.steps) {
-      const std::vector<double> found = exported(std::span(episode.observations).subspan(t * inputs, inputs));
+      const std::vector<double> found = exported(std::span(episode.observations).subspan(t * inputs, inputs), state);
       std::vector<double> wanted(&episode.actions[t * outputs], &episode.actions[t * outputs] + outputs);
       if (policy.choices.empty()) wanted = applied(policy, wanted);
       for (size_t k = 0; k < outputs; ++k) {

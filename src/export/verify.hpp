@@ -11,7 +11,8 @@
 
 namespace drl {
 
-using PolicyFunction = std::function<std::vector<double>(std::span<const double> observation)>;
+// Returns an action. Replaces the state of a recurrent policy, which is empty for others.
+using PolicyFunction = std::function<std::vector<double>(std::span<const double> observation, std::span<double> state)>;
 
 // Compiles a header of c_header with the machine's cc ($CC) and loads it. Throws Error with the compiler's words.
 // The function throws UsageError if the header is for another number of observations.
@@ -24,6 +25,7 @@ struct ReplayResult {
 };
 
 // Calls `exported` for each observation of a recording of drl_eval, and compares its actions with the recorded ones.
+// Each episode begins with a state of zeros.
 // Throws UsageError if the recording is of another task, or has another number of observations or actions.
 ReplayResult replay(const ExportedPolicy& policy, const PolicyFunction& exported, const Checkpoint& recording,
                     const std::string& file);

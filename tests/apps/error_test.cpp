@@ -203,6 +203,9 @@ TEST_F(Errors, InNamesSuggestTheNearestOne) {
 
 TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--algorithm", "gppo"}, {"ppo, grpo"});
+  expect_error({"--policy.rnn_hidden_dim", "64"}, {"policy.rnn_hidden_dim", "--policy.rnn_type gru"});
+  expect_error({"--policy.rnn_num_layers", "2"}, {"policy.rnn_num_layers", "--policy.rnn_type gru"});
+  expect_error({"--policy.rnn_type", "gru", "--num_envs", "6"}, {"--num_envs 6", "whole environments"});
   expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "adaptive"});
   expect_error({"--num_envs", "0"}, {"num_envs", "1 to"});
   expect_error({"--num_envs", "many"}, {"num_envs", "many", "whole number"});

@@ -349,7 +349,11 @@ void expect_bits_of_scalar_code(Isa isa) {
   };
   const auto observed = [&](int64_t k) {
     std::vector<float> obs(Task::obs_dim);
-    Task::observe(states[k], obs.data());
+    if constexpr (requires { Task::observe(states[k], params, obs.data()); }) {
+      Task::observe(states[k], params, obs.data());
+    } else {
+      Task::observe(states[k], obs.data());
+    }
     return obs;
   };
   for (int64_t k = 0; k < n; ++k) {

@@ -17,25 +17,26 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Calls use(name, function, tolerance) for each way to compute the policy's action.
+// Calls use(name, function, tolerance) for each way to compute the policy's action from an observation and a state.
 template <class Use>
 void for_each_export(const ExportedPolicy& policy, Use&& use) {
   const OnnxProgram onnx(onnx_model(policy));
   use(
-      "act", [&](const Numbers& x) { return act(policy, x); }, 1e-12);
+      "act", [&](const Numbers& x, Numbers& state) { return act(policy, x, state); }, 1e-12);
   use(
-      "ONNX", [&](const Numbers& x) { return onnx.run(x); }, 1e-6);  // its constants are float
+      "ONNX", [&](const Numbers& x, Numbers& state) { return onnx.run(x, state); }, 1e-6);  // its constants are float
   const PolicyFunction in_double = compile_header(c_header(policy, "double")),
                        in_float = compile_header(c_header(policy, "float"));
   use(
-      "C, double", [&](const Numbers& x) { return in_double(x); }, 1e-12);
+      "C, double", [&](const Numbers& x, Numbers& state) { return in_double(x, state); }, 1e-12);
   use(
-      "C, float", [&](const Numbers& x) { return in_float(x); }, 1e-5);
+      "C, float", [&](const Numbers& x, Numbers& state) { return in_float(x, state); }, 1e-5);
 }
 
 void expect_action(const ExportedPolicy& policy, const Numbers& observation, const Numbers& action) {
   for_each_export(policy, [&](const char* name, const auto& function, double tolerance) {
-    const Numbers found = function(observation);
+    Numbers state;
+    const Numbers found = function(observation, state);
     ASSERT_EQ(found.size(), action.size()) << name;
     for (size_t k = 0; k < action.size(); ++k) EXPECT_NEAR(found[k], action[k], tolerance) << name << ", action " << k;
   });
@@ -138,6 +139,79 @@ TEST(Export, FormatsAgreeForALargerNetwork) {
   expect_action(policy, observation, act(policy, observation));
 }
 
+// Gates have biases of +-log(3), so that they are 3/4 or 1/4, and no weights. The layer after the recurrent one is the
+// identity.
+ExportedPolicy one_unit(const std::string& type, const std::vector<float>& input_weight,
+                        const std::vector<float>& input_bias, const std::vector<float>& hidden_bias) {
+  ExportedPolicy policy = small_policy();
+  policy.observation_names = {"x"}, policy.observation_units = {""}, policy.observation_steps_before = {0};
+  policy.mean = policy.scale = {};
+  policy.rnn_type = type, policy.rnn_width = 1;
+  policy.recurrent = {{1, input_weight, input_bias, std::vector<float>(input_weight.size()), hidden_bias}};
+  policy.layers = {{1, 1, {1}, {0}, {}, {}}};
+  return policy;
+}
+
+// Expects these actions for the observations 1, 1, ... of an episode, and of a second one.
+void expect_actions(const ExportedPolicy& policy, const Numbers& actions) {
+  for_each_export(policy, [&](const char* name, const auto& function, double tolerance) {
+    for (int episode = 0; episode < 2; ++episode) {
+      Numbers state(static_cast<size_t>(policy.state_size()));
+      for (const double action : actions)
+        EXPECT_NEAR(function(Numbers{1}, state).front(), action, std::max(tolerance, 1e-7)) << name;
+    }
+  });
+}
+
+// r = 1/4, z = 3/4, n = tanh(1 + r 4) = tanh(2), h' = n/4 + 3 h/4.
+TEST(Export, AGruByHand) {
+  const auto log3 = std::log(3.0f);
+  const double n = std::tanh(2.0), first = n / 4, second = n / 4 + 3 * first / 4;
+  expect_actions(one_unit("gru", {0, 0, 1}, {-log3, log3, 0}, {0, 0, 4}), {first, second, n / 4 + 3 * second / 4});
+}
+
+// i = 3/4, f = 1/4, g = tanh(1), o = 3/4: c' = c/4 + 3 g/4, h' = 3 tanh(c')/4.
+TEST(Export, AnLstmByHand) {
+  const auto log3 = std::log(3.0f);
+  const double g = std::tanh(1.0), first = 3 * g / 4, second = first / 4 + 3 * g / 4;
+  expect_actions(one_unit("lstm", {0, 0, 1, 0}, {log3, -log3, 0, 0}, {0, 0, 0, log3}),
+                 {3 * std::tanh(first) / 4, 3 * std::tanh(second) / 4});
+}
+
+TEST(Export, FormatsAgreeForRecurrentPolicies) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  const auto numbers = [&](int64_t count) {
+    std::vector<float> result(static_cast<size_t>(count));
+    for (float& x : result) x = 0.5f * normal(random);
+    return result;
+  };
+  for (const auto& [type, gates] : {std::pair{"gru", 3}, {"lstm", 4}}) {
+    ExportedPolicy policy = small_policy();
+    policy.rnn_type = type, policy.rnn_width = 7;
+    const int64_t all = 7 * gates;
+    policy.recurrent = {{2, numbers(2 * all), numbers(all), numbers(7 * all), numbers(all)},
+                        {7, numbers(7 * all), numbers(all), numbers(7 * all), numbers(all)}};
+    policy.layers = {{7, 9, numbers(63), numbers(9), numbers(9), numbers(9)}, {9, 4, numbers(36), numbers(4), {}, {}}};
+    policy.choices = {2, 2}, policy.low = policy.high = {};
+    policy.action_names = {"a", "b"}, policy.action_units = {"", ""};
+    policy.unit_scale = {1, 1}, policy.unit_offset = {0, 0};
+    std::vector<Numbers> observations, actions;
+    Numbers expected_state(static_cast<size_t>(policy.state_size()));
+    for (int step = 0; step < 10; ++step) {
+      observations.push_back({normal(random), normal(random)});
+      actions.push_back(act(policy, observations.back(), expected_state));
+    }
+    for_each_export(policy, [&](const char* name, const auto& function, double tolerance) {
+      Numbers state(expected_state.size());
+      for (size_t step = 0; step < observations.size(); ++step)
+        EXPECT_EQ(function(observations[step], state), actions[step]) << type << ", " << name << ", step " << step;
+      for (size_t k = 0; k < state.size(); ++k) EXPECT_NEAR(state[k], expected_state[k], tolerance) << name;
+    });
+    EXPECT_THROW(torch_script(policy), UsageError);
+  }
+}
+
 TaskSpec small_task() {
   TaskSpec task;
   task.name = "T", task.obs_dim = 2, task.dt = 0.5;
@@ -236,7 +310,14 @@ TEST(Export, TellsOfHowManyStepsAgoAnObservationIs) {
 // Reading beyond the observation would not be noticed otherwise.
 TEST(Export, RefusesHeadersForAnotherNumberOfObservations) {
   const PolicyFunction function = compile_header(c_header(small_policy(), "float"));
-  EXPECT_THROW(function(Numbers{1}), UsageError);
+  Numbers state;
+  EXPECT_THROW(function(Numbers{1}, state), UsageError);
+}
+
+TEST(Export, RefusesHeadersWithAnotherState) {
+  const PolicyFunction function = compile_header(c_header(small_policy(), "float"));
+  Numbers state(3);
+  EXPECT_THROW(function(Numbers{1, 2}, state), UsageError);
 }
 
 template <class Change>

@@ -39,6 +39,12 @@ grad_clip = joint
 activation = silu
 )";
 
+constexpr const char* kRecurrent = R"(
+[policy]
+rnn_type = gru
+rnn_hidden_dim = 8
+)";
+
 // An algorithm on one rank's share of kEnvs environments, in four shards.
 struct Training {
   Training(const std::string& algorithm, const std::string& task, Communicator& comm, int epochs, int mini_batches,
@@ -58,7 +64,9 @@ struct Training {
     const AlgorithmKind& kind = options.algorithm();
     const PolicySpec spec = kind.policy(envs->spec(), options.policy);
     nets = make_host_nets(*queue, spec.layout, "auto", 1);
-    const BatchPlan plan = kind.plan({share, kSteps, comm.rank(), comm.size(), 4}, envs->spec());
+    BatchPlan requested{share, kSteps, comm.rank(), comm.size(), 4};
+    requested.sequences = options.policy.is_recurrent();
+    const BatchPlan plan = kind.plan(requested, envs->spec());
     learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs});
     state = list_state([this](StateVisitor& visitor) { learner->visit_state(visitor); });
   }
@@ -208,7 +216,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, Parallel,
                                          Case{"Categorical", "ppo", "CartPole-v1", 5},
                                          Case{"EveryOption", "ppo", "Cartpole", 5 + 3 + 2 * 5 * 4, kEveryOption},
                                          Case{"GrpoGaussian", "grpo", "Pendulum-v1", 3},
-                                         Case{"GrpoCategorical", "grpo", "CartPole-v1", 3}),
+                                         Case{"GrpoCategorical", "grpo", "CartPole-v1", 3},
+                                         Case{"Recurrent", "ppo", "Cartpole", 5, kRecurrent},
+                                         Case{"GrpoRecurrent", "grpo", "CartPole-v1", 3, kRecurrent}),
                          [](const auto& info) { return info.param.name; });
 
 // The moments come from the rewards of all ranks. They equal those of one rank, up to the rounding of actions and sums.

@@ -81,7 +81,11 @@ void expect_close(double ours, double theirs, double tolerance, const std::strin
 template <class Task, class F>
 void expect_obs(const typename Task::State& state, const Row& row, double tolerance, const std::string& what) {
   F obs[Task::obs_dim];
-  Task::observe(state, obs);
+  if constexpr (requires { Task::observe(state, typename Task::Params{}, obs); }) {
+    Task::observe(state, typename Task::Params{}, obs);
+  } else {
+    Task::observe(state, obs);
+  }
   for (int k = 0; k < Task::obs_dim; ++k) {
     expect_close(obs[k], row.obs[k], tolerance, what + " observation " + std::to_string(k));
   }

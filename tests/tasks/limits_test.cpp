@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "tasks/builtin_tasks.hpp"
 
@@ -27,6 +28,24 @@ TEST(Limits, CartPoleEndsBeyond2Point4MetresAnd12Degrees) {
     const double limit = 12 * M_PI / 180;
     EXPECT_FALSE(terminates<Task>({0, 0, sign * (limit - 0.021), sign * 1}, 0));
     EXPECT_TRUE(terminates<Task>({0, 0, sign * (limit - 0.019), sign * 1}, 0));
+  }
+}
+
+// Without velocities, their places hold 0, and the others what they held before.
+TEST(Observations, VelocitiesCanBeHidden) {
+  for (const bool observe : {true, false}) {
+    CartPoleV1<double>::Params cart;
+    cart.observe_velocities = observe;
+    double of_cart[4];
+    CartPoleV1<double>::observe({1, 2, 3, 4}, cart, of_cart);
+    EXPECT_EQ(std::vector<double>(of_cart, of_cart + 4),
+              observe ? (std::vector<double>{1, 2, 3, 4}) : (std::vector<double>{1, 0, 3, 0}));
+    PendulumV1<double>::Params pendulum;
+    pendulum.observe_velocities = observe;
+    double of_pendulum[3];
+    PendulumV1<double>::observe({0, 5}, pendulum, of_pendulum);
+    EXPECT_EQ(std::vector<double>(of_pendulum, of_pendulum + 3),
+              observe ? (std::vector<double>{1, 0, 5}) : (std::vector<double>{1, 0, 0}));
   }
 }
 
