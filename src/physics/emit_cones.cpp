@@ -158,7 +158,10 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (!model.height_fields.empty()) text += emit_height_fields(model);
   if (parameters > 0) text += emit_parameters(model);
-  if (model.randomised) text += "  static constexpr bool kRandomised = true;\n" + emit_friction_factors(model);
+  if (model.randomised)
+    text += "  static constexpr bool kRandomised = true;\n  static constexpr int kPushes = " +
+            count(std::ranges::count(model.parameters, ModelParameter::push, &Parameter::kind)) + ";\n" +
+            emit_friction_factors(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);
   return text;

@@ -557,10 +557,8 @@ struct DrawnNumbers<F, 0, nu, bodies> {};
 // Returns how many bodies of a robot can be pushed, at least 1.
 template <class P>
 constexpr int count_pushes() {
-  int count = 0;
-  if constexpr (physics::is_randomised<P>())
-    for (int p = 0; 3 * p < P::kParameters; ++p) count += P::parameter(p).kind == ModelParameter::push ? 1 : 0;
-  return physics::at_least_one(count);
+  if constexpr (physics::is_randomised<P>()) return physics::at_least_one(P::kPushes);
+  return 1;
 }
 
 // The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
