@@ -128,7 +128,7 @@ class Reader : PartReader {
       if (const std::string why = read_object(m_.sensor_reftype[s], reference, sensor.reference); !why.empty())
         return why;
     const auto shifts = [&](const Parameter& of) {
-      return of.kind == Parameter::center_of_mass && of.index == sensor.object.frame;
+      return of.kind == ModelParameter::center_of_mass && of.index == sensor.object.frame;
     };
     if (sensor.shows_acceleration() && sensor.object.is_inertial && std::ranges::any_of(r_.parameters, shifts))
       return "it shows an acceleration of a centre of mass that varies";
