@@ -118,7 +118,7 @@ TEST(Structure, NoInstalledHeaderIncludesUpwards) {
   for (const auto& entry : fs::directory_iterator(kSource.parent_path() / "include/drl"))
     if (entry.is_regular_file()) authors.push_back(entry.path().filename().string());
   std::ranges::sort(authors);
-  EXPECT_EQ(authors, (std::vector<std::string>{"canvas.hpp", "math.hpp", "robot.hpp", "simulator.hpp", "task.hpp"}));
+  EXPECT_EQ(authors, (std::vector<std::string>{"canvas.hpp", "math.hpp", "robot.hpp", "simulator.hpp", "task.hpp", "terrain.hpp"}));
 }
 
 TEST(Structure, LibtorchIsIncludedOnlyInItsPlugin) {

@@ -30,7 +30,7 @@ struct RoughGround {
   using Options = TerrainOptions;
 
   struct Parts {
-    SensorId touch[touches];
+    SensorId touch[touches > 0 ? touches : 1];
     template <class Find>
     constexpr void find(Find& find) {
       for (int k = 0; k < touches; ++k) find(touch[k], Config::touches[k].sensor);
@@ -41,8 +41,8 @@ struct RoughGround {
     F level, column;  // the patch
     F walked,
         expected;  // m from the patch's middle, and half of what the command asks for in an episode; -1: no step yet
-    F touched[kinds];  // time steps of the last step with a contact of over 10 N
-    F up[3];           // the ground's normal
+    F touched[kinds > 0 ? kinds : 1];  // time steps of the last step with a contact of over 10 N
+    F up[3];                           // the ground's normal
     template <class V>
     DRL_HD void describe(V& visit) {
       visit("terrain_level", level), visit("terrain_column", column), visit("walked", walked);
@@ -101,7 +101,7 @@ struct RoughGround {
   }
   template <class R, class F>
   DRL_HD static void count_touches(State<F>& s, const R& robot, const Parts& parts) {
-    F most[kinds];
+    F most[kinds > 0 ? kinds : 1];
     for (F& x : most) x = F(0);
     for (int k = 0; k < touches; ++k) {
       const SensorId touch = parts.touch[k];
@@ -218,7 +218,7 @@ struct RoughGround {
  private:
   DRL_HD static int kind_of(int touch) {
     constexpr auto all = [] {
-      std::array<int, touches> kinds_of{};
+      std::array<int, (touches > 0 ? touches : 1)> kinds_of{};
       for (int k = 0; k < touches; ++k) kinds_of[k] = Config::touches[k].counts_as;
       return kinds_of;
     }();

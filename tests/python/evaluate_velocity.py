@@ -14,8 +14,16 @@ import h5py
 import numpy as np
 
 
+SCAN = 187  # heights that follow the command on rough ground
+
+
+def commands_of(observations):
+    end = observations.shape[1] - (SCAN if observations.shape[1] > SCAN else 0)
+    return observations[:-1, end - 3 : end - 1]
+
+
 def errors_of(observations, dt, settle):
-    velocity, command = observations[:-1, 0:2], observations[:-1, -3:-1]
+    velocity, command = observations[:-1, 0:2], commands_of(observations)
     error = np.linalg.norm(command - velocity, axis=1)
     changed = np.append(True, (command[1:] != command[:-1]).any(axis=1))
     steps = np.arange(len(error))
@@ -34,7 +42,7 @@ if __name__ == "__main__":
             all_errors, settled = map(
                 np.concatenate, zip(*(errors_of(each, file.attrs["dt"], options.settle) for each in episodes))
             )
-            commands = np.concatenate([each[:-1, -3:-1] for each in episodes])
+            commands = np.concatenate([commands_of(each) for each in episodes])
         print(
             f"{path.stem}: {len(episodes)} episodes, mean |command| {np.linalg.norm(commands, axis=1).mean():.3f} m/s, "
             f"error {all_errors.mean():.3f} m/s, and {all_errors[settled].mean():.3f} m/s without the first "
