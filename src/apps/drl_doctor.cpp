@@ -90,7 +90,7 @@ constexpr std::chrono::seconds kReportTime{10};  // for rank 0 to report this ra
 // Handles no requests to stop: a signal ends this process and the ranks that it started.
 const StopRelay kNoStops = {[] { return 0; }, [](int code) { return code; }};
 
-int run_checks(const DoctorOptions& options, const LaunchInfo& launch, double load, Rounds& rounds,
+int run_checks(const DoctorOptions& options, const LaunchInfo& launch, double load, MessageRounds& rounds,
                const std::vector<std::string>& arguments) {
   // 1. Check that all ranks are present. If the step has fewer tasks than devices, srun starts one rank per device, and
   //    this process waits for them.
@@ -130,7 +130,7 @@ int abort_all(Communicator& comm, Report& report, const Check& failed) {
 // Runs run_checks(). If a rank is missing or fails, aborts all ranks.
 int run_checks_or_abort(const DoctorOptions& options, const LaunchInfo& launch, double load, Communicator& comm,
                         Report& report, Watchdog& watchdog, const std::vector<std::string>& arguments) {
-  Rounds rounds(comm, report, watchdog, options.timeout);
+  MessageRounds rounds(comm, report, watchdog, options.timeout);
   try {
     return run_checks(options, launch, load, rounds, arguments);
   } catch (const CheckFailed& failed) {

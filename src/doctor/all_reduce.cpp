@@ -146,7 +146,7 @@ AllReduceTimes slowest(const std::vector<AllReduceTimes>& times, const std::vect
   return result;
 }
 
-Check judge_sums(Rounds& rounds, bool correct, const std::string& remedy) {
+Check judge_sums(MessageRounds& rounds, bool correct, const std::string& remedy) {
   return rounds.decide(correct ? "" : "wrong", [&](const std::vector<std::string>& all) {
     for (const auto& [wrong, ranks] : groups_of(all))
       if (!wrong.empty())
@@ -155,7 +155,7 @@ Check judge_sums(Rounds& rounds, bool correct, const std::string& remedy) {
   });
 }
 
-void end_with_times(Rounds& rounds, const std::string& figures, const AllReduceTimes& times,
+void end_with_times(MessageRounds& rounds, const std::string& figures, const AllReduceTimes& times,
                     const AllReduceLimits& limits) {
   const std::vector<AllReduceTimes> all = rounds.gather(times);
   if (!rounds.is_rank_zero()) return rounds.end({});

@@ -60,10 +60,10 @@ Check all_reduce_finding(const AllReduceTimes& times, const AllReduceLimits& lim
 AllReduceTimes slowest(const std::vector<AllReduceTimes>& times, const std::vector<std::string>& hosts);
 
 // Collective. Returns a failure with `remedy` if the sums were not `correct` on every rank.
-Check judge_sums(Rounds& rounds, bool correct, const std::string& remedy);
+Check judge_sums(MessageRounds& rounds, bool correct, const std::string& remedy);
 // Ends a round in which this rank measured `times`: rank 0 judges the slowest ones by its `limits` and adds them to the
 // report's JSON as `figures`.
-void end_with_times(Rounds& rounds, const std::string& figures, const AllReduceTimes& times,
+void end_with_times(MessageRounds& rounds, const std::string& figures, const AllReduceTimes& times,
                     const AllReduceLimits& limits);
 
 }  // namespace drl

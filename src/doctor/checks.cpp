@@ -55,7 +55,7 @@ Check placement_finding(const std::vector<std::string>& lines, const std::string
 
 // Runs the first all-reduces, with a deadline that reveals a network which loses large messages. Returns whether the
 // sums on this rank are correct.
-bool sums_are_correct(Rounds& rounds) {
+bool sums_are_correct(MessageRounds& rounds) {
   bool correct = true;
   for (int64_t bytes : {kSmall, kGradient, kMedium}) {
     const auto sum = all_reduce_within(test_data(rounds.rank(), bytes), rounds.timeout());
@@ -93,7 +93,7 @@ DirectoryProbe probe(const fs::path& folder, bool try_lock) {
 
 }  // namespace
 
-Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const std::string& device,
+Placement check_placement(MessageRounds& rounds, const LaunchInfo& launch, const std::string& device,
                           const std::string& gpu_ids, int threads) {
   rounds.begin("placement");
   Placement placement;
@@ -108,8 +108,8 @@ Placement check_placement(Rounds& rounds, const LaunchInfo& launch, const std::s
   return placement;
 }
 
-std::vector<RankFacts> check_facts(Rounds& rounds, const LaunchInfo& launch, const Placement& placement, double load,
-                                   bool wants_cpu) {
+std::vector<RankFacts> check_facts(MessageRounds& rounds, const LaunchInfo& launch, const Placement& placement,
+                                   double load, bool wants_cpu) {
   rounds.begin("facts");
   RankFacts mine = facts_of_this_rank(launch, placement, load);
   add_gpu_facts(placement, mine, wants_cpu);
@@ -128,7 +128,7 @@ std::vector<RankFacts> check_facts(Rounds& rounds, const LaunchInfo& launch, con
   return ranks;
 }
 
-void check_all_reduce(Rounds& rounds) {
+void check_all_reduce(MessageRounds& rounds) {
   rounds.begin("all-reduce");
   if (rounds.size() == 1) return rounds.end({Status::ok, "only 1 rank, nothing to reduce"});
   const Check sums = judge_sums(rounds, sums_are_correct(rounds),
@@ -148,7 +148,7 @@ void check_all_reduce(Rounds& rounds) {
   end_with_times(rounds, "all_reduce_of_all_ranks", measure_on_host(rounds.comm()), host_limits());
 }
 
-void check_run_directory(Rounds& rounds, const fs::path& runs_folder) {
+void check_run_directory(MessageRounds& rounds, const fs::path& runs_folder) {
   rounds.begin("run directory");
   // Rank 0 creates a directory with a unique name among the runs; it is removed with its lock.
   fs::path folder = fs::absolute(runs_folder) /
@@ -177,7 +177,7 @@ void check_run_directory(Rounds& rounds, const fs::path& runs_folder) {
                                    static_cast<double>(space.available), !lock->why_no_locks().empty()));
 }
 
-void check_job(Rounds& rounds, const std::optional<Allocation>& job) {
+void check_job(MessageRounds& rounds, const std::optional<Allocation>& job) {
   rounds.begin("time left");
   if (!rounds.is_rank_zero()) return rounds.end({});
   if (job && is_over(*job) == true)

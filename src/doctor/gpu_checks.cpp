@@ -79,7 +79,7 @@ class GpuAllReduce {
 
 // Runs a kernel on every rank's GPU. Throws CheckFailed if one fails: a hanging GPU can prevent an orderly exit, so all
 // ranks must be aborted.
-void check_kernel(Rounds& rounds, int device) {
+void check_kernel(MessageRounds& rounds, int device) {
   rounds.begin("GPU kernel");
   const double patience = rounds.timeout() / 2;  // leaves time to report a kernel that hangs
   const Check check = rounds.decide(try_kernel(device, patience),
@@ -97,7 +97,7 @@ std::string with_doctor_option(std::string text) {
 
 // Runs `work` as a stage of the round `name`; NCCL's communicator ends it if it takes too long. If it failed on any
 // rank, throws CheckFailed on all ranks, also on nodes with their own communicators.
-void run_stage(Rounds& rounds, const std::string& name, const std::function<void()>& work) {
+void run_stage(MessageRounds& rounds, const std::string& name, const std::function<void()>& work) {
   rounds.begin(name, kNcclDeadlines);
   std::string reason;
   try {
@@ -120,7 +120,7 @@ void run_stage(Rounds& rounds, const std::string& name, const std::function<void
 }
 
 // Checks the network that NCCL chose. Returns this rank's fabric.
-std::string check_network(Rounds& rounds, const NcclLog& log) {
+std::string check_network(MessageRounds& rounds, const NcclLog& log) {
   rounds.begin("NCCL network");
   NcclNetwork mine = network_of_log(log.text());
   mine.fabrics = fabrics_of();
@@ -132,7 +132,7 @@ std::string check_network(Rounds& rounds, const NcclLog& log) {
   return fabric_of(mine);
 }
 
-void check_sums(Rounds& rounds, const std::string& name, const std::string& figures, Communicator& nccl,
+void check_sums(MessageRounds& rounds, const std::string& name, const std::string& figures, Communicator& nccl,
                 const AllReduceLimits& limits) {
   std::optional<GpuAllReduce> all_reduce;
   bool correct = true;
@@ -151,7 +151,7 @@ void check_sums(Rounds& rounds, const std::string& name, const std::string& figu
 }
 
 // Checks NCCL's start, network, all-reduces and end. `gpus` are the ranks' models, used on rank 0 only.
-void check_nccl(Rounds& rounds, int device, const std::vector<std::string>& gpus) {
+void check_nccl(MessageRounds& rounds, int device, const std::vector<std::string>& gpus) {
   const auto connect = [&](Communicator& host, const std::vector<std::string>& hosts) {
     return make_nccl_communicator(
         host, {.init_timeout = rounds.timeout(), .comm_timeout = rounds.timeout(), .device = device, .hosts = hosts});
@@ -198,7 +198,8 @@ void add_gpu_facts(const Placement& placement, RankFacts& facts, bool wants_cpu)
   }
 }
 
-void check_gpus(Rounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks, bool wants_cpu) {
+void check_gpus(MessageRounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks,
+                bool wants_cpu) {
   rounds.begin("GPUs");
   const Check check = rounds.decide("", [&](const auto&) { return gpus_finding(ranks, wants_cpu); });
   rounds.end(check);

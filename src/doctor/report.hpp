@@ -22,7 +22,7 @@ struct Check {
   Status status = Status::ok;
   std::string finding;
   std::string remedy = "";  // what to do, for a warning or a failure
-  std::string name = "";    // "MPI exchange"; set, like seconds, by Rounds::end()
+  std::string name = "";    // "MPI exchange"; set, like seconds, by MessageRounds::end()
   double seconds = 0;       // duration of the check
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Check, status, finding, remedy, name, seconds)

@@ -53,18 +53,18 @@ Check failure_of_rank(const std::string& rank, const std::string& message) {
 
 }  // namespace
 
-double Rounds::seconds() const {
+double MessageRounds::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_of_stage_).count();
 }
 
-std::vector<int> Rounds::others() const {
+std::vector<int> MessageRounds::others() const {
   std::vector<int> ranks;
   for (int rank = 0; rank < size(); ++rank)
     if (rank != this->rank()) ranks.push_back(rank);
   return ranks;
 }
 
-void Rounds::begin(const std::string& name, double extra) {
+void MessageRounds::begin(const std::string& name, double extra) {
   limit_ = timeout_ + extra;
   begin_of_stage_ = std::chrono::steady_clock::now();
   if (name != name_) begin_ = begin_of_stage_;
@@ -90,7 +90,7 @@ void Rounds::begin(const std::string& name, double extra) {
   }
 }
 
-void Rounds::roll_call() {
+void MessageRounds::roll_call() {
   begin("MPI exchange");
   RollCallAnswer me{host_name(), launch_info().local_size, {}};
   const std::vector<int> peers = peers_of(rank(), size());
@@ -126,12 +126,12 @@ void Rounds::roll_call() {
 
 // Sends `text` with the round's name in front. The name distinguishes it from failures that ranks report
 // (send_failure()) and from messages of NCCL's start.
-void Rounds::send(const std::vector<int>& ranks, const std::string& text, double seconds) {
+void MessageRounds::send(const std::vector<int>& ranks, const std::string& text, double seconds) {
   exchange(name_ + '\n' + text, ranks, {}, seconds);
 }
 
 // Returns the messages that arrive from `ranks` within `seconds`. Throws CheckFailed for a message of another kind.
-std::map<int, std::string> Rounds::receive(const std::vector<int>& ranks, double seconds) {
+std::map<int, std::string> MessageRounds::receive(const std::vector<int>& ranks, double seconds) {
   const std::string head = name_ + '\n';
   std::map<int, std::string> texts = exchange("", {}, ranks, seconds);
   for (auto& [rank, text] : texts) {
@@ -142,13 +142,13 @@ std::map<int, std::string> Rounds::receive(const std::vector<int>& ranks, double
   return texts;
 }
 
-std::map<int, RollCallAnswer> Rounds::receive_roll_call(const std::vector<int>& ranks, double seconds) {
+std::map<int, RollCallAnswer> MessageRounds::receive_roll_call(const std::vector<int>& ranks, double seconds) {
   std::map<int, RollCallAnswer> present;
   for (const auto& [rank, text] : receive(ranks, seconds)) present[rank] = Json::parse(text).get<RollCallAnswer>();
   return present;
 }
 
-std::vector<std::string> Rounds::gather_texts(const std::string& mine) {
+std::vector<std::string> MessageRounds::gather_texts(const std::string& mine) {
   if (!is_rank_zero()) return send({0}, mine, kForever), std::vector<std::string>();
   std::map<int, std::string> all = receive(others(), std::max(limit_ - seconds(), kGrace));
   all[0] = mine;
@@ -161,25 +161,25 @@ std::vector<std::string> Rounds::gather_texts(const std::string& mine) {
   return texts;
 }
 
-std::string Rounds::receive_from_rank_0() {
+std::string MessageRounds::receive_from_rank_0() {
   const std::string head = name_ + '\n';
   std::string heard;
   while (!heard.starts_with(head)) heard = exchange("", {}, {0}, kForever).at(0);  // skip messages of NCCL's start
   return heard.substr(head.size());
 }
 
-std::string Rounds::broadcast(const std::string& text) {
+std::string MessageRounds::broadcast(const std::string& text) {
   if (!is_rank_zero()) return receive_from_rank_0();
   send(others(), text, kGrace);
   return text;
 }
 
-Check Rounds::decide(const std::string& mine, const Judge& judge) {
+Check MessageRounds::decide(const std::string& mine, const Judge& judge) {
   const std::vector<std::string> all = gather_texts(mine);
   return Json::parse(broadcast(is_rank_zero() ? text_of(Json(judge(all))) : "")).get<Check>();
 }
 
-bool Rounds::send_failure(const std::string& reason) noexcept {
+bool MessageRounds::send_failure(const std::string& reason) noexcept {
   try {
     exchange(reason, {0}, {}, 0);
     flush_messages(kGrace);
@@ -189,13 +189,13 @@ bool Rounds::send_failure(const std::string& reason) noexcept {
   }
 }
 
-Check Rounds::labelled(Check check) const {
+Check MessageRounds::labelled(Check check) const {
   check.name = name_;
   check.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   return check;
 }
 
-void Rounds::end(const Check& check) {
+void MessageRounds::end(const Check& check) {
   if (is_rank_zero()) report_.add(labelled(check));
   watchdog_.disarm();
 }

@@ -36,14 +36,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeInfo, count, index, is_first_rank, rank_0
 // Returns the node of each rank, from the ranks' host names. Pure.
 std::vector<NodeInfo> node_infos(const std::vector<std::string>& hosts);
 
-class Rounds {
+class MessageRounds {
  public:
   // Each stage of a round may last `timeout` seconds.
-  Rounds(Communicator& comm, Report& report, Watchdog& watchdog, double timeout)
+  MessageRounds(Communicator& comm, Report& report, Watchdog& watchdog, double timeout)
       : comm_(comm), report_(report), watchdog_(watchdog), timeout_(timeout) {}
-  ~Rounds() { watchdog_.disarm(); }
-  Rounds(const Rounds&) = delete;
-  Rounds& operator=(const Rounds&) = delete;
+  ~MessageRounds() { watchdog_.disarm(); }
+  MessageRounds(const MessageRounds&) = delete;
+  MessageRounds& operator=(const MessageRounds&) = delete;
 
   Communicator& comm() { return comm_; }
   int rank() const { return comm_.rank(); }

@@ -13,10 +13,10 @@ namespace {
 
 using test::world;
 
-TEST(Rounds, GatherDecideAndBroadcast) {
+TEST(MessageRounds, GatherDecideAndBroadcast) {
   Report report(false, "");
   Watchdog watchdog;
-  Rounds rounds(world(), report, watchdog, 60);
+  MessageRounds rounds(world(), report, watchdog, 60);
   rounds.roll_call();
   const std::string host = host_name();
   EXPECT_EQ(rounds.hosts(),
@@ -47,11 +47,11 @@ TEST(NodeInfos, NumberNodesByTheirLowestRanks) {
 }
 
 // Ranks send such messages while they wait in NCCL's start or when they cannot continue.
-TEST(Rounds, NameARankThatReportsAFailure) {
+TEST(MessageRounds, NameARankThatReportsAFailure) {
   if (world().size() == 1) return;
   Report report(false, "");
   Watchdog watchdog;
-  Rounds rounds(world(), report, watchdog, 60);
+  MessageRounds rounds(world(), report, watchdog, 60);
   rounds.roll_call();
   rounds.begin("test");
   if (!rounds.is_rank_zero()) {
