@@ -18,7 +18,7 @@ class Reader : PartReader {
       if (adheres && joint.force_range)
         refuse("joint '" + joint.name + "': ",
                "a limit of actuators' total force, although actuators adhere to contacts");
-    if (r_.implicit_actuators) refuse_dampers_of_simple_bodies();
+    if (r_.implicit_actuators && !r_.implicit_turning) refuse_dampers_of_simple_bodies();
   }
 
  private:

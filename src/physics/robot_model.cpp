@@ -72,7 +72,7 @@ class Reader : PartReader {
     if (!is_off(mjDSBL_GRAVITY)) r_.gravity = {m_.opt.gravity[0], m_.opt.gravity[1], m_.opt.gravity[2]};
     r_.magnetic_field = {m_.opt.magnetic[0], m_.opt.magnetic[1], m_.opt.magnetic[2]};
     const bool is_fast = m_.opt.integrator == mjINT_IMPLICITFAST;
-    if (m_.opt.integrator == mjINT_IMPLICIT) refuse("option: ", "the integrator implicit");
+    r_.implicit_turning = m_.opt.integrator == mjINT_IMPLICIT;
     r_.elliptic = m_.opt.cone == mjCONE_ELLIPTIC, r_.impratio = m_.opt.impratio;
     if (m_.opt.noslip_iterations > 0)
       r_.noslip = {m_.opt.noslip_iterations,
@@ -80,7 +80,7 @@ class Reader : PartReader {
     if ((m_.opt.enableflags & mjENBL_SLEEP) != 0) refuse("option: ", "the flag sleep");
     const bool has_damping = std::any_of(m_.dof_damping, m_.dof_damping + m_.nv, [](mjtNum d) { return d > 0; });
     r_.implicit_damping = !r_.runge_kutta && has_damping && !is_off(mjDSBL_EULERDAMP | mjDSBL_DAMPER);
-    if (is_fast) r_.implicit_damping = r_.implicit_actuators = true;
+    if (is_fast || r_.implicit_turning) r_.implicit_damping = r_.implicit_actuators = true;
   }
 
   // Returns whether degrees of freedom, tendons or contacts of the noslip solver have friction.

@@ -404,9 +404,10 @@ struct RobotModel {
   int nq = 0, nv = 0, na = 0;  // na: activations
   double timestep = 0;
   int iterations = 0;               // after which the file's solver stops; lanes iterate until convergence
-  bool runge_kutta = false;         // otherwise Euler or implicitfast
+  bool runge_kutta = false;         // otherwise Euler, implicitfast or implicit
   bool implicit_damping = false;    // steps treat the damping of joints implicitly
   bool implicit_actuators = false;  // they treat the damping of actuators implicitly too, as implicitfast does
+  bool implicit_turning = false;    // and gyroscopic forces too, as implicit does
   bool elliptic = false;            // friction cones are elliptic, otherwise pyramidal
   double impratio = 1;              // ratio of frictional to normal impedance
   std::optional<Noslip> noslip;     // if anything has friction

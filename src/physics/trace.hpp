@@ -21,6 +21,8 @@ struct Kinematics {
   std::vector<Mat3> turn;         // of each body
   std::vector<Vec3> pos;          // of each body's frame, from its tree's origin
   std::vector<Spatial> axis;      // of each degree of freedom: the motion that qvel scales
+  std::vector<Spatial> before;    // of each degree of freedom: the velocity that turns its axis
+  std::vector<Spatial> after;     // the velocity of what its joint moves, of which its own motion is a part
   std::vector<Spatial> velocity;  // of each body
   std::vector<Spatial> bias;      // of each body: its acceleration if qacc is 0, with gravity as an upward acceleration
   std::vector<Expr> qvel;         // in the solver's axes (see trace_kinematics)
@@ -65,9 +67,15 @@ struct TendonPath {
 TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& kinematics, Program& p);
 // Returns the second derivative of a tendon's length if qacc is 0. Its path goes around no geoms.
 Expr trace_bend(const RobotModel& model, int tendon, const Kinematics& kinematics);
-// Adds strength * along along' to a matrix, at the entries that it has and, if `of_mass`, that libmujoco's M has.
-void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, bool of_mass,
+// Adds strength * along along' to a matrix: at all entries that it has, at those that libmujoco's M has, or at those of
+// two degrees of freedom that move the same body.
+enum class Entries { all, of_mass, of_body };
+void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, Entries entries,
                        TreeMatrix& m);
+// Returns the entries of the integrator's damping.
+inline Entries entries_of_damping(const RobotModel& model) {
+  return model.implicit_turning ? Entries::of_body : Entries::of_mass;
+}
 
 struct Dynamics {
   // M. With loops (uses_loops), only what is added to the projections of `push`: the wrench that each degree of freedom
@@ -78,6 +86,9 @@ struct Dynamics {
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
   TreeMatrix damping;                 // for the integrator
+  // The integrator implicit also needs the derivatives of the forces that accelerations require without qacc, by qvel.
+  // They are not symmetric: `turning` has entries (i, ancestor), turning_above has entries (ancestor, i).
+  TreeMatrix turning, turning_above;
 };
 // Writes the rates of change of the activations, and the activations after a time step.
 void trace_activations(const RobotModel& model, Program& p);
@@ -161,7 +172,8 @@ struct Kept {
   TreeMatrix mass;                                // M plus what equality constraints add
   TreeMatrix mass_alone;                          // M; only with implicit damping or the noslip solver
   std::vector<Expr> force;                        // without limits, dry friction and contacts
-  TreeMatrix damping;                             // only with implicit damping
+  TreeMatrix damping;                             // only with implicit damping; the entries (i, ancestor)
+  TreeMatrix damping_above;                       // the entries (ancestor, i), if they differ (integrator implicit)
   std::vector<std::vector<Expr>> tendon_along;    // of each tendon with rows, in the solver's axes
   std::vector<std::vector<Expr>> equality_along;  // of each row of an equality constraint, in the solver's axes
   std::map<int, Mat3> free_turns;                 // by the index of a free joint

@@ -231,7 +231,8 @@ class Actuators {
     }
     const Transmission of = transmission(actuator);
     for (size_t i = 0; i < of.along.size(); ++i) d.actuator_torque[i] += of.along[i] * force;
-    if (model_.implicit_actuators) add_outer_product(model_, of.along, damping(a, force, 1), true, d.damping);
+    if (model_.implicit_actuators)
+      add_outer_product(model_, of.along, damping(a, force, 1), entries_of_damping(model_), d.damping);
   }
 
   static Vec3 force_of(const Actuator& actuator) { return {actuator.gears[0], actuator.gears[1], actuator.gears[2]}; }

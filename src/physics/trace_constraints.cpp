@@ -454,7 +454,7 @@ class Tracer {
   // Adds weight * J' J and the force -J' push of a row along a tendon with the derivatives J.
   void add_tendon(int tendon, const Expr& weight, const Expr& push, TreeMatrix& h, std::vector<Expr>& force) {
     const std::vector<Expr>& along = along_of(model_, kept_, tendon);
-    add_outer_product(model_, along, weight, false, h);
+    add_outer_product(model_, along, weight, Entries::all, h);
     for (size_t i = 0; i < along.size(); ++i) force[i] -= along[i] * push;
   }
   // Dry friction acts along one entry of qvel. For the rotation of a free joint, this entry is a combination of three

@@ -59,7 +59,8 @@ void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynami
     const Expr pull = p.named(Expr(tendon.stiffness) * stretch + Expr(tendon.damping) * path.velocity,
                               identifier(tendon.name) + "_tendon_pull");
     for (size_t i = 0; i < path.along.size(); ++i) d.force[i] -= path.along[i] * pull;
-    if (model.implicit_actuators) add_outer_product(model, path.along, tendon.damping, true, d.damping);
+    if (model.implicit_actuators)
+      add_outer_product(model, path.along, tendon.damping, entries_of_damping(model), d.damping);
   }
 }
 // Adds the inertia of tendons to M, and the forces that it requires if qacc is 0.
@@ -70,7 +71,7 @@ void add_tendon_armature(const RobotModel& model, const Kinematics& kinematics, 
     const int tendon = static_cast<int>(t);
     const std::vector<Expr> along = trace_tendon(model, tendon, kinematics, p).along;
     const Expr force = armature * trace_bend(model, tendon, kinematics);
-    add_outer_product(model, along, armature, true, d.mass);
+    add_outer_product(model, along, armature, Entries::of_mass, d.mass);
     for (size_t i = 0; i < along.size(); ++i) d.force[i] -= along[i] * force;
   }
 }
@@ -97,6 +98,59 @@ Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& ce
   }
   force = sides * force;
   return {sides * torque + cross(center, force), force};
+}
+
+// The derivative of the wrench that a body needs without qacc, I a + v x* I v, by the motion S of a degree of freedom.
+// The body's acceleration changes by T - v x S, where T depends on the degree of freedom only, and the wrench by
+// I T + turn(S): this holds the matrix of turn, column by column.
+struct Turning {
+  Spatial column[6];
+};
+Turning turning_of(const Inertia& inertia, const Spatial& velocity) {
+  const Spatial momentum = inertia * velocity;
+  Turning turning;
+  for (int k = 0; k < 6; ++k) {
+    Spatial motion;
+    motion[k] = 1;
+    turning.column[k] = cross_force(motion, momentum) + cross_force(velocity, inertia * motion) +
+                        Expr(-1) * (inertia * cross_motion(velocity, motion));
+  }
+  return turning;
+}
+Turning operator+(const Turning& a, const Turning& b) {
+  Turning sum;
+  for (int k = 0; k < 6; ++k) sum.column[k] = a.column[k] + b.column[k];
+  return sum;
+}
+// Writes these derivatives along qvel.
+void trace_turning(const RobotModel& model, const Kinematics& kinematics, const std::vector<Inertia>& of_subtrees,
+                   std::vector<Turning> turning, Dynamics& d) {
+  gather_from_children(model, turning);
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    const Dof& dof = model.dofs[i];
+    const auto body = static_cast<size_t>(dof.body);
+    const auto of_axis = [&](size_t j) {
+      return cross_motion(kinematics.before[j], kinematics.axis[j]) +
+             cross_motion(kinematics.after[j], kinematics.axis[j]);
+    };
+    const Spatial& axis = kinematics.axis[i];
+    Spatial wrench = of_subtrees[body] * of_axis(i), row;  // row: turn' axis
+    for (int k = 0; k < 6; ++k) {
+      wrench = wrench + axis[k] * turning[body].column[k];
+      row[k] = dot(turning[body].column[k], axis);
+    }
+    const Spatial momentum = of_subtrees[body] * axis;
+    d.turning.diagonal.push_back(dot(axis, wrench));
+    d.turning.ancestors.emplace_back(), d.turning_above.ancestors.emplace_back();
+    for (const int a : dof.ancestors) {
+      const auto above = static_cast<size_t>(a);
+      const bool is_coupled = moves(model, above, dof.body);
+      d.turning.ancestors[i].push_back(is_coupled ? dot(momentum, of_axis(above)) + dot(row, kinematics.axis[above])
+                                                  : Expr(0));
+      d.turning_above.ancestors[i].push_back(is_coupled ? dot(kinematics.axis[above], wrench) : Expr(0));
+    }
+  }
+  d.turning_above.diagonal = d.turning.diagonal;
 }
 
 }  // namespace
@@ -214,7 +268,11 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   trace_tendons(model, kinematics, d, p);
 
   p.section("the mass matrix from inertias of subtrees, and the forces along qvel");
+  std::vector<Turning> turning;
+  for (size_t k = 0; k < bodies && model.implicit_turning; ++k)
+    turning.push_back(turning_of(inertia[k], kinematics.velocity[k]));
   gather_from_children(model, inertia);
+  if (model.implicit_turning) trace_turning(model, kinematics, inertia, turning, d);
   gather_from_children(model, force);
   d.mass.diagonal.resize(nv), d.mass.ancestors.resize(nv);
   for (size_t i = 0; i < nv; ++i) {

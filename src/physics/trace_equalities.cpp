@@ -85,7 +85,7 @@ void trace_points(const RobotModel& model, const Equality& equality, const Kinem
 // Adds a row's weight * along along' to the matrix, and its force at zero acceleration to the force.
 void add_row(const RobotModel& model, const std::vector<Expr>& along, const Expr& weight, const Expr& rest,
              TreeMatrix& mass, std::vector<Expr>& force) {
-  add_outer_product(model, along, weight, false, mass);
+  add_outer_product(model, along, weight, Entries::all, mass);
   for (size_t i = 0; i < along.size(); ++i)
     if (!along[i].is(0)) force[i] -= weight * along[i] * rest;
 }

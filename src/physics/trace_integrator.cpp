@@ -48,6 +48,41 @@ void trace_damp(const RobotModel& model, const Kept& kept, Program& p) {
   const std::vector<Expr> damped = solve_tree(model, m, force);
   for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
 }
+// The same for derivatives that are not symmetric: eliminates the degrees of freedom from the leaves to the roots.
+void trace_damp_and_turn(const RobotModel& model, const Kept& kept, Program& p) {
+  const size_t nv = model.dofs.size();
+  std::vector<Expr> qacc, inverse(nv);
+  for (size_t i = 0; i < nv; ++i)
+    qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
+  TreeMatrix m = kept.mass_alone, above = kept.mass_alone;  // entries (i, ancestor) and (ancestor, i)
+  std::vector<Expr> x = multiply_tree(model, m, qacc);
+  for (size_t i = 0; i < nv; ++i) {
+    m.diagonal[i] += Expr(model.timestep) * kept.damping.diagonal[i];
+    for (size_t a = 0; a < m.ancestors[i].size(); ++a) {
+      m.ancestors[i][a] += Expr(model.timestep) * kept.damping.ancestors[i][a];
+      above.ancestors[i][a] += Expr(model.timestep) * kept.damping_above.ancestors[i][a];
+    }
+  }
+  for (size_t k = nv; k-- > 0;) {
+    const auto& up = model.dofs[k].ancestors;
+    inverse[k] = Expr(1) / m.diagonal[k];
+    for (size_t i = 0; i < up.size(); ++i) {
+      const auto row = static_cast<size_t>(up[i]);
+      const Expr factor = above.ancestors[k][i] * inverse[k];
+      m.diagonal[row] -= factor * m.ancestors[k][i];
+      for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
+      for (size_t j = 0; j < i; ++j)
+        above.ancestors[static_cast<size_t>(up[j])][i - j - 1] -= factor * m.ancestors[k][j];
+      x[row] -= factor * x[k];
+    }
+  }
+  for (size_t k = 0; k < nv; ++k) {
+    for (size_t i = 0; i < m.ancestors[k].size(); ++i)
+      x[k] -= m.ancestors[k][i] * x[static_cast<size_t>(model.dofs[k].ancestors[i])];
+    x[k] = x[k] * inverse[k];
+    p.set(at("damped", static_cast<int>(k)), x[k]);
+  }
+}
 void trace_damp_in_loops(const RobotModel& model, const Kept& kept, Program& p) {
   const int entries = tree_entries(model);
   const std::string count = std::to_string(entries), mass = mass_alone_in_loops(model, p);
@@ -77,7 +112,9 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
   if (model.implicit_damping) {
     p.begin("Computes the acceleration of Euler's step with implicit damping: (M + h damping)^-1 M qacc.",
             "damp(const Work& w, const F* qacc, F* damped)");
-    uses_loops(model) ? trace_damp_in_loops(model, kept, p) : trace_damp(model, kept, p);
+    model.implicit_turning ? trace_damp_and_turn(model, kept, p)
+    : uses_loops(model)    ? trace_damp_in_loops(model, kept, p)
+                           : trace_damp(model, kept, p);
   }
 
   p.begin("Integrates a velocity over the time h.", "integrate(const F* from, const F* velocity, F h, F* to)");

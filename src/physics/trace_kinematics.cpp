@@ -27,6 +27,7 @@ class Tracer {
     for (int k = 0; k < model.nv; ++k)
       k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[static_cast<size_t>(k)].name)));
     k_.axis.resize(static_cast<size_t>(model.nv));
+    k_.before.resize(static_cast<size_t>(model.nv)), k_.after.resize(static_cast<size_t>(model.nv));
     k_.origin.resize(static_cast<size_t>(model.trees));
     for (int k = 0; k < 3; ++k)
       k_.gravity[k] = Expr(model.gravity[static_cast<size_t>(k)]) + parameter(model, ModelParameter::gravity, 0, k, p);
@@ -85,7 +86,9 @@ class Tracer {
       if (joint.pos != none) pos_ = anchor - turn_ * known(joint.pos);
     }
     bias_ = bias_ + k_.qvel[dof] * cross_motion(velocity_, motion);
+    k_.before[dof] = velocity_;
     velocity_ = velocity_ + k_.qvel[dof] * motion;
+    k_.after[dof] = velocity_;
   }
 
   // The axes of a ball's motions are those of its body, as in MuJoCo.
@@ -104,6 +107,7 @@ class Tracer {
       motion = motion + k_.qvel[d + k] * k_.axis[d + k];
     }
     bias_ = bias_ + cross_motion(velocity_, motion);
+    for (size_t k = 0; k < 3; ++k) k_.before[d + k] = velocity_, k_.after[d + k] = velocity_ + motion;
     velocity_ = velocity_ + motion;
   }
 
@@ -121,6 +125,8 @@ class Tracer {
       k_.axis[d + 3 + static_cast<size_t>(k)].angular = unit_vector(k);
       k_.qvel[d + 3 + static_cast<size_t>(k)] = velocity_.angular[k];
     }
+    const Spatial straight{{}, velocity_.linear};
+    for (size_t k = 0; k < 3; ++k) k_.after[d + k] = k_.before[d + 3 + k] = straight, k_.after[d + 3 + k] = velocity_;
   }
 
   const RobotModel& model_;

@@ -303,7 +303,16 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
     }
     kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
     if (!adhesions(model).empty()) kept.force[i] += p.input(at("w.adhesion", static_cast<int>(i)), name + "_adhesion");
-    if (model.implicit_damping) keep_row(model, dynamics.damping, i, "damping", kept.damping, p);
+    if (!model.implicit_damping) continue;
+    TreeMatrix damping = dynamics.damping, above = dynamics.damping;
+    if (model.implicit_turning) {
+      damping.diagonal[i] += dynamics.turning.diagonal[i], above.diagonal[i] = damping.diagonal[i];
+      for (size_t a = 0; a < damping.ancestors[i].size(); ++a)
+        damping.ancestors[i][a] += dynamics.turning.ancestors[i][a],
+            above.ancestors[i][a] += dynamics.turning_above.ancestors[i][a];
+      keep_row(model, above, i, "damping", kept.damping_above, p);
+    }
+    keep_row(model, damping, i, "damping", kept.damping, p);
   }
   if (uses_loops(model)) keep_mass_in_loops(model, dynamics, mass, kept, p);
   for (const int t : tendons_with_rows(model)) {

@@ -321,7 +321,7 @@ Expr trace_bend(const RobotModel& model, int tendon, const Kinematics& kinematic
   return sum;
 }
 
-void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, bool of_mass,
+void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, Entries entries,
                        TreeMatrix& m) {
   for (size_t i = 0; i < along.size(); ++i) {
     if (along[i].is(0)) continue;
@@ -330,8 +330,9 @@ void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, 
     const Dof& dof = model.dofs[i];
     for (size_t a = 0; a < dof.ancestors.size(); ++a) {
       const auto ancestor = static_cast<size_t>(dof.ancestors[a]);
-      if (!of_mass || (!dof.is_simple && moves(model, ancestor, dof.body)))
-        m.ancestors[i][a] += scaled * along[ancestor];
+      const bool is_there = entries == Entries::all ||
+                            ((entries == Entries::of_body || !dof.is_simple) && moves(model, ancestor, dof.body));
+      if (is_there) m.ancestors[i][a] += scaled * along[ancestor];
     }
   }
 }

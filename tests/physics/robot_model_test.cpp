@@ -511,14 +511,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         UnsupportedCase{DRL_BODY("<joint name='hip' limited='true' range='0 1' margin='60'/>"),
                         {"joint 'hip': ", "range so narrow"}},
-        UnsupportedCase{"<option integrator='implicit'/>" DRL_BODY("<freejoint/>"),
-                        {"option: ", "integrator implicit"}},
         UnsupportedCase{"<custom><text name='varies' data='friction bal'/></custom>" DRL_BODY("<freejoint/>"),
                         {"text 'varies': ", "geom 'bal'"}},
         UnsupportedCase{"<custom><text name='varies' data='center_of_mass arm'/></custom><worldbody><body name='arm'>"
                         "<joint axis='0 1 0' pos='0 0 1'/><geom size='0.1'/></body></worldbody>",
                         {"body 'arm': ", "centre of mass", "<inertial>"}},
-        UnsupportedCase{"<option density='1000' integrator='implicitfast'/>" DRL_BODY("<freejoint/>"),
+        UnsupportedCase{"<option density='1000' integrator='implicit'/>" DRL_BODY("<freejoint/>"),
                         {"option: ", "density", "implicit integrator"}},
         UnsupportedCase{
             "<option density='1000'/><default><geom fluidshape='ellipsoid'/></default>" DRL_BODY("<freejoint/>"),
