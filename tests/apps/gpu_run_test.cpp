@@ -47,6 +47,11 @@ TEST_F(GpuRun, TrainsOnOneGpuAndOnTwo) {
   }
 }
 
+TEST_F(GpuRun, RefusesRecurrentPolicies) {
+  expect_error(train(kTwoGpus, 1, {"--device", "cuda", "--policy.rnn_type", "lstm"}), 2,
+               {"--policy.rnn_type lstm", "--device cpu"});
+}
+
 // Slurm and hwloc number GPUs by PCI address; CUDA's default begins with the fastest one.
 TEST_F(GpuRun, NumbersGpusByTheirPciAddress) {
   const Words fastest_first = {"env", "DRL_HOST_GPUS=H100 2,A100 1"};
