@@ -9,7 +9,7 @@ namespace drl {
 
 struct G1Rough : G1Robot {
   static constexpr const char* name = "G1-Velocity-Rough";
-  static constexpr char description[] = "a humanoid robot (Unitree G1) walks over rough ground at a commanded velocity";
+  static constexpr char description[] = "a humanoid robot (Unitree G1) walks over rough ground";
   static constexpr RobotModel model{"g1_rough.xml", 4, "unitree_g1/g1.xml",
                                     "tools/fetch_robots in drl's source directory"};
 

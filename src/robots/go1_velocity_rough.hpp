@@ -9,7 +9,7 @@ namespace drl {
 
 struct Go1Rough : Go1Robot {
   static constexpr const char* name = "Go1-Velocity-Rough";
-  static constexpr char description[] = "a quadruped (Unitree Go1) walks over rough ground at a commanded velocity";
+  static constexpr char description[] = "a quadruped (Unitree Go1) walks over rough ground";
   static constexpr RobotModel model{"go1_rough.xml", 4, "unitree_go1/go1.xml",
                                     "tools/fetch_robots in drl's source directory"};
 

@@ -50,10 +50,10 @@ TEST(Tasks, AreListedWithTheirSizesAndTheirLibraryOnce) {
   }
   std::vector<std::string> expected = kTasks;
 #if defined(DRL_MUJOCO)
-  for (const char* robot :
-       {"Ant-v5", "G1-Velocity-Flat", "Go1-Velocity-Flat", "Go2-Velocity-Flat", "HalfCheetah-v5", "Hopper-v5",
-        "Humanoid-v5", "HumanoidStandup-v5", "InvertedDoublePendulum-v5", "InvertedPendulum-v5", "PushCube",
-        "Pusher-v5", "Reacher-v5", "Spot-Velocity-Flat", "Swimmer-v5", "Walker2d-v5"})
+  for (const char* robot : {"Ant-v5", "G1-Velocity-Flat", "G1-Velocity-Rough", "Go1-Velocity-Flat",
+                            "Go1-Velocity-Rough", "Go2-Velocity-Flat", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5",
+                            "HumanoidStandup-v5", "InvertedDoublePendulum-v5", "InvertedPendulum-v5", "PushCube",
+                            "Pusher-v5", "Reacher-v5", "Spot-Velocity-Flat", "Swimmer-v5", "Walker2d-v5"})
     expected.emplace_back(robot);
   const std::string library =
       std::filesystem::canonical(DRL_BIN).parent_path().string() + "/lib/drl/tasks/drl_robots.so";
