@@ -9,7 +9,7 @@ namespace drl {
 
 struct Go1Rough : Go1Robot {
   static constexpr const char* name = "Go1-Velocity-Rough";
-  static constexpr char description[] = "a quadruped (Unitree Go1) walks over rough ground at a commanded velocity";
+  static constexpr char description[] = "a quadruped (Unitree Go1) walks over rough ground";
   static constexpr RobotModel model{"go1_rough.xml", 4, "unitree_go1/go1.xml",
                                     "tools/fetch_robots in drl's source directory"};
 
@@ -41,7 +41,7 @@ struct Go1Rough : Go1Robot {
       {"RR_calf_contact1", 1}, {"RR_calf_contact2", 1}, {"RL_calf_contact1", 1}, {"RL_calf_contact2", 1},
       {"trunk_contact", 2},
   };
-  static constexpr double ring[][2] = {{0.04, 0}, {0, 0.04}, {-0.04, 0}, {0, -0.04}};
+  static constexpr std::array<Vec<double, 2>, 4> ring{{{{0.04, 0}}, {{0, 0.04}}, {{-0.04, 0}}, {{0, -0.04}}}};
 };
 
 template <class R>

@@ -147,7 +147,8 @@ struct RoughGround {
   DRL_HD static F clearance(const R& robot, const Vec<F, 3>& foot, const Vec<F, 4>& orientation) {
     const Vec<F, 2> ahead = direction(orientation);
     F ground = robot.ground_height(foot[0], foot[1]);
-    for (const auto& at : Config::ring)
+    constexpr auto ring = Config::ring;  // a copy, because units of different instruction sets would share the original
+    for (const Vec<double, 2>& at : ring)
       ground = math::max(ground, robot.ground_height(foot[0] + F(at[0]) * ahead[0] - F(at[1]) * ahead[1],
                                                      foot[1] + F(at[0]) * ahead[1] + F(at[1]) * ahead[0]));
     return math::clamp(foot[2] - ground, F(0), F(1));

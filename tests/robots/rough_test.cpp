@@ -16,7 +16,7 @@ struct Config {
   static constexpr bool ends_by_touch = true, follows_ground = true;
   static constexpr int touch_kinds = 3;
   static constexpr velocity::Touch touches[] = {{"thigh", 0}, {"calf1", 1}, {"calf2", 1}, {"trunk", 2}};
-  static constexpr double ring[][2] = {{0.04, 0}, {0, 0.04}, {-0.04, 0}, {0, -0.04}};
+  static constexpr std::array<Vec<double, 2>, 4> ring{{{{0.04, 0}}, {{0, 0.04}}, {{-0.04, 0}}, {{0, -0.04}}}};
 };
 using Ground = velocity::RoughGround<Config>;
 using State = Ground::State<double>;
