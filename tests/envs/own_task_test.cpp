@@ -237,7 +237,7 @@ TEST(Spring, TakesItsParametersFromOptions) {
   Spring::Params expected;
   expected.stiffness = 4000, expected.max_rounds = 3;
   Spring::Params read;
-  ASSERT_EQ(params.bytes().size(), sizeof(read));
+  ASSERT_GE(params.bytes().size(), sizeof(read));  // the bytes begin with Params
   std::memcpy(&read, params.bytes().data(), sizeof(read));
   EXPECT_EQ(read.stiffness, 4000);
   EXPECT_EQ(read.max_rounds, 3);

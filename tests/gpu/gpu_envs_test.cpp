@@ -31,6 +31,23 @@ TEST_P(GpuEnvs, PassTheChecksOfTasks) {
     EXPECT_LT(each.largest, kLargeDifference) << each.what << ": " << each.where;
 }
 
+// Actions, observations and errors of sensors are the same on a GPU, whose graph of a step contains their kernels.
+TEST(GpuDelays, EqualTheHosts) {
+  for (const std::string task : {"CartPole-v1", "Pendulum-v1"}) {
+    TaskParams params(task_record(task));
+    OptionTable table;
+    table.section("env", "Task", params);
+    table.set("env.delay.action", "0,3"), table.set("env.delay.observation", "1,2");
+    table.set("env.delay.action_hold", "0.2"), table.set("env.delay.observation_hold", "0.2");
+    table.set("env.sensor_error", "theta_dot=-0.1,0.1");
+    CheckPlan plan{.num_envs = 35, .steps = 250, .seconds = 0};
+    plan.gpu_queue = [] { return make_gpu_queue(); };
+    const TaskFindings found = check_task(task, params.bytes(), plan);
+    EXPECT_EQ(found.faults, std::vector<std::string>{}) << task;
+    expect_mentions(found.identical.back(), {"GPU", "host"});
+  }
+}
+
 #if defined(DRL_GPU_RUNTIME)
 // The driver reserves a stack for each thread that the GPU can run at once: on 132 multiprocessors with 2048 threads
 // each, Go1's 39,120 bytes are 10.6 GB. The emulated GPU has 1.1 GB.
