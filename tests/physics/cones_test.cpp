@@ -22,7 +22,7 @@ double draw(uint64_t index) {
 // zones.
 Cone<double> cone_at(uint64_t k) {
   Cone<double> cone;
-  const double friction[3] = {0.7, 0.02, 0.01};
+  const double friction[5] = {0.7, 0.7, 0.02, 0.01, 0.01};
   cone.set_friction(6, friction, std::sqrt(0.1));
   cone.hardness = 30;
   cone.begin_solution(false);
@@ -90,7 +90,7 @@ TEST(Cone, LineSearchSlopesAreDerivativesOfTheCost) {
 TEST(Cone, WithoutFrictionIsASingleRow) {
   for (const double n : {-0.4, 0.0, 0.4}) {
     Cone<double> cone;
-    const double friction[3] = {0.7, 0.02, 0.01};
+    const double friction[5] = {0.7, 0.7, 0.02, 0.01, 0.01};
     cone.set_friction(1, friction, 0.3);
     cone.hardness = 30;
     cone.begin_solution(false);
