@@ -1,5 +1,5 @@
 // Go2-Velocity-Flat: Unitree's Go2 follows commanded velocities on flat ground. The task is that of Go1-Velocity-Flat,
-// with its rewards. Stiffness, damping and posture are those of Isaac Lab's UNITREE_GO2_CFG.
+// with its reward terms. Stiffness, damping and posture are those of Isaac Lab's UNITREE_GO2_CFG.
 #pragma once
 
 #include "robots/quadruped.hpp"

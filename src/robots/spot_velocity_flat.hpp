@@ -1,5 +1,5 @@
 // Spot-Velocity-Flat: Boston Dynamics' Spot follows commanded velocities on flat ground. The task is that of
-// Go1-Velocity-Flat, with its rewards, and with the posture of Isaac Lab's SPOT_CFG.
+// Go1-Velocity-Flat, with its reward terms, and with the posture of Isaac Lab's SPOT_CFG.
 #pragma once
 
 #include "robots/quadruped.hpp"
