@@ -176,11 +176,14 @@ struct Reorient {
   template <class Canvas>
   static void draw(const State& s, const Params&, Canvas& canvas) {
     constexpr float half = 0.027f;
-    const Vec<float, 4> q{{s.orientation[0], -s.orientation[1], -s.orientation[2], -s.orientation[3]}};
+    const auto number = [](F x) { return static_cast<float>(x); };
+    const Vec<float, 4> q{
+        {number(s.orientation[0]), number(-s.orientation[1]), number(-s.orientation[2]), number(-s.orientation[3])}};
     const auto corner = [&](int k) {
       const auto side = [&](int axis) { return (k >> axis) % 2 == 0 ? -half : half; };
       const Vec<float, 3> at = common::in_body_frame(q, Vec<float, 3>{{side(0), side(1), side(2)}});
-      return typename Canvas::Point{s.position[0] + at[0], s.position[1] + at[1], s.position[2] + at[2]};
+      return typename Canvas::Point{number(s.position[0]) + at[0], number(s.position[1]) + at[1],
+                                    number(s.position[2]) + at[2]};
     };
     constexpr typename Canvas::Color colors[] = {Canvas::red, Canvas::green, Canvas::blue};
     for (int k = 0; k < 8; ++k)

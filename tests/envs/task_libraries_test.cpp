@@ -54,7 +54,9 @@ TEST(CompiledIsa, IsTheNextSmallerOneThatTheLibraryHas) {
   EXPECT_EQ(compiled_isa(record, best), least);
   loops[kIsaCount - 1] = loops[0];
   EXPECT_EQ(compiled_isa(record, best), best);
-  if (kIsaCount > 2) EXPECT_EQ(compiled_isa(record, static_cast<Isa>(1)), least);
+  if (kIsaCount > 2) {
+    EXPECT_EQ(compiled_isa(record, static_cast<Isa>(1)), least);
+  }
 }
 
 TEST(TaskLibraries, FilesOfOtherKindsAreRefused) {

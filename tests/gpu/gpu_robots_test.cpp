@@ -26,7 +26,7 @@ const std::vector<const TaskRecord*>& robots() {
     std::vector<const TaskRecord*> tasks;
     const TaskLibrary& library = robots_in_lanes();
     for (int k = 0; k < library.count; ++k) {
-      lanes.push_back({{"", 1}, library.tasks[k], nullptr, inspect, nullptr});
+      lanes.push_back({{"", 1}, library.tasks[k], nullptr, inspect, nullptr, nullptr});
       records.push_back(*library.tasks[k]);
       records.back().robot = &lanes.back();
       tasks.push_back(&records.back());
