@@ -66,11 +66,11 @@ TEST(DryFriction, ForceIsTheNegativeGradientOfTheCost) {
     FrictionRow<double> row;
     row.begin_solution();
     row.next_y = y;
-    EXPECT_NEAR(row.push({0, 18, 3}), -(cost(y + 1e-6) - cost(y - 1e-6)) / 2e-6, 1e-8) << y;
+    EXPECT_NEAR(row.push(DryFriction{0, 18, 3}), -(cost(y + 1e-6) - cost(y - 1e-6)) / 2e-6, 1e-8) << y;
     EXPECT_TRUE(row.differs({0, 18, 3}));
     row.take_next({0, 18, 3});
     EXPECT_FALSE(row.differs({0, 18, 3}));
-    EXPECT_NEAR(-(row.active * y + row.slip), row.push({0, 18, 3}), 1e-15);
+    EXPECT_NEAR(-(row.active * y + row.slip), row.push(DryFriction{0, 18, 3}), 1e-15);
   }
 }
 TEST(DryFriction, LineSearchSlopesAreDerivativesOfTheCost) {
