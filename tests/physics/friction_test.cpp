@@ -66,11 +66,11 @@ TEST(DryFriction, ForceIsTheNegativeGradientOfTheCost) {
     FrictionRow<double> row;
     row.begin_solution();
     row.next_y = y;
-    EXPECT_NEAR(row.push(DryFriction{0, 18, 3}), -(cost(y + 1e-6) - cost(y - 1e-6)) / 2e-6, 1e-8) << y;
-    EXPECT_TRUE(row.differs({0, 18, 3}));
-    row.take_next({0, 18, 3});
-    EXPECT_FALSE(row.differs({0, 18, 3}));
-    EXPECT_NEAR(-(row.active * y + row.slip), row.push(DryFriction{0, 18, 3}), 1e-15);
+    EXPECT_NEAR(row.push(physics::DryFriction{0, 18, 3}), -(cost(y + 1e-6) - cost(y - 1e-6)) / 2e-6, 1e-8) << y;
+    EXPECT_TRUE(row.differs(physics::DryFriction{0, 18, 3}));
+    row.take_next(physics::DryFriction{0, 18, 3});
+    EXPECT_FALSE(row.differs(physics::DryFriction{0, 18, 3}));
+    EXPECT_NEAR(-(row.active * y + row.slip), row.push(physics::DryFriction{0, 18, 3}), 1e-15);
   }
 }
 TEST(DryFriction, LineSearchSlopesAreDerivativesOfTheCost) {
@@ -80,9 +80,10 @@ TEST(DryFriction, LineSearchSlopesAreDerivativesOfTheCost) {
       row.y = from, row.next_y = to;
       const auto at = [&](double x) { return cost(from + x * (to - from)); };
       double first = 1, second = 2, here = 0, there = 0, unused = 0;  // the derivatives of everything else
-      row.add_slopes({0, 18, 3}, 0.3, first, second);
+      row.add_slopes(physics::DryFriction{0, 18, 3}, 0.3, first, second);
       EXPECT_NEAR(first - 1, (at(0.3 + 1e-6) - at(0.3 - 1e-6)) / 2e-6, 1e-7) << from << " " << to;
-      row.add_slopes({0, 18, 3}, 0.3 - 1e-6, here, unused), row.add_slopes({0, 18, 3}, 0.3 + 1e-6, there, unused);
+      row.add_slopes(physics::DryFriction{0, 18, 3}, 0.3 - 1e-6, here, unused),
+          row.add_slopes(physics::DryFriction{0, 18, 3}, 0.3 + 1e-6, there, unused);
       EXPECT_NEAR(second - 2, (there - here) / 2e-6, 1e-6) << from << " " << to;
     }
 }
