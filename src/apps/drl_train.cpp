@@ -80,7 +80,7 @@ void list_tasks() {
     if (const std::string library = task_origin(name); library != origin)
       std::printf("\n# %s\n", (origin = library).c_str());
     const std::string actions = counted(record.action_size, record.discrete ? "choice" : "action");
-    std::printf("%-*s  %4d observations, %-10s  %s\n", static_cast<int>(width), name.c_str(),
+    std::printf("%-*s %3d observations, %-10s  %s\n", static_cast<int>(width), name.c_str(),
                 record.obs_dim * record.history, actions.c_str(), record.description ? record.description : "");
   }
 }

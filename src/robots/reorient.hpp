@@ -17,7 +17,7 @@ struct Reorient {
   using S = Scalar<F>;
 
   static constexpr const char* name = "Reorient";
-  static constexpr char description[] = "a hand (Allegro) on an arm (iiwa) brings a cube to a commanded pose";
+  static constexpr char description[] = "a hand (Allegro) on an arm brings a cube to a pose";
   static constexpr int joints = 23, fingers = 4, obs_dim = 110, step_limit = 120;
   static constexpr double dt = 0.05;  // s
   static constexpr bool scale_rewards_by_dt = true;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@
 #include "device/reduce.hpp"
 #include "envs/make_env.hpp"
 #include "envs/simulator_envs.hpp"
+#include "envs/task_params.hpp"
 #include "nets/fused/fused_nets.hpp"
 #include "simulators.hpp"
 
@@ -205,8 +207,9 @@ TEST_F(Simulators, TakeTheirParametersFromOptions) {
   const auto speed = [](double gravity) {
     Arm::Params params;
     params.gravity = gravity;
-    const auto* bytes = reinterpret_cast<const std::byte*>(&params);
-    Stepped s("Arm", {.num_envs = 1, .params = {bytes, bytes + sizeof(params)}}, 1);
+    std::vector<std::byte> bytes = TaskParams(task_record("Arm")).bytes();  // they begin with Params
+    std::memcpy(bytes.data(), &params, sizeof(params));
+    Stepped s("Arm", {.num_envs = 1, .params = bytes}, 1);
     s.r.env_action[0] = s.r.env_action[1] = 0;
     const int64_t t = 0;
     s.envs->step(*s.queue, {&t}, 0, 1, s.rollout.row(0));
