@@ -21,7 +21,8 @@
 
 namespace drl {
 
-// What a robot meets that leaves the middle of a patch. `slope_up` and `stairs_up` begin in a pit.
+// The kinds of patches, named after what a robot walks on when it leaves the middle of the patch: in `slope_up` and
+// `stairs_up`, the middle is a pit.
 enum class TerrainKind {
   flat,
   random_rough,

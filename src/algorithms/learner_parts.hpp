@@ -1,4 +1,4 @@
-// What every learner is made from.
+// The arguments from which every learning algorithm is constructed.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 
 namespace drl {
 
-// What is delayed: the actions or the observations of N environments. The value of step t of an episode is shown at
-// step t + delay; until then, the first one is shown.
+// Delays the actions or the observations of N environments. A value that enters in step t of an episode comes out in
+// step t + delay. Until then, the episode's first value comes out.
 struct DelayLine {
   int64_t width = 0, slots = 0;  // numbers of a value; the longest delay plus 1, or 0: nothing is delayed
   int32_t low = 0, high = 0;     // steps, the range from which an episode draws its delay

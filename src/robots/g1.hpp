@@ -1,11 +1,11 @@
 // Unitree's G1, for the velocity tasks.
 #pragma once
 
-#include "robots/velocity.hpp"
+#include "robots/humanoid_velocity.hpp"
 
 namespace drl {
 
-struct G1Robot {
+struct G1Robot : velocity::Humanoid {
   static constexpr velocity::Motor m5020{25, 14.25062309787429, 0.907222843292423};
   static constexpr velocity::Motor two_5020{50, 28.50124619574858, 1.814445686584846};  // move one joint together
   static constexpr velocity::Motor m7520_14{88, 40.17923863450712, 2.557889775413375};
@@ -73,14 +73,6 @@ struct G1Robot {
       {"soft_landing", -1e-5},
       {"self_collisions", -1},
   };
-
-  // Draws an environment's sliding, torsional and rolling friction of the feet.
-  template <class F>
-  DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
-    return {{draws.uniform(F(0.3), F(1.2)), F(0.005), F(0.0001)}};
-  }
-
-  static constexpr auto preset = velocity::preset("30000");
 };
 
 }  // namespace drl

@@ -1,5 +1,4 @@
-// What H1 and the Berkeley humanoid share in the velocity tasks: mjlab's numbers for G1, without contacts between the
-// robot's own bodies.
+// The parameters that humanoids share in the velocity tasks: mjlab's numbers for G1. Only G1 touches itself.
 #pragma once
 
 #include "robots/velocity.hpp"

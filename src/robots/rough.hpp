@@ -13,12 +13,12 @@ struct Touch {
   int counts_as;
 };
 
-// Config has, besides what velocity.hpp uses:
-//   ends                 {"fell_over"} or {"illegal_contact"}, then {"out_of_terrain_bounds", EndsAs::time_out}
-//   ends_by_touch        whether the first of the kinds of touches ends an episode, instead of a fall
-//   touches, touch_kinds   contact sensors and the number of their kinds; each kind but the first is a term of the
-//   reward follows_ground       whether the torso should be parallel to the ground, instead of upright ring points (x,
-//   y) around a foot, in m, at which its height is measured
+// Config has the following members, besides those that velocity.hpp uses:
+// - `ends`: {"fell_over"} or {"illegal_contact"}, then {"out_of_terrain_bounds", EndsAs::time_out};
+// - `ends_by_touch`: whether the first kind of touches ends an episode, instead of a fall;
+// - `touches`, `touch_kinds`: contact sensors, and the number of their kinds. Each kind but the first is a reward term;
+// - `follows_ground`: whether the torso should be parallel to the ground, instead of upright;
+// - `ring`: points (x, y) around a foot, in m, at which its height is measured.
 template <class Config>
 struct RoughGround {
   static constexpr bool is_rough = true;

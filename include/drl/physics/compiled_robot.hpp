@@ -24,8 +24,8 @@ struct CompiledRobot {
   static constexpr char why_not[] = "its model was not compiled with its library";
 };
 
-// The same with numbers of the model that differ between lanes, for robots that are compiled with RANDOMISED
-// (drl_add_task_library). They are read from memory, so that a step takes longer.
+// The physics of a robot that is also compiled with RANDOMISED (drl_add_task_library): each lane has its own masses,
+// gains and so on. The code reads them from memory, so that a step takes longer.
 template <uint64_t Key>
 struct RandomisedRobot {
   static constexpr bool is_compiled = false;

@@ -15,7 +15,7 @@ struct DryFriction {
   double weight, most;  // most: the largest force, N or N m
 };
 
-// The same with a largest force that differs between lanes. The functions below take either.
+// Dry friction whose largest force differs between lanes. The functions below accept both types.
 template <class F>
 struct RandomisedFriction {
   int dof;

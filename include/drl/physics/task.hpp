@@ -531,7 +531,7 @@ struct PhysicsTask {
     using NotCompiled = void;
   };
 };
-// The same task on a robot with numbers of the model that differ between environments.
+// The task of a robot whose masses, gains and so on differ between environments (--env.dr).
 template <template <class> class Task, bool = is_compiled_for_lanes<Task>() && RandomisedModel<Task>::is_compiled>
 struct RandomisedTask : PhysicsTask<Task, false> {};
 
@@ -544,8 +544,8 @@ struct GpuRefusal<true> {
       "its robot stands on a height field, which is in the memory of the CPU: use --device cpu";
 };
 
-// What an environment has drawn for the numbers of its robot's model, the controls of the previous step, and the
-// directions of the last pushes: part of its state, if these numbers differ.
+// A part of an environment's state, for robots whose models differ between environments: the numbers that it has drawn
+// for its model, the controls of its previous step, and the directions of its last pushes.
 template <class F, int n, int nu, int bodies>
 struct DrawnNumbers {
   F numbers[n];

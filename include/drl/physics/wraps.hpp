@@ -1,4 +1,4 @@
-// Where a tendon touches a circle from inside (MuJoCo, "Computation", spatial tendons).
+// Computes the point at which a tendon touches a circle from inside (MuJoCo, "Computation", spatial tendons).
 #pragma once
 
 #include "drl/lanes/lanes.hpp"
