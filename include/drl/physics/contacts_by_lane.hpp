@@ -83,6 +83,20 @@ class ContactsOfLanes {
     }
     numbers_[c][6][l] = static_cast<S>(contact.distance);
   }
+  // Adds a contact to each of these lanes that has less than kMost.
+  DRL_HD void add(Mask<F> lanes, const F* point, const F* normal, F distance) {
+    S numbers[7][kLanesOf<F>];
+    for (int k = 0; k < 3; ++k) store(numbers[k], point[k]), store(numbers[3 + k], normal[k]);
+    store(numbers[6], distance);
+    for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
+      const int l = lowest_bit(left);
+      if (count_[l] == kMost) continue;
+      ShapeContact contact;
+      for (int k = 0; k < 3; ++k) contact.point[k] = numbers[k][l], contact.normal[k] = numbers[3 + k][l];
+      contact.distance = numbers[6][l];
+      add(l, contact);
+    }
+  }
   // Calls body(pair, lanes, contact) for the first contacts of all lanes, then for the second ones, and so on. `origin`
   // [3] is that of their points.
   template <class Body>

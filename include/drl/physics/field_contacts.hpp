@@ -1,5 +1,6 @@
-// Contacts of the world's height fields. Lanes find who is below the highest point of the field around it; the others'
-// contacts with the field's prisms (drl/physics/height_fields.hpp) are computed lane by lane.
+// Contacts of the world's height fields. Lanes find who is below the highest point of the field around it, and the
+// contacts of spheres whose centres are outside of the field's prisms (drl/physics/height_fields.hpp). Other contacts
+// are computed lane by lane.
 #pragma once
 
 #include "drl/physics/contacts_by_lane.hpp"
@@ -97,16 +98,75 @@ DRL_HD Mask<F> may_touch_field(const typename P::Work& w, const ContactPair& pai
   return lanes & (F(0) < load<F>(is_near));
 }
 
+// The point of a prism that is nearest to another point outside of it. Its triangle's corners have the same x and y in
+// all lanes, and follow each other counter-clockwise, seen from above. Lengths are in m.
+template <class F>
+struct NearestOfPrism {
+  F apart[3] = {F(0), F(0), F(0)};  // from the point of the prism
+  F square = F(1e30f);              // of the distance
+  Mask<F> is_inside;  // the lanes in which the other point is in the prism or below its base, where nothing is found
+
+  // Finds it in these lanes. slope [2]: of the triangle along x and y
+  DRL_HD void find(const double (&corner)[3][2], const F (&top)[3], const F (&slope)[2], const F (&point)[3], F base,
+                   Mask<F> lanes) {
+    const F across[2] = {point[0] - F(corner[0][0]), point[1] - F(corner[0][1])};
+    const F above = point[2] - math::fma(slope[1], across[1], math::fma(slope[0], across[0], top[0]));
+    const F share = above / math::fma(slope[1], slope[1], math::fma(slope[0], slope[0], F(1)));
+    const F to_foot[3] = {-(share * slope[0]), -(share * slope[1]), share};  // from the foot on the plane
+    Mask<F> is_over = F(0) < above;
+    is_inside = !is_over;
+    for (int k = 0; k < 3; ++k) {
+      const double *from = corner[k], *to = corner[k == 2 ? 0 : k + 1];
+      const auto beyond = [&](F x, F y) DRL_LAMBDA {
+        return (x - F(from[0])) * F(to[1] - from[1]) - (y - F(from[1])) * F(to[0] - from[0]);
+      };
+      is_over = is_over & !(F(0) < beyond(point[0] - to_foot[0], point[1] - to_foot[1]));
+      is_inside = is_inside & !(F(0) < beyond(point[0], point[1]));
+    }
+    is_inside = is_inside | !(base < point[2]);
+    take(is_over, to_foot);
+    if (!any(lanes & !is_over)) return;
+    for (int k = 0; k < 3; ++k) {
+      const int next = k == 2 ? 0 : k + 1;
+      const double along[2] = {corner[next][0] - corner[k][0], corner[next][1] - corner[k][1]};
+      const double flat = along[0] * along[0] + along[1] * along[1];
+      const F rise = top[next] - top[k];
+      const F to[3] = {point[0] - F(corner[k][0]), point[1] - F(corner[k][1]), point[2] - top[k]};
+      const F on_flat = math::fma(to[1], F(along[1]), to[0] * F(along[0]));
+      const auto take_at = [&](Mask<F> lanes, F at, const F* height) DRL_LAMBDA {
+        at = math::clamp(at, F(0), F(1));
+        const F off[3] = {to[0] - at * F(along[0]), to[1] - at * F(along[1]),
+                          height != nullptr ? *height : to[2] - at * rise};
+        take(lanes, off);
+      };
+      take_at(F(0) == F(0), math::fma(to[2], rise, on_flat) / math::fma(rise, rise, F(flat)), nullptr);
+      const F at_wall = on_flat * F(1 / flat), level = F(0);
+      take_at(!(math::clamp(at_wall, F(0), F(1)) * rise < to[2]), at_wall, &level);
+    }
+  }
+
+ private:
+  DRL_HD void take(Mask<F> lanes, const F* off) {
+    const F here = dot(off, off);
+    const Mask<F> is_nearer = lanes & (here < square);
+    square = math::select(is_nearer, here, square);
+    for (int k = 0; k < 3; ++k) apart[k] = math::select(is_nearer, off[k], apart[k]);
+  }
+};
+
 // The prisms that a sphere or a capsule may touch in each lane. All are found in lanes, by the planes of their tops and
-// by their walls; what is left is computed lane by lane.
+// by their walls. So are the contacts of spheres; what is left is computed lane by lane.
 template <class P, class F>
 class NearPrisms {
   using S = Scalar<F>;
   static constexpr int kMostCells = 32, kLanes = kLanesOf<F>;
 
  public:
-  // Returns false if these lanes' cells are too many; then nothing is found.
-  DRL_HD bool find(const typename P::Work& w, const ContactPair& pair, const HeightMap& map, Mask<F> lanes) {
+  // Finds a sphere's contacts, and adds them to `contacts`, with points relative to its centre. Returns false if these
+  // lanes' cells are too many; then nothing is found.
+  template <class Contacts>
+  DRL_HD bool find(const typename P::Work& w, const ContactPair& pair, const HeightMap& map, Mask<F> lanes,
+                   Contacts& contacts) {
     place(w, pair, map);
     int most[2] = {1, 1};
     S low[2][kLanes], high[2][kLanes];
@@ -126,12 +186,25 @@ class NearPrisms {
     }
     if (most[0] * most[1] > kMostCells) return false;
     columns_ = most[0];
+    F local[2];  // the centre, from the first cell's corner, in m
     for (int k = 0; k < 2; ++k) {
-      S first[kLanes];
-      for (int l = 0; l < kLanes; ++l) first[l] = static_cast<S>(first_[k][l]);
-      at_[k] = at_[k] - load<F>(first);
+      S first[kLanes], off[kLanes];
+      store(off, off_[k]);
+      for (int l = 0; l < kLanes; ++l) {
+        first[l] = static_cast<S>(first_[k][l]);
+        off[l] = static_cast<S>(static_cast<double>(off[l]) + map.size[k] - first_[k][l] / scale_[k]);
+      }
+      at_[k] = at_[k] - load<F>(first), local[k] = load<F>(off);
     }
-    for (int row = 0; row < most[1]; ++row) find_row(map, row, lanes);
+    const bool is_sphere = !any(F(0) < dot(half_, half_));
+    const Axes<F>& axes = w.geom_turn[P::pair_geom(pair.first).turn];
+    const F center[3] = {local[0], local[1], at_[2]};
+    for (int row = 0; row < most[1]; ++row)
+      find_row(map, row, lanes, [&](int side, int column, const F* height, const F* slope, Mask<F> near) DRL_LAMBDA {
+        if (is_sphere) near = add_contacts(pair, map, axes, center, {side, row, column, height, slope}, near, contacts);
+        for (uint32_t left = lane_bits(near); left != 0; left &= left - 1)
+          sides_[side][lowest_bit(left)] |= uint32_t{1} << (row * columns_ + column);
+      });
     return true;
   }
   DRL_HD OverField::Cells of_lane(int l) const {
@@ -140,17 +213,57 @@ class NearPrisms {
   DRL_HD bool has_any(int l) const { return (sides_[0][l] | sides_[1][l]) != 0; }
 
  private:
+  // A prism of the cell in this row and column, counted from each lane's first.
+  struct PrismOfLanes {
+    int side, row, column;  // side 0 is the one with the higher row
+    const F* height;        // [4], of the cell's corners: (0, 0), (1, 0), (0, 1), (1, 1) along x and y
+    const F* slope;         // [2], in m per cell
+  };
+  // Adds a sphere's contacts with a prism. `center` [3] is the sphere's, from the corner of the lanes' first cell.
+  // Returns the lanes in which it lies in the prism, whose contacts are not found.
+  template <class Contacts>
+  DRL_HD Mask<F> add_contacts(const ContactPair& pair, const HeightMap& map, const Axes<F>& axes, const F (&center)[3],
+                              const PrismOfLanes& prism, Mask<F> lanes, Contacts& contacts) const {
+    constexpr int kCorner[2][3] = {{2, 0, 3}, {0, 1, 3}};
+    const double size = P::pair_geom(pair.second).radius, radius = size + 0.5 * pair.margin;
+    double corner[3][2];
+    F top[3];
+    for (int k = 0; k < 3; ++k) {
+      const int c = kCorner[prism.side][k];
+      corner[k][0] = (prism.column + c % 2) / scale_[0], corner[k][1] = (prism.row + c / 2) / scale_[1];
+      top[k] = prism.height[c] + F(pair.margin);
+    }
+    const F slope[2] = {F(scale_[0]) * prism.slope[0], F(scale_[1]) * prism.slope[1]};
+    NearestOfPrism<F> nearest;
+    nearest.find(corner, top, slope, center, F(-map.size[3]), lanes);
+    const double least = P::convex().tolerance;
+    const Mask<F> is_outside = lanes & !nearest.is_inside & (F(least * least) < nearest.square);
+    // MuJoCo only tries prisms of cells below the sphere that are not wholly lower than it.
+    const F x = at_[0] - F(prism.column), y = at_[1] - F(prism.row);
+    const Mask<F> is_tried = (math::max(x - F(1), -x) < F(scale_[0] * size)) &
+                             (math::max(y - F(1), -y) < F(scale_[1] * size)) &
+                             !(math::max(math::max(top[0], top[1]), top[2]) < at_[2] - F(size));
+    const Mask<F> touches = is_outside & is_tried & (nearest.square < F(radius * radius));
+    if (any(touches)) {
+      const F distance = math::sqrt(nearest.square), to_middle = F(-0.5) * (F(1) + F(radius) / distance);
+      F point[3], normal[3];
+      axes.out_of(nearest.apart, normal);
+      for (int k = 0; k < 3; ++k) point[k] = to_middle * normal[k], normal[k] = normal[k] / distance;
+      contacts.add(touches, point, normal, distance - F(radius));
+    }
+    return lanes & !is_outside;
+  }
   // Computes where the geom is. Lengths along x and y are in cells.
   DRL_HD void place(const typename P::Work& w, const ContactPair& pair, const HeightMap& map) {
     const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
     const F apart[3] = {b.center[0] - a.center[0], b.center[1] - a.center[1], b.center[2] - a.center[2]};
     const Axes<F>& axes = w.geom_turn[P::pair_geom(pair.first).turn];
-    axes.into(apart, at_), axes.into(b.half, half_);
+    axes.into(apart, off_), axes.into(b.half, half_);
     reach_ = P::pair_geom(pair.second).radius + 1.5 * pair.margin + 1e-4;  // rounding
-    count_[0] = map.columns, count_[1] = map.rows;
+    count_[0] = map.columns, count_[1] = map.rows, at_[2] = off_[2];
     for (int k = 0; k < 2; ++k) {
       const double scale = (count_[k] - 1) / (2 * map.size[k]);
-      at_[k] = F(scale) * (at_[k] + F(map.size[k])), half_[k] = F(scale) * half_[k];
+      at_[k] = F(scale) * (off_[k] + F(map.size[k])), half_[k] = F(scale) * half_[k];
       scale_[k] = scale, wide_[k] = scale * reach_;
       for (int& x : first_[k]) x = 0;
       for (uint32_t& x : sides_[k]) x = 0;
@@ -169,7 +282,10 @@ class NearPrisms {
     for (int l = 0; l < kLanes; ++l) of_lanes[l] = static_cast<S>(numbers[l]);
     return F(map.size[2]) * load<F>(of_lanes);
   }
-  DRL_HD void find_row(const HeightMap& map, int row, Mask<F> lanes) {
+  // Calls body(side, column, height, slope, lanes), as in PrismOfLanes, for each prism of a row that is near in some of
+  // these lanes.
+  template <class Body>
+  DRL_HD void find_row(const HeightMap& map, int row, Mask<F> lanes, const Body& body) {
     const F y = at_[1] - F(row), out_y = math::max(y - F(1), -y) - math::abs(half_[1]);
     const Mask<F> in_row = lanes & (out_y < F(wide_[1]));
     if (!any(in_row)) return;
@@ -181,12 +297,13 @@ class NearPrisms {
       const F next_low = heights(map, row, column + 1), next_high = heights(map, row + 1, column + 1);
       const F x = at_[0] - F(column), out_x = math::max(x - F(1), -x) - math::abs(half_[0]);
       const Mask<F> here = in_row & (out_x < F(wide_[0]));
-      Mask<F> sides[2];
-      sides[0] = here & (x - y < across) & is_near(low, next_high - high, high - low, x, y);
-      sides[1] = here & (y - x < across) & is_near(low, next_low - low, next_high - next_low, x, y);
+      const F height[4] = {low, next_low, high, next_high};
+      const F slope[2][2] = {{next_high - high, high - low}, {next_low - low, next_high - next_low}};
+      Mask<F> inside[2];  // of the walls
+      inside[0] = here & (x - y < across), inside[1] = here & (y - x < across);
       for (int side = 0; side < 2; ++side)
-        for (uint32_t left = lane_bits(sides[side]); left != 0; left &= left - 1)
-          sides_[side][lowest_bit(left)] |= uint32_t{1} << (row * columns_ + column);
+        if (const Mask<F> near = inside[side] & is_near(low, slope[side][0], slope[side][1], x, y); any(near))
+          body(side, column, height, slope[side], near);
       low = next_low, high = next_high;
     }
   }
@@ -200,6 +317,7 @@ class NearPrisms {
   }
 
   F at_[3], half_[3];  // the geom's centre, and the vector to the end of its axis
+  F off_[3];           // the geom's centre from the field's, in m
   double reach_, scale_[2], wide_[2];
   int count_[2], columns_ = 0;  // points of the grid; cells in each row that some lane may need
   int first_[2][kLanes];        // the first column and row of each lane
@@ -216,8 +334,8 @@ DRL_HD_CALLED void each_contact_with_field(const typename P::Work& w, int number
   lanes = may_touch_field<P, F>(w, pair, map, lanes);
   if (!any(lanes)) return;
   NearPrisms<P, F> near;
-  const bool knows_prisms = P::pair_geom(pair.second).turn < 0 && near.find(w, pair, map, lanes);
-  ContactsOfLanes<F, OverField::kMostContacts> contacts;
+  ContactsOfLanes<F, OverField::kMostContacts> contacts;  // points are relative to the second geom's centre
+  const bool knows_prisms = P::pair_geom(pair.second).turn < 0 && near.find(w, pair, map, lanes, contacts);
   for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
     const int l = lowest_bit(left);
     if (knows_prisms && !near.has_any(l)) continue;
@@ -227,13 +345,16 @@ DRL_HD_CALLED void each_contact_with_field(const typename P::Work& w, int number
     Hull hull;
     const Shape shape = shape_of<P>(w, pair.second, pair.first, l, hull);
     OverField over(field, shape, pair.margin);
-    const auto add = [&](const ShapeContact& contact) DRL_LAMBDA { contacts.add(l, contact); };
+    const auto add = [&](ShapeContact contact) DRL_LAMBDA {
+      for (int k = 0; k < 3; ++k) contact.point[k] -= shape.position[k];
+      contacts.add(l, contact);
+    };
     if (knows_prisms)
       over.each_contact(P::convex(), near.of_lane(l), add);
     else
       over.each_contact(P::convex(), add);
   }
-  contacts.each(pair, lanes, w.geom_axis[pair.first].center, body);
+  contacts.each(pair, lanes, w.geom_axis[pair.second].center, body);
 }
 
 }  // namespace physics
