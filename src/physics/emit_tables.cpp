@@ -147,8 +147,7 @@ std::string emit_keyframes(const RobotModel& model) {
   for (const Keyframe& key : model.keyframes)
     text += "        " + remark(key.name) + "\n" +
             wrapped("{" + std::to_string(text_hash(key.name.c_str())) + "ull, " + numbers(key.qpos) + ", " +
-                        numbers(key.qvel) + ", " + numbers(key.ctrl) +
-                        (key.act.empty() ? "" : ", " + numbers(key.act)) + "},",
+                        numbers(key.qvel) + ", " + numbers(key.ctrl) + ", " + numbers(key.act) + "},",
                     "        ");
   return "  static constexpr int kKeyframes = " + std::to_string(model.keyframes.size()) + ";\n" +
          emit_table("  // Hash of the name; qpos, qvel, ctrl, act.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes",
