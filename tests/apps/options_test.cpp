@@ -95,6 +95,37 @@ TEST(Tasks, PresetsRun) {
   }
 }
 
+// Returns a section of a config without the options that only one schedule of the learning rate uses.
+std::string section_of(const std::string& config, const std::string& name) {
+  const size_t begin = config.find("[" + name + "]");
+  return std::regex_replace(config.substr(begin, config.find("\n[", begin) - begin),
+                            std::regex("(schedule_iterations|desired_kl) = [^\n]*"), "");
+}
+
+struct TrainerDefaults {
+  const char *file, *task, *other_task;  // both tasks have the same kind of actions
+};
+
+// The other trainers' hyperparameters do not depend on the task, whatever its preset is.
+TEST(ExampleConfigs, OfOtherTrainersReplaceAllThatPresetsSetAndTrain) {
+  for (const auto& [name, task, other_task] : {TrainerDefaults{"rsl_rl", "Pendulum-v1", "Cartpole"},
+                                               {"cleanrl", "Pendulum-v1", "MountainCarContinuous-v0"},
+                                               {"cleanrl_discrete", "CartPole-v1", "Acrobot-v1"},
+                                               {"purejaxrl", "Pendulum-v1", "Cartpole"}}) {
+    const std::string file = fs::path(DRL_TEST_DATA).parent_path() / "examples/configs" / (name + std::string(".ini"));
+    const std::string config = print_config({"--config", file, "--task", task}),
+                      other = print_config({"--config", file, "--task", other_task});
+    for (const char* section : {"ppo", "policy"}) EXPECT_EQ(section_of(config, section), section_of(other, section));
+    EXPECT_EQ(value_of(config, "num_steps_per_env"), value_of(other, "num_steps_per_env")) << name;
+    const Runs runs(task);
+    const Result result = run_program({kTrain, "--config", file, "--task", task, "--num_envs", "32", "--max_iterations",
+                                       "2", "--quiet", "--runs_dir", runs.path(), "--run_name", "r"});
+    EXPECT_EQ(result.exit_code, 0) << name << ": " << result.err;
+    EXPECT_EQ(result.out + result.err, "") << name;
+    EXPECT_EQ(newest_checkpoint(runs.run("r")), 2) << name;
+  }
+}
+
 TEST(Config, IsAcceptedAsPrinted) {
   const TempFolder folder;
   const std::string file = folder / "my.ini";

@@ -9,6 +9,8 @@ import h5py
 import numpy as np
 import torch
 
+torch.set_num_threads(1)  # the networks are tiny
+
 WRITE_UPDATE = sys.argv.pop() if __name__ != "__main__" else ""
 TOLERANCE = 1e-5  # relative to the largest number of an array, or absolute if that is smaller than 1
 
@@ -54,7 +56,7 @@ class Update:
                 "entropy": entropy / samples, "clipped": clipped / samples}
 
     def moments(self, which):
-        """Returns Adam's moments "m" or "v" before the iteration, by parameter."""
+        """Returns Adam's moments "m" or "v", or SGD's "momentum", before the iteration, by parameter."""
         flat, first, parts = self.before["optimizer/" + which], 0, {}
         for name in self.names:
             count = self.after[name].numel()
