@@ -137,12 +137,14 @@ void register_all() {
   });
   add<MiniBatchRows>([](const MiniBatchRows&, double rows) { return Cost{rows * kFloat}; });
   add<AdamStep>([](const AdamStep&, double parameters) { return Cost{parameters * 7 * kFloat}; });
+  add<SgdStep>([](const SgdStep&, double parameters) { return Cost{parameters * 5 * kFloat}; });
   add_small<StandardDeviations>();
   add_small<AddUp>();
   add_small<CheckFinite>();
   add_small<ResetUpdateNumbers>();
+  add_small<SetEntropyCoef>();
   add_small<StandardizeAdvantages>();
-  add_small<PrepareAdamStep>();
+  add_small<PrepareStep>();
 }
 
 // Returns the name in C++ without namespaces.

@@ -34,23 +34,25 @@ DRL_HD Mask<F> below(int64_t i, int64_t bound) {
   return lane_numbers<Int<F>>() < Int<F>(static_cast<int32_t>(left < 0 ? 0 : left > width ? width : left));
 }
 
-// The factors of an Adam step that all parameters share: learning_rate / (1 - beta1^n) and 1 / sqrt(1 - beta2^n) at
-// step n (Kingma and Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980).
+// The factors of an Adam step (Kingma and Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980):
+// learning_rate / (1 - beta1^n) and 1 / sqrt(1 - beta2^n) at step n. A network has its own step_size.
 struct AdamScale {
   static constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
-  float step_size, inv_sqrt_correction2, epsilon;
+  float inv_sqrt_correction2, epsilon;
 
-  DRL_HD static AdamScale at(int64_t step, double learning_rate, double epsilon) {
-    return {static_cast<float>(learning_rate / (1 - power(kBeta1, step))),
-            static_cast<float>(1 / math::sqrt_double(1 - power(kBeta2, step))), static_cast<float>(epsilon)};
+  DRL_HD static AdamScale at(int64_t step, double epsilon) {
+    return {static_cast<float>(1 / math::sqrt_double(1 - power(kBeta2, step))), static_cast<float>(epsilon)};
+  }
+  DRL_HD static float step_size(int64_t step, double learning_rate) {
+    return static_cast<float>(learning_rate / (1 - power(kBeta1, step)));
   }
   // Updates a parameter p and its moments m and v with the gradient g.
   template <class F>
-  DRL_HD void update(F& p, F g, F& m, F& v) const {
+  DRL_HD void update(F step_size, F& p, F g, F& m, F& v) const {
     constexpr float beta1 = kBeta1, beta2 = kBeta2, rest1 = 1 - kBeta1, rest2 = 1 - kBeta2;
     m = F(beta1) * m + F(rest1) * g;
     v = F(beta2) * v + F(rest2) * g * g;
-    p = p - F(step_size) * m / (math::sqrt(v) * F(inv_sqrt_correction2) + F(epsilon));
+    p = p - step_size * m / (math::sqrt(v) * F(inv_sqrt_correction2) + F(epsilon));
   }
 
  private:

@@ -10,7 +10,8 @@ DRL_LOOP(MiniBatchRows)
 DRL_LOOP(SequenceRows)
 DRL_LOOP(FinalSums<StoreLoss>)
 DRL_SUM_COLUMNS(GradientSquares)
-DRL_LOOP(PrepareAdamStep)
+DRL_LOOP(PrepareStep)
 DRL_LOOP(AdamStep)
+DRL_LOOP(SgdStep)
 
 }  // namespace drl::DRL_ISA

@@ -46,7 +46,8 @@ class AlgorithmKindOf final : public AlgorithmKind {
   std::vector<Circumstance> circumstances() const override {
     const std::string title(Learner::kTitle);
     return {{"critic", Learner::kHasCritic ? "yes" : "no", title + " has no critic"},
-            {"rollout", Learner::kCollectsEpisodes ? "episodes" : "steps", title + " collects whole episodes"}};
+            {"rollout", Learner::kCollectsEpisodes ? "episodes" : "steps", title + " collects whole episodes"},
+            {"annealing", options_.anneals() ? "yes" : "no", "neither entropy_coef_end nor desired_kl_end is given"}};
   }
   std::string describe_update() const override {
     return fmt::format("{} epochs of {} mini-batches", options_.num_learning_epochs, options_.num_mini_batches);

@@ -13,6 +13,21 @@ namespace {
 
 float bound(const PolicySpec& spec, double std) { return static_cast<float>(spec.log_std ? std::log(std) : std); }
 
+OptimizerRule optimizer_rule(const UpdateOptions& options) {
+  const double max_grad_norm = options.max_grad_norm;
+  return {.type = options.optimizer == "sgd"     ? OptimizerType::sgd
+                  : options.optimizer == "adamw" ? OptimizerType::adamw
+                                                 : OptimizerType::adam,
+          .adaptive = options.schedule == "adaptive",
+          .joint_clip = options.grad_clip == "joint",
+          .max_grad_norm = {max_grad_norm, options.critic_max_grad_norm.value_or(max_grad_norm)},
+          .learning_rate = options.learning_rate,
+          .critic_learning_rate = options.critic_learning_rate.value_or(0),
+          .adam_eps = options.adam_eps,
+          .weight_decay = options.weight_decay,
+          .momentum = options.momentum};
+}
+
 }  // namespace
 
 double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration) {
@@ -20,6 +35,13 @@ double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration) 
   if (options.schedule == "fixed") return options.learning_rate;
   const double done = static_cast<double>(iteration) / options.schedule_iterations;
   return options.learning_rate * std::max(0.0, 1 - done);
+}
+
+UpdateInputs scheduled_inputs(const UpdateOptions& options, int64_t iteration) {
+  return {.iteration = iteration,
+          .learning_rate = scheduled_learning_rate(options, iteration),
+          .desired_kl = options.desired_kl,
+          .entropy_coef = static_cast<float>(options.entropy_coef)};
 }
 
 std::string warning_of_schedule(const UpdateOptions& options, std::string_view section, int64_t done,
@@ -36,6 +58,7 @@ Optimizer::Optimizer(const LearnerParts& parts, const UpdateOptions& options, Le
                      int loss_columns, std::string remedy)
     : queue_(parts.queue),
       options_(options),
+      rule_(optimizer_rule(options)),
       remedy_(std::move(remedy)),
       policy_(policy),
       rounds_(rounds),
@@ -43,7 +66,7 @@ Optimizer::Optimizer(const LearnerParts& parts, const UpdateOptions& options, Le
       count_(policy.spec().layout.size()),
       gradient_(queue_, static_cast<size_t>(count_ + loss_columns)),
       m_(queue_, static_cast<size_t>(count_)),
-      v_(queue_, static_cast<size_t>(count_)),
+      v_(queue_, rule_.type == OptimizerType::sgd ? 0 : static_cast<size_t>(count_)),
       scratch_(queue_, sum_scratch(queue_, GradientSquares::kColumns)),
       std_begin_(policy.spec().std_offset()),
       std_end_(std_begin_ + free_parameters(policy.distribution())),
@@ -61,12 +84,14 @@ void Optimizer::enqueue_step(Communicator& comm) {
   const int64_t first_critic = policy_.spec().first_critic_parameter();
   sum_columns(queue_, count_, GradientSquares::kColumns, scratch_.data(),
               GradientSquares{gradient(), tail(), first_critic}, StoreTo{&numbers->squared_norms[0]});
-  for_each(queue_, 1,
-           PrepareAdamStep{numbers, tail(), columns_, options_.schedule == "adaptive", options_.grad_clip == "joint",
-                           options_.desired_kl, options_.max_grad_norm, options_.adam_eps});
-  for_each(queue_, count_,
-           AdamStep{numbers, gradient(), tail(), policy_.parameters(), m_.data(), v_.data(), first_critic, std_begin_,
-                    std_end_, std_low_, std_high_});
+  for_each(queue_, 1, PrepareStep{numbers, tail(), columns_, rule_});
+  const StepTarget target{numbers,  gradient(), tail(),   policy_.parameters(), first_critic, std_begin_,
+                          std_end_, std_low_,   std_high_};
+  if (rule_.type == OptimizerType::sgd) {
+    for_each(queue_, count_, SgdStep{target, m_.data(), static_cast<float>(rule_.momentum)});
+  } else {
+    for_each(queue_, count_, AdamStep{target, m_.data(), v_.data()});
+  }
   policy_.actor().repack();
 }
 
@@ -83,9 +108,14 @@ void Optimizer::restart_learning_rate() {
 
 void Optimizer::visit_state(StateVisitor& visitor) {
   UpdateNumbers* numbers = rounds_.numbers();
-  visitor.scalar("optimizer/steps", numbers->adam_steps, &queue_);
-  visit_as_parameters(visitor, "optimizer/m", policy_.spec().layout, m_.data(), queue_);
-  visit_as_parameters(visitor, "optimizer/v", policy_.spec().layout, v_.data(), queue_);
+  visitor.scalar("optimizer/steps", numbers->optimizer_steps, &queue_);
+  const ParamLayout& layout = policy_.spec().layout;
+  if (rule_.type == OptimizerType::sgd) {
+    visit_as_parameters(visitor, "optimizer/momentum", layout, m_.data(), queue_);
+  } else {
+    visit_as_parameters(visitor, "optimizer/m", layout, m_.data(), queue_);
+    visit_as_parameters(visitor, "optimizer/v", layout, v_.data(), queue_);
+  }
   visitor.scalar("optimizer/learning_rate", numbers->learning_rate, &queue_);
 }
 

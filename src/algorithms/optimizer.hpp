@@ -1,4 +1,5 @@
-// Adam on the parameters of a policy, with the gradient's all-reduce, clipping, and the schedule of the learning rate.
+// Adam, AdamW or SGD on the parameters of a policy, with the gradient's all-reduce, clipping, and the schedule of the
+// learning rate.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,16 @@ namespace drl {
 // Returns the learning rate of an iteration for the schedules "fixed" and "linear", and NaN for "adaptive", which
 // changes the rate after each mini-batch.
 double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration);
+// Returns the inputs of an iteration. desired_kl and entropy_coef are those of the options.
+UpdateInputs scheduled_inputs(const UpdateOptions& options, int64_t iteration);
 // Returns a warning, with the option to give, if some of the iterations that remain after the first `done` of
 // `max_iterations` are beyond the linear schedule, where the learning rate is 0; otherwise "". `section` is that of the
 // options ("ppo").
 std::string warning_of_schedule(const UpdateOptions& options, std::string_view section, int64_t done,
                                 int64_t max_iterations);
 
-// There are two groups of parameters, whose gradients are clipped separately or jointly: "policy" (the actor and its
-// standard deviation) and "critic".
+// There are two groups of parameters, whose gradients are clipped separately or jointly, and which may have different
+// learning rates: those of the actor, with its standard deviation, and of the critic.
 class Optimizer {
  public:
   // The caller owns `policy` and `rounds`, which must outlive the optimiser. `loss_columns` numbers follow the gradient
@@ -46,12 +49,13 @@ class Optimizer {
  private:
   Queue& queue_;
   UpdateOptions options_;
+  OptimizerRule rule_;
   std::string remedy_;
   LearnedPolicy& policy_;
   Rounds& rounds_;
   int columns_;
-  int64_t count_;  // floats in the parameter buffer
-  Array<float> gradient_, m_, v_;
+  int64_t count_;                  // floats in the parameter buffer
+  Array<float> gradient_, m_, v_;  // Adam's moments; SGD has its momentum in m_, and no v_
   Array<double> scratch_;
   int64_t std_begin_, std_end_;  // the standard deviations' parameters, which are kept in [std_low_, std_high_]
   float std_low_, std_high_;

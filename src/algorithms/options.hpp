@@ -20,7 +20,12 @@ struct UpdateOptions {
   double clip_param = 0.2;
   double entropy_coef = 0.005;
   double max_grad_norm = 1.0;
+  std::string optimizer = "adam";
   double adam_eps = 1e-8;
+  double weight_decay = 0.01;
+  double momentum = 0;
+  std::optional<double> critic_learning_rate;
+  std::optional<double> critic_max_grad_norm;
   std::string grad_clip = "separate";
   bool obs_normalization = false;
   double obs_normalization_eps = 1e-2;
@@ -46,7 +51,20 @@ struct UpdateOptions {
     v("max_grad_norm", max_grad_norm, "gradients with a larger norm are scaled down to this norm", above(0));
     v("grad_clip", grad_clip, "apply max_grad_norm to the gradients of actor and critic separately, or jointly to both",
       one_of({"separate", "joint"}), only_with("critic", "yes"));
-    v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0));
+    v("critic_max_grad_norm", critic_max_grad_norm, "max_grad_norm of the critic; none = max_grad_norm", above(0),
+      only_with("critic", "yes"), only_with("grad_clip", "separate"));
+    v("critic_learning_rate", critic_learning_rate,
+      "initial learning rate of the critic, which an adaptive schedule does not change; none = the actor's rate",
+      above(0) && at_most(1), only_with("critic", "yes"));
+    v("optimizer", optimizer, "adam, adamw (Adam with weight_decay), or sgd (gradient descent with momentum)",
+      one_of({"adam", "adamw", "sgd"}));
+    v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0),
+      not_with("optimizer", "sgd"));
+    v("weight_decay", weight_decay,
+      "AdamW's weight decay: each step multiplies all parameters by 1 - learning rate * weight_decay", between(0, 1),
+      only_with("optimizer", "adamw"));
+    v("momentum", momentum, "SGD's momentum: each step follows the gradient plus momentum times the last step",
+      at_least(0) && below(1), only_with("optimizer", "sgd"));
     v("obs_normalization", obs_normalization,
       "normalise observations by their running mean and standard deviation over all ranks");
     v("obs_normalization_eps", obs_normalization_eps,
@@ -56,6 +74,7 @@ struct UpdateOptions {
       "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
       only_with("obs_normalization"));
   }
+  bool anneals() const { return false; }  // whether options change linearly to an end value
   // Returns the rule by which observations are normalised, if they are.
   std::optional<NormalizerRule> normalizer() const {
     if (!obs_normalization) return std::nullopt;

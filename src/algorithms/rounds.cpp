@@ -18,8 +18,6 @@ Rounds::Rounds(Queue& queue, const UpdateOptions& options, const BatchPlan& plan
   queue_.synchronize();
 }
 
-void Rounds::begin(int64_t iteration, double learning_rate) { host_inputs_[0] = {iteration, learning_rate}; }
-
 void Rounds::enqueue_begin() { queue_.copy(inputs_.data(), host_inputs_.data(), 1); }
 
 void Rounds::enqueue_rows() {

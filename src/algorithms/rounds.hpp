@@ -19,8 +19,8 @@ class Rounds {
   const MiniBatches& mini_batches() const { return batches_; }
   int count() const { return epochs_ * plan().num_mini_batches; }  // mini-batches in an iteration
 
-  // Starts an iteration on the host. `learning_rate` NaN keeps the current one.
-  void begin(int64_t iteration, double learning_rate);
+  // Starts an iteration on the host.
+  void begin(const UpdateInputs& inputs) { host_inputs_[0] = inputs; }
   void enqueue_begin();
   // Returns the kernel that starts the update. The algorithm enqueues it after the rollout's all-reduce.
   ResetUpdateNumbers reset() { return {numbers_.data(), inputs_.data(), plan().num_steps}; }

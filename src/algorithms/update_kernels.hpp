@@ -18,14 +18,18 @@ inline constexpr int kSamples = 0, kKl = 1, kMaxLossColumns = 8;
 // Numbers that are passed from one mini-batch to the next, and to the host at the end of an iteration.
 struct UpdateNumbers {
   int64_t lifetime_step;  // the environments' lifetime step at the rollout's row 0
-  int64_t adam_steps;
-  double learning_rate;
+  int64_t optimizer_steps;
+  double learning_rate;  // of the actor
+  double desired_kl;     // of this iteration
   int64_t iteration;
   int32_t mini_batch;           // number of mini-batches finished in this iteration
   int32_t gradient_not_finite;  // 1: the parameters no longer change in this iteration
   AdamScale adam;
-  double squared_norms[2];       // squared gradient norms of actor and critic
-  float clip[2];                 // factors that clip the gradients of actor and critic
+  // Of actor and critic: the step's factor of the gradient or its mean, the parameters' factor (AdamW's decay), squared
+  // gradient norms, and the factors that clip the gradients.
+  float step_size[2], decay[2];
+  double squared_norms[2];
+  float clip[2];
   double sums[kMaxLossColumns];  // the loss's columns, summed over the iteration's mini-batches
   double gradient_norm;          // summed over the iteration's mini-batches
 };
@@ -34,6 +38,8 @@ struct UpdateNumbers {
 struct UpdateInputs {
   int64_t iteration;
   double learning_rate;  // NaN: keep the current one
+  double desired_kl;
+  float entropy_coef;
 };
 
 // Returns the learning rate of the adaptive schedule. If the mean KL is above twice the desired one, the rate is
@@ -55,6 +61,7 @@ struct ResetUpdateNumbers {
     x.lifetime_step += num_steps;
     if (inputs->learning_rate == inputs->learning_rate) x.learning_rate = inputs->learning_rate;
     x.iteration = inputs->iteration;
+    x.desired_kl = inputs->desired_kl;
     x.mini_batch = 0;
     x.gradient_not_finite = 0;
     for (double& sum : x.sums) sum = 0;
@@ -187,54 +194,116 @@ struct GradientSquares {
   }
 };
 
-// Computes the inputs of an Adam step other than the gradient: the learning rate, the clipping factors and the bias
-// corrections. Also adds the mini-batch's sums to those of the iteration.
-struct PrepareAdamStep {
+enum class OptimizerType : int32_t { adam, adamw, sgd };
+
+// The optimiser, without what changes from step to step.
+struct OptimizerRule {
+  OptimizerType type = OptimizerType::adam;
+  bool adaptive = false;             // the learning rate follows the KL divergence
+  bool joint_clip = false;           // clip actor and critic together
+  double max_grad_norm[2] = {1, 1};  // of actor and critic
+  double learning_rate = 1e-3;       // initial rate, of the actor
+  double critic_learning_rate = 0;   // initial rate; 0: the critic has the actor's rate
+  double adam_eps = 1e-8;
+  double weight_decay = 0;  // of AdamW
+  double momentum = 0;      // of SGD
+
+  // Returns the critic's rate while the actor's is `rate`. An adaptive schedule changes only the actor's, and a linear
+  // one changes both by the same factor.
+  DRL_HD double critic_rate(double rate) const {
+    if (critic_learning_rate == 0) return rate;
+    return adaptive ? critic_learning_rate : critic_learning_rate * (rate / learning_rate);
+  }
+};
+
+// Computes the inputs of an optimiser's step other than the gradient: the learning rates, the clipping factors and the
+// bias corrections. Also adds the mini-batch's sums to those of the iteration.
+struct PrepareStep {
   UpdateNumbers* numbers;
   const float* tail;
   int columns;  // of the tail
-  bool adaptive, joint;
-  double desired_kl, max_grad_norm, adam_eps;
+  OptimizerRule rule;
   DRL_HD void operator()(int64_t) const {
     UpdateNumbers& x = *numbers;
     const double n = static_cast<double>(tail[kSamples]), kl = static_cast<double>(tail[kKl]);
     // On the first mini-batch the policy is still the old one, and its KL is rounding noise.
-    if (adaptive && x.mini_batch > 0) x.learning_rate = adapted_learning_rate(x.learning_rate, kl / n, desired_kl);
+    if (rule.adaptive && x.mini_batch > 0)
+      x.learning_rate = adapted_learning_rate(x.learning_rate, kl / n, x.desired_kl);
     const double both = x.squared_norms[0] + x.squared_norms[1];
     if (!(both - both == 0)) x.gradient_not_finite = 1;  // NaN or infinite
+    x.optimizer_steps += 1;
+    x.adam = AdamScale::at(x.optimizer_steps, rule.adam_eps);
     for (int part = 0; part < 2; ++part) {
-      const double norm = math::sqrt_double(joint ? both : x.squared_norms[part]);
-      x.clip[part] = math::min(1.0f, static_cast<float>(max_grad_norm / (norm + 1e-6)));
+      const double norm = math::sqrt_double(rule.joint_clip ? both : x.squared_norms[part]);
+      x.clip[part] = math::min(1.0f, static_cast<float>(rule.max_grad_norm[part] / (norm + 1e-6)));
+      const double rate = part == 0 ? x.learning_rate : rule.critic_rate(x.learning_rate);
+      x.step_size[part] =
+          rule.type == OptimizerType::sgd ? static_cast<float>(rate) : AdamScale::step_size(x.optimizer_steps, rate);
+      x.decay[part] = rule.type == OptimizerType::adamw ? static_cast<float>(1 - rate * rule.weight_decay) : 1.0f;
     }
-    x.adam_steps += 1;
-    x.adam = AdamScale::at(x.adam_steps, x.learning_rate, adam_eps);
     x.gradient_norm += math::sqrt_double(both);
     for (int column = 0; column < columns; ++column) x.sums[column] += static_cast<double>(tail[column]);
     x.mini_batch += 1;
   }
 };
 
-// Clips the gradient, takes Adam's step, and clamps the standard deviation's parameters to their bounds. The gradient
-// is not zeroed at the bounds. Does nothing if the gradient is not finite.
-struct AdamStep {
+// What the steps of all optimisers have in common. They clip the gradient, change the parameters, and clamp the
+// standard deviation's parameters to their bounds. The gradient is not zeroed at the bounds. They do nothing if the
+// gradient is not finite.
+struct StepTarget {
   const UpdateNumbers* numbers;
   const float *gradient, *tail;
-  float *params, *m, *v;
+  float* params;
   int64_t first_critic, std_begin, std_end;
   float std_low, std_high;
+
+  // Returns the value for lanes i, i + 1, ... of a pair of values for actor and critic.
   template <class F>
-  DRL_HD void lanes(int64_t i) const {
-    if (numbers->gradient_not_finite) return;
-    const F clip = math::select(below<F>(i, first_critic), F(numbers->clip[0]), F(numbers->clip[1]));
-    F p = load<F>(params + i), first = load<F>(m + i), second = load<F>(v + i);
-    numbers->adam.update(p, mean_gradient<F>(gradient, tail, i) * clip, first, second);
+  DRL_HD F of_network(const float (&pair)[2], int64_t i) const {
+    return math::select(below<F>(i, first_critic), F(pair[0]), F(pair[1]));
+  }
+  template <class F>
+  DRL_HD F clipped_gradient(int64_t i) const {
+    return mean_gradient<F>(gradient, tail, i) * of_network<F>(numbers->clip, i);
+  }
+  template <class F>
+  DRL_HD void store_parameters(int64_t i, F p) const {
     if (i < std_end && std_begin < i + kLanesOf<F>) {
       const Mask<F> of_std = below<F>(i, std_end) & !below<F>(i, std_begin);
       p = math::select(of_std, math::clamp(p, F(std_low), F(std_high)), p);
     }
     store(params + i, p);
+  }
+};
+
+// A step of Adam, or of AdamW, which first shrinks the parameters (Loshchilov and Hutter, "Decoupled Weight Decay
+// Regularization", arXiv:1711.05101, algorithm 2, with the decay as in PyTorch: learning_rate * weight_decay).
+struct AdamStep {
+  StepTarget to;
+  float *m, *v;
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    if (to.numbers->gradient_not_finite) return;
+    F p = load<F>(to.params + i) * to.of_network<F>(to.numbers->decay, i), first = load<F>(m + i),
+      second = load<F>(v + i);
+    to.numbers->adam.update(to.of_network<F>(to.numbers->step_size, i), p, to.clipped_gradient<F>(i), first, second);
+    to.store_parameters(i, p);
     store(m + i, first);
     store(v + i, second);
+  }
+};
+
+// A step of stochastic gradient descent with momentum, as in PyTorch: b = momentum b + g, p = p - learning_rate b.
+struct SgdStep {
+  StepTarget to;
+  float* b;
+  float momentum;
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    if (to.numbers->gradient_not_finite) return;
+    const F buffer = F(momentum) * load<F>(b + i) + to.clipped_gradient<F>(i);
+    to.store_parameters(i, load<F>(to.params + i) - to.of_network<F>(to.numbers->step_size, i) * buffer);
+    store(b + i, buffer);
   }
 };
 

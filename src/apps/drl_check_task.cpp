@@ -123,25 +123,26 @@ int run(const std::vector<std::string>& words) {
   if (options.task.empty() && !options.help)
     throw UsageError("--task is missing (it names the task to check): pass one of " + join(task_names(), ", "));
   std::optional<TaskParams> params;
+  const std::string task = own_task_name(options.task);
   if (!options.task.empty()) {
-    params.emplace(task_record(options.task));
+    params.emplace(task_record(task));
     table.section("env", "Task", *params);
     table.apply(values);
   }
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
 
-  const std::string library = task_library_build(options.task);
+  const std::string library = task_library_build(task);
   params->choose_physics();
   const std::string physics = params->physics();
-  std::printf("%s%s%s, %d environments, %d steps of random actions\n", options.task.c_str(),
+  std::printf("%s%s%s, %d environments, %d steps of random actions\n", task.c_str(),
               library.empty() ? "" : (" from " + library).c_str(), physics.empty() ? "" : (", " + physics).c_str(),
               options.num_envs, options.steps);
   const std::vector<std::byte> bytes = params->bytes();
-  const TaskRecord& record = TaskParams::record_of(task_record(options.task), bytes);
+  const TaskRecord& record = TaskParams::record_of(task_record(task), bytes);
   const std::string no_gpu = why_gpu_is_skipped(record);
   CheckPlan plan{options.num_envs, options.steps, options.seconds, static_cast<uint64_t>(options.seed)};
   if (no_gpu.empty()) plan.gpu_queue = gpu_queue;
-  const TaskFindings found = check_task(options.task, bytes, plan);
+  const TaskFindings found = check_task(task, bytes, plan);
   print(found, record, no_gpu);
   return found.faults.empty() ? kDone : kFailure;
 }

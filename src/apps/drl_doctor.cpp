@@ -175,7 +175,8 @@ int run(const std::vector<std::string>& arguments) {
     OptionTable table;
     table.section("", "Options", options);
     options.usage_error = caught_usage_error([&] {
-      const std::vector<NamedValue> command_line = table.parse_command_line({arguments.begin() + 1, arguments.end()});
+      const std::vector<NamedValue> command_line =
+          table.parse_command_line(with_gpu_ids_joined({arguments.begin() + 1, arguments.end()}));
       table.apply(command_line);
       options.given = table.given_options(command_line);
       options.without_effect = table.without_effect(command_line, {});

@@ -130,7 +130,7 @@ class Policy {
 
   // The agents "zero" and "random": all outputs of the network are 0, which is the mean of the random actions.
   Policy(const EvalOptions& options, const std::vector<NamedValue>& task_options)
-      : queue_(make_host_queue(isa_of("auto"))), task_(options.task) {
+      : queue_(make_host_queue(isa_of("auto"))), task_(own_task_name(options.task)) {
     OptionTable table;
     options_.add_to(table);
     options_.apply(table, [&] { table.apply({{"task", task_}}); });

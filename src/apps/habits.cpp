@@ -1,7 +1,6 @@
 #include "apps/habits.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
@@ -14,8 +13,8 @@ struct Habit {
 };
 constexpr const char* kPpo = "options of an algorithm begin with its name";
 constexpr const char* kSteps = "training is measured in iterations of num_envs * num_steps_per_env steps on each rank";
-constexpr const char* kWandb = "drl writes TensorBoard files, which W&B can read";
-constexpr const char* kSync = "type wandb sync runs/TASK/RUN in another terminal, or when the run has ended";
+constexpr const char* kWandb = "drl writes metrics.csv and TensorBoard files, and uploads nothing";
+constexpr const char* kSync = "log the run's metrics.csv with the script in docs/coming_from.md";
 constexpr const char* kRun = "a run's directory is runs/TASK/NAME";
 constexpr Habit kHabits[] = {
     {"video", "videos are recorded from checkpoints",
@@ -88,15 +87,6 @@ void answer_habits(const std::vector<std::string>& arguments,
       if (name == "logger" && value == "wandb")
         throw UsageError(std::string("--logger wandb is not possible (") + kWandb + "): leave --logger out, and " +
                          kSync);
-      const auto is_number = [](const std::string& text) {
-        return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
-      };
-      std::string ids;
-      size_t count = 0;
-      for (size_t next = k + 1; next < arguments.size() && is_number(arguments[next]); ++next, ++count)
-        ids += (ids.empty() ? "" : ",") + arguments[next];
-      if (name == "gpu_ids" && equals == word.size() && count > 1)
-        throw UsageError(printable(word) + " has several words (a list is one word): write --gpu_ids " + ids);
     } else if (const bool is_value =
                    k > 0 && arguments[k - 1].starts_with("--") && arguments[k - 1].find('=') == std::string::npos;
                !is_value && equals < word.size() && (word.starts_with("agent.") || word.starts_with("env."))) {

@@ -79,6 +79,37 @@ void require_feed_forward(const PolicyOptions& policy) {
         policy.rnn_type));
 }
 
+// Returns the number of environments of each rank.
+int64_t envs_per_rank(const TrainOptions& options, int ranks) {
+  const int64_t total = options.num_envs_total;
+  if (total == 0) return options.num_envs;
+  if (total % ranks == 0) return total / ranks;
+  const int64_t below = total / ranks * ranks;
+  throw UsageError(
+      fmt::format("--num_envs_total {} cannot be divided over {} ranks (each has the same number of environments): use "
+                  "--num_envs_total {}{}",
+                  total, ranks, below > 0 ? fmt::format("{} or ", below) : "", below + ranks));
+}
+
+BatchPlan batch_plan(const Options& options, const Communicator& comm, const TaskSpec& task) {
+  const TrainOptions& train = options.train;
+  const int ranks = comm.size();
+  try {
+    return options.algorithm().plan({.num_envs = envs_per_rank(train, ranks),
+                                     .num_steps = train.num_steps_per_env,
+                                     .rank = comm.rank(),
+                                     .world_size = ranks,
+                                     .shards = train.shards ? train.shards : ranks,
+                                     .sequences = options.policy.is_recurrent()},
+                                    task);
+  } catch (const UsageError& error) {
+    const std::string text = error.what();
+    if (train.num_envs_total == 0 || text.find("use --num_envs ") == std::string::npos) throw;
+    throw UsageError(fmt::format("{} (--num_envs_total is {})", text,
+                                 ranks == 1 ? "the same number" : fmt::format("{} times that number", ranks)));
+  }
+}
+
 }  // namespace
 
 Learner::Learner(const Options& options, const Workplace& place, Communicator& comm)
@@ -88,13 +119,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   on_all_ranks(comm, [&] {
     if (gpu >= 0) require_engine_of_gpus(train), require_feed_forward(options.policy), open_gpu_libraries();
     const TaskSpec task = task_spec(train.task, options.env->bytes());
-    plan_ = options.algorithm().plan({.num_envs = train.num_envs,
-                                      .num_steps = train.num_steps_per_env,
-                                      .rank = comm.rank(),
-                                      .world_size = comm.size(),
-                                      .shards = train.shards ? train.shards : comm.size(),
-                                      .sequences = options.policy.is_recurrent()},
-                                     task);
+    plan_ = batch_plan(options, comm, task);
     spec_ = options.algorithm().policy(task, options.policy);
   });
   if (gpu < 0 && comm.size() > 1) comm.limit_waiting(options.gpu.comm_timeout, place.rank_hosts);

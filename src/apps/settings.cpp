@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "placement/device.hpp"
 
 namespace drl {
 namespace {
@@ -88,7 +89,7 @@ void CommandOptions::describe(OptionVisitor& v) {
 }
 
 Settings::Settings(const std::vector<std::string>& words) : program(words.front()) {
-  std::vector<std::string> arguments(words.begin() + 1, words.end());
+  std::vector<std::string> arguments = with_gpu_ids_joined({words.begin() + 1, words.end()});
   for (size_t k = 0; k < arguments.size(); ++k) {
     const bool is_help = arguments[k] == "--help" || arguments[k] == "-h";
     if (is_help && k + 1 < arguments.size() && arguments[k + 1] == "all")
@@ -117,6 +118,7 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
     const std::string task_of_run = options.train.task;
     table.apply_ini(config_ini, printable(command.config, 200));
     table.apply(command_line);
+    options.train.task = own_task_name(options.train.task);
     if (!run_ini.empty() && options.train.task != task_of_run)  // the other task may not have these options
       throw UsageError("cannot resume the run (task: " + task_of_run + " -> " + printable(options.train.task) +
                        "): task, algorithm and seed cannot change; start another run");

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "envs/delayed_envs.hpp"
+#include "envs/other_names.hpp"
 #include "envs/simulator_envs.hpp"
 #include "envs/task_libraries.hpp"
 #include "envs/task_params.hpp"
@@ -64,6 +65,11 @@ const Entry& entry_of(std::string_view task) {
   if (const Entry* entry = find(task)) return *entry;
   load_installed_task_libraries();
   if (const Entry* entry = find(task)) return *entry;
+  if (const OtherName* other = other_name(task); other && find(other->ours)) {
+    const std::string ours(other->ours);
+    throw UsageError(printable(task) + " is not a task of drl (the nearest is " + ours + ": " +
+                     std::string(other->difference) + "): give --task " + ours);
+  }
   const std::string other = task_of_others(std::string(task), task_names());
   const std::string near = other.empty() ? nearest(task, task_names()) : other;
   const std::string advice = near.empty() ? "drl_train --list_tasks lists them" : "did you mean " + near + "?";
@@ -100,6 +106,11 @@ void register_tasks(const TaskLibrary& library, const std::string& origin) {
     table().resize(before);
     throw;
   }
+}
+
+std::string own_task_name(const std::string& name) {
+  const OtherName* other = find(name) ? nullptr : other_name(name);
+  return other && other->difference.empty() ? std::string(other->ours) : name;
 }
 
 std::vector<std::string> task_names() {

@@ -15,6 +15,8 @@ namespace drl {
 // `origin` is the library's name in errors and lists. Throws UsageError, and adds none of the tasks, if a name is taken
 // or a task cannot be used. Call it before other threads look up tasks. The library must remain loaded.
 void register_tasks(const TaskLibrary& library, const std::string& origin);
+// Returns drl's name of the task if `name` is another project's name of the same task (other_names.hpp), else `name`.
+std::string own_task_name(const std::string& name);
 // Returns the names of all tasks, in the order in which they were added.
 std::vector<std::string> task_names();
 

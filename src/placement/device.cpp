@@ -254,6 +254,24 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
 
 std::string other_gpu_vendor(const fs::path& root) { return gpu_vendors(root).other(); }
 
+std::vector<std::string> with_gpu_ids_joined(const std::vector<std::string>& arguments) {
+  const auto is_part_of_list = [](const std::string& word) {
+    return !word.empty() && word.find_first_not_of("0123456789,[] ") == std::string::npos;
+  };
+  std::vector<std::string> joined;
+  for (const std::string& word : arguments) {
+    const size_t size = joined.size();
+    const bool goes_on = size >= 2 && (joined[size - 2] == "--gpu_ids" || joined[size - 2] == "--gpu-ids") &&
+                         is_part_of_list(joined[size - 1]) && is_part_of_list(word);
+    if (goes_on) {
+      joined.back() += "," + word;
+    } else {
+      joined.push_back(word);
+    }
+  }
+  return joined;
+}
+
 bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids == "none"; }
 
 std::string kind_of_device(const std::string& device) { return device.substr(0, device.find(':')); }

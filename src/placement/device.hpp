@@ -33,6 +33,10 @@ Gpus visible_gpus(const Environment& environment, const std::filesystem::path& r
 // compute on these. AMD's may be a processor's integrated graphics. `root` contains /dev and /sys.
 std::string other_gpu_vendor(const std::filesystem::path& root = "/");
 
+// Joins the words of a list after --gpu_ids to one, as mjlab's command line does: {"--gpu_ids", "0", "1"} becomes
+// {"--gpu_ids", "0,1"}.
+std::vector<std::string> with_gpu_ids_joined(const std::vector<std::string>& arguments);
+
 // Returns whether --gpu_ids is "None", which selects the CPU.
 bool no_gpus(const std::string& gpu_ids);
 

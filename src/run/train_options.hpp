@@ -21,6 +21,7 @@ struct TrainOptions {
   std::string task;
   std::string algorithm = algorithm_names().front();
   int num_envs = 1024;
+  int num_envs_total = 0;
   int num_steps_per_env = 16;
   int max_iterations = 150;
   std::optional<double> target_reward;
@@ -37,7 +38,9 @@ struct TrainOptions {
   void describe(OptionVisitor& v) {
     v("task", task, "task to learn; --list_tasks prints all names");
     v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
-    v("num_envs", num_envs, "environments per rank", between(1, 1 << 24));
+    v("num_envs", num_envs, "environments per rank", between(1, 1 << 24), only_with("num_envs_total", "0"));
+    v("num_envs_total", num_envs_total, "environments on all ranks together; 0 = num_envs on each rank",
+      between(0, 1 << 30));
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20),
       only_with("rollout", "steps"));
     v("max_iterations", max_iterations, "end after this number of iterations in total, including those before a resume",

@@ -24,14 +24,22 @@ struct Optimiser {
     sum_columns(loops.queue(), n, 2, scratch.data(), GradientSquares{gradient.data(), tail, first_critic},
                 StoreTo{numbers.squared_norms});
     numbers.learning_rate = learning_rate;
-    loops(1, PrepareAdamStep{&numbers, tail, kLossColumns, false, joint, 0, max_norm, epsilon});
-    loops(n, AdamStep{&numbers, gradient.data(), tail, params.data(), m.data(), v.data(), first_critic, std_begin,
-                      std_end, -0.5f, 0.25f});
+    rule.joint_clip = joint, rule.adam_eps = epsilon;
+    if (max_norm > 0) rule.max_grad_norm[0] = rule.max_grad_norm[1] = max_norm;
+    loops(1, PrepareStep{&numbers, tail, kLossColumns, rule});
+    const StepTarget target{&numbers,  gradient.data(), tail,  params.data(), first_critic,
+                            std_begin, std_end,         -0.5f, 0.25f};
+    if (rule.type == OptimizerType::sgd) {
+      loops(n, SgdStep{target, m.data(), static_cast<float>(rule.momentum)});
+    } else {
+      loops(n, AdamStep{target, m.data(), v.data()});
+    }
   }
 
   int64_t first_critic, std_begin = 0, std_end = 0;
-  double max_norm = 1e9, epsilon = 1e-8;
+  double max_norm = 1e9, epsilon = 1e-8;  // max_norm 0: those of the rule
   bool joint = false;
+  OptimizerRule rule;
   UpdateNumbers numbers{};
   std::vector<float> params, m, v;
 };
@@ -46,7 +54,7 @@ TEST(Adam, TwoStepsEqualThoseComputedByHand) {
   EXPECT_NEAR(adam.params[0], 0.9, 1e-7);
   adam.step({-1}, 0.1);
   EXPECT_NEAR(adam.params[0], 0.9 - 0.1 * (0.08 / 0.19) / std::sqrt(0.004996 / 0.001999), 1e-7);
-  EXPECT_EQ(adam.numbers.adam_steps, 2);
+  EXPECT_EQ(adam.numbers.optimizer_steps, 2);
 }
 
 // Without samples the mean gradient is 0.
@@ -88,6 +96,67 @@ TEST(Adam, FollowsTheAlgorithmInDouble) {
     return adam.params;
   });
   for (size_t i = 0; i < n; ++i) EXPECT_NEAR(params[i], expected[i], 1e-6);
+}
+
+// With a learning rate of 0.1, a decay of 0.5 multiplies the parameters by 0.95 in each step, and Adam's first step is
+// the learning rate (with its epsilon, 0.1 * 3 / (3 + 1e-8)).
+TEST(AdamW, ShrinksTheParametersBeforeEachStepOfAdam) {
+  Optimiser adam(2);
+  adam.rule.type = OptimizerType::adamw, adam.rule.weight_decay = 0.5;
+  adam.params = {2, -4};
+  adam.step({3, 0}, 0.1);
+  EXPECT_NEAR(adam.params[0], 2 * 0.95 - 0.1, 1e-6);
+  EXPECT_NEAR(adam.params[1], -4 * 0.95, 1e-6) << "without a gradient";
+  adam.step({3, 0}, 0.2);
+  EXPECT_NEAR(adam.params[0], (2 * 0.95 - 0.1) * 0.9 - 0.2, 1e-6);
+}
+
+// The gradients 2, -1, 4 with momentum 0.5 and rates 0.1, 0.1, 0.2: b is 2, 0, 4.
+TEST(Sgd, FollowsTheGradientsWithMomentum) {
+  for (size_t n : {size_t{1}, size_t{37}}) {
+    const std::vector<float> params = in_every_way([&](const Loops& loops) {
+      Optimiser sgd(n);
+      sgd.rule.type = OptimizerType::sgd, sgd.rule.momentum = 0.5;
+      sgd.params.assign(n, 1);
+      sgd.step(std::vector<float>(n, 2), 0.1, loops);
+      EXPECT_NEAR(sgd.params[n - 1], 1 - 0.1 * 2, 1e-7);
+      sgd.step(std::vector<float>(n, -1), 0.1, loops);
+      EXPECT_NEAR(sgd.params[n - 1], 1 - 0.1 * 2, 1e-7);
+      sgd.step(std::vector<float>(n, 4), 0.2, loops);
+      return sgd.params;
+    });
+    for (float p : params) EXPECT_NEAR(p, 1 - 0.1 * 2 - 0.2 * 4, 1e-6);
+  }
+}
+
+TEST(Sgd, ClampsStandardDeviationsAndIgnoresAGradientThatIsNotFinite) {
+  Optimiser sgd(3);
+  sgd.rule.type = OptimizerType::sgd, sgd.std_begin = 1, sgd.std_end = 2;
+  sgd.step({1, 10, 0}, 0.1);
+  EXPECT_NEAR(sgd.params[0], -0.1, 1e-7);
+  EXPECT_EQ(sgd.params[1], -0.5f) << "the lower bound";
+  sgd.step({1, NAN, 0}, 0.1);
+  EXPECT_NEAR(sgd.params[0], -0.1, 1e-7);
+}
+
+// Parameters 0 to 2 are the actor's. SGD's step is the rate times the gradient.
+TEST(Networks, MayHaveTheirOwnRatesAndNorms) {
+  const auto after_a_step = [](const OptimizerRule& rule, double rate) {
+    Optimiser sgd(5, 3);
+    sgd.rule = rule, sgd.rule.type = OptimizerType::sgd, sgd.max_norm = 0;
+    sgd.step({3, 0, 4, 3, 4}, rate);
+    return sgd.params;
+  };
+  OptimizerRule rule{.max_grad_norm = {10, 10}, .learning_rate = 0.1, .critic_learning_rate = 0.3};
+  EXPECT_NEAR(after_a_step(rule, 0.1)[2], -0.4, 1e-6);
+  EXPECT_NEAR(after_a_step(rule, 0.1)[4], -1.2, 1e-6);
+  EXPECT_NEAR(after_a_step(rule, 0.05)[4], -0.6, 1e-6) << "a linear schedule changes both rates by the same factor";
+  rule.adaptive = true;
+  EXPECT_NEAR(after_a_step(rule, 0.05)[2], -0.2, 1e-6);
+  EXPECT_NEAR(after_a_step(rule, 0.05)[4], -1.2, 1e-6) << "an adaptive one keeps the critic's";
+  rule = {.max_grad_norm = {1, 2.5}, .learning_rate = 0.1};
+  EXPECT_NEAR(after_a_step(rule, 0.1)[2], -0.1 * 4 / 5, 1e-6);
+  EXPECT_NEAR(after_a_step(rule, 0.1)[4], -0.1 * 4 / 2, 1e-6);
 }
 
 // The standard deviations' range of parameters starts and ends inside packs of lanes or at their borders.
@@ -181,7 +250,7 @@ TEST(AdaptedLearningRate, MovesTowardsTheDesiredKlWithinItsBounds) {
 // variance (as in torch.std) is 14/2.
 TEST(StandardizeAdvantages, NormalisesByMeanAndUnbiasedDeviation) {
   UpdateNumbers numbers{};
-  const UpdateInputs inputs{11, 0.5};
+  const UpdateInputs inputs{.iteration = 11, .learning_rate = 0.5, .desired_kl = 0.01, .entropy_coef = 0};
   LossSettings settings;
   const double sums[] = {3, 9, 41};
   Loops()(1, StandardizeAdvantages{{&numbers, &inputs, 64}, &settings, sums});
@@ -204,10 +273,14 @@ TEST(StandardizeMiniBatch, UsesTheMomentsOfTheCurrentMiniBatch) {
 TEST(ResetUpdateNumbers, ClearsTheSumsAndKeepsAnAdaptiveLearningRate) {
   UpdateNumbers numbers{};
   numbers.mini_batch = 7, numbers.sums[kSamples] = 5, numbers.learning_rate = 0.25, numbers.lifetime_step = 100;
-  UpdateInputs inputs{11, std::numeric_limits<double>::quiet_NaN()};
+  UpdateInputs inputs{.iteration = 11,
+                      .learning_rate = std::numeric_limits<double>::quiet_NaN(),
+                      .desired_kl = 0.02,
+                      .entropy_coef = 0};
   Loops()(1, ResetUpdateNumbers{&numbers, &inputs, 64});
   EXPECT_EQ(numbers.lifetime_step, 164);
   EXPECT_EQ(numbers.iteration, 11);
+  EXPECT_EQ(numbers.desired_kl, 0.02);
   EXPECT_EQ(numbers.mini_batch, 0);
   EXPECT_EQ(numbers.sums[kSamples], 0);
   EXPECT_EQ(numbers.learning_rate, 0.25);  // adaptive: unchanged

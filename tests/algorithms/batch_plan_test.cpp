@@ -179,7 +179,7 @@ TEST(MiniBatchMoments, AreSumsOverTheRowsOfTheMiniBatch) {
   const BatchPlan p = plan(16, 10, 1, 2, 4, 4);  // 20 rows of each shard per mini-batch
   Random random(1);
   const std::vector<float> advantage = uniforms(random, p.num_envs * p.num_steps, -1, 3);
-  const UpdateInputs inputs{7, 0};
+  const UpdateInputs inputs{.iteration = 7, .learning_rate = 0, .desired_kl = 0.01, .entropy_coef = 0};
   const std::vector<double> sums = in_every_way([&](const Loops& loops) {
     std::vector<double> lanes(16 * kSumLanes), out(16);
     loops(p.rows(), HostSumRows<MiniBatchMoments>{{{p, 3}, &inputs, 8, advantage.data()}, lanes.data()});

@@ -391,6 +391,60 @@ TEST(Ppo, ActorAndCriticCanBeClippedJointly) {
   }
 }
 
+// Returns the gradient of the logarithm of the standard deviation in the first mini-batch of an iteration, for the
+// shift kFarAway: the negative weight of the entropy.
+double entropy_gradient(Script& script, int64_t iteration) {
+  std::vector<double> gradients;
+  const size_t at = static_cast<size_t>(slice(script.spec.layout, "policy/log_std").offset);
+  Listener comm([&](std::span<const float> sums) {
+    gradients.push_back(double{sums[at]} / double{sums[sums.size() - kLossColumns + kSamples]});
+  });
+  script.ppo->iterate(iteration, comm, {});
+  return gradients.at(0);
+}
+
+TEST(Ppo, TheWeightOfTheEntropyChangesLinearlyToItsEnd) {
+  for (bool per_mini_batch : {false, true}) {
+    Script script;
+    script.options.entropy_coef = 0.5, script.options.entropy_coef_end = 0.1, script.options.anneal_iterations = 10;
+    script.options.normalize_advantage_per_mini_batch = per_mini_batch;
+    script.start();
+    script.nets->shift[0] = Script::kFarAway;
+    for (const auto& [iteration, coef] : {std::pair{0, 0.5}, {5, 0.3}, {10, 0.1}, {20, 0.1}, {4, 0.34}})
+      EXPECT_NEAR(entropy_gradient(script, iteration), -coef, 1e-6) << iteration;
+  }
+}
+
+// The KL divergence of each mini-batch is 0.01. The desired one falls from 0.05, which would raise the rate, to 0.001.
+TEST(Ppo, TheDesiredKlChangesLinearlyToItsEnd) {
+  const auto rate_after = [](int64_t iteration) {
+    Script script;
+    script.options.desired_kl = 0.05, script.options.desired_kl_end = 0.001, script.options.anneal_iterations = 10;
+    script.start();
+    script.nets->shift[0] = std::sqrt(0.02f);
+    script.iterate(iteration);
+    return metric(*script.ppo, "learning_rate");
+  };
+  EXPECT_NEAR(rate_after(0), 1e-3 * 1.5 * 1.5, 1e-9);
+  EXPECT_NEAR(rate_after(9), 1e-3, 1e-9) << "0.0059 is half to twice the KL";
+  EXPECT_NEAR(rate_after(10), 1e-3 / 1.5 / 1.5, 1e-9);
+  EXPECT_NEAR(rate_after(50), 1e-3 / 1.5 / 1.5, 1e-9);
+}
+
+TEST(Ppo, SgdSavesItsMomentumOnly) {
+  Script script;
+  script.options.optimizer = "sgd", script.options.momentum = 0.9, script.options.num_mini_batches = 1;
+  script.start();
+  script.nets->shift[0] = Script::kFarAway;
+  script.nets->mean_gradient[1][0] = 0.3f;
+  script.iterate();
+  const AlgorithmState state(*script.ppo);
+  EXPECT_FALSE(state.fields.contains("optimizer/m") || state.fields.contains("optimizer/v"));
+  const std::vector<float> momentum = state.numbers<float>("optimizer/momentum");
+  ASSERT_EQ(momentum.size(), 5u);
+  EXPECT_NEAR(momentum[3], 0.3, 1e-6);
+}
+
 // In checkpoints, Adam's moments are one array each, without the padding between slices.
 TEST(Ppo, MomentsAreSavedWithoutPadding) {
   OneGradient script;

@@ -95,6 +95,37 @@ TEST(Tasks, PresetsRun) {
   }
 }
 
+// Returns a section of a config without the options that only one schedule of the learning rate uses.
+std::string section_of(const std::string& config, const std::string& name) {
+  const size_t begin = config.find("[" + name + "]");
+  return std::regex_replace(config.substr(begin, config.find("\n[", begin) - begin),
+                            std::regex("(schedule_iterations|desired_kl) = [^\n]*"), "");
+}
+
+struct TrainerDefaults {
+  const char *file, *task, *other_task;  // both tasks have the same kind of actions
+};
+
+// The other trainers' hyperparameters do not depend on the task, whatever its preset is.
+TEST(ExampleConfigs, OfOtherTrainersReplaceAllThatPresetsSetAndTrain) {
+  for (const auto& [name, task, other_task] : {TrainerDefaults{"rsl_rl", "Pendulum-v1", "Cartpole"},
+                                               {"cleanrl", "Pendulum-v1", "MountainCarContinuous-v0"},
+                                               {"cleanrl_discrete", "CartPole-v1", "Acrobot-v1"},
+                                               {"purejaxrl", "Pendulum-v1", "Cartpole"}}) {
+    const std::string file = fs::path(DRL_TEST_DATA).parent_path() / "examples/configs" / (name + std::string(".ini"));
+    const std::string config = print_config({"--config", file, "--task", task}),
+                      other = print_config({"--config", file, "--task", other_task});
+    for (const char* section : {"ppo", "policy"}) EXPECT_EQ(section_of(config, section), section_of(other, section));
+    EXPECT_EQ(value_of(config, "num_steps_per_env"), value_of(other, "num_steps_per_env")) << name;
+    const Runs runs(task);
+    const Result result = run_program({kTrain, "--config", file, "--task", task, "--num_envs", "32", "--max_iterations",
+                                       "2", "--quiet", "--runs_dir", runs.path(), "--run_name", "r"});
+    EXPECT_EQ(result.exit_code, 0) << name << ": " << result.err;
+    EXPECT_EQ(result.out + result.err, "") << name;
+    EXPECT_EQ(newest_checkpoint(runs.run("r")), 2) << name;
+  }
+}
+
 TEST(Config, IsAcceptedAsPrinted) {
   const TempFolder folder;
   const std::string file = folder / "my.ini";
@@ -153,7 +184,6 @@ TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
     std::string answer;
   } habits[] = {{{"--video"}, "--video_interval 50"},
                 {{"agent.max_iterations=100"}, "--max_iterations 100"},
-                {{"--gpu-ids", "0", "1", "2"}, "--gpu_ids 0,1,2"},
                 {{"agent.algorithm.learning_rate=1e-3"}, "--ppo.learning_rate 1e-3"},
                 {{"--lr", "1e-3"}, "--ppo.learning_rate"},
                 {{"--algo=ppo"}, "--algorithm"},
@@ -162,8 +192,8 @@ TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
                 {{"--env.max_episode_steps", "200"}, "step limit"},
                 {{"--max-episode-steps=200"}, "step limit"},
                 {{"--env.episode_length_s", "20"}, "step limit"},
-                {{"--logger", "wandb"}, "wandb sync"},
-                {{"--logger=wandb"}, "wandb sync"}};
+                {{"--logger", "wandb"}, "metrics.csv"},
+                {{"--logger=wandb"}, "metrics.csv"}};
   for (const auto& [typed, answer] : habits) {
     std::vector<std::string> words = {kTrain, "--task", "Cartpole"};
     words.insert(words.end(), typed.begin(), typed.end());
@@ -175,11 +205,63 @@ TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
   const Result gpus = run_program({kTrain, "--task", "Cartpole", "--num_gpus", "4"});
   EXPECT_EQ(gpus.exit_code, 2);
   expect_mentions(gpus.err, {"--ranks 4"});
-  for (const char* theirs : {"Isaac-Cartpole-v0", "Isaac-Cartpole-Direct-v0"}) {
-    const Result task = run_program({kTrain, "--task", theirs});
-    EXPECT_EQ(task.exit_code, 2);
-    expect_mentions(task.err, {theirs, "mean Cartpole?"});
+}
+
+TEST(Tasks, HaveTheNamesOfOtherProjectsIfTheyAreTheSame) {
+  const std::string ours = print_config({"--task", "Cartpole"});
+  for (const char* theirs : {"Isaac-Cartpole-v0", "Isaac-Cartpole-Play-v0"})
+    EXPECT_EQ(print_config({"--task", theirs}), ours);
+  expect_mentions(ours, {"task = Cartpole"});
+  const Runs runs;
+  const Result trained = run_program({kTrain, "--task", "Isaac-Cartpole-v0", "--num_envs", "16", "--max_iterations",
+                                      "1", "--quiet", "--runs_dir", runs.path(), "--run_name", "r"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(newest_checkpoint(runs.run("r")), 1) << "in the directory of Cartpole";
+  EXPECT_EQ(run_program({kEval, "--task", "Isaac-Cartpole-v0", "--agent", "zero", "--episodes", "1"}).exit_code, 0);
+}
+
+TEST(Tasks, OfOtherProjectsThatDifferAreAnErrorThatNamesTheNearestAndTheDifference) {
+  std::vector<Words> names = {{"Isaac-Cartpole-Direct-v0", "Cartpole", "order of observations"},
+                              {"Mjlab-Cartpole-Swingup", "Cartpole", "upright"}};
+#if defined(DRL_MUJOCO)
+  names.push_back({"Isaac-Velocity-Flat-Unitree-Go1-v0", "Go1-Velocity-Flat", "mjlab"});
+  names.push_back({"Isaac-Ant-v0", "Ant-v5", "Gymnasium"});
+  names.push_back({"Mjlab-Velocity-Rough-Unitree-Go1", "Go1-Velocity-Rough", "ground"});
+  names.push_back({"PushCube-v1", "PushCube", "EmbodiChain"});
+#endif
+  for (const Words& name : names) {
+    const Result result = run_program({kTrain, "--task", name[0]});
+    EXPECT_EQ(result.exit_code, 2) << name[0];
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_mentions(result.err, {name[0], "--task " + name[1], name[2]});
   }
+}
+
+TEST(CommandLine, AListOfGpusMayHaveSeveralWords) {
+  for (const Words& typed : {Words{"--gpu-ids", "0", "2"}, {"--gpu_ids", "0", "2", "--seed", "3"}})
+    EXPECT_EQ(value_of(print_config(typed), "gpu_ids"), "0,2");
+}
+
+TEST(NumEnvsTotal, IsDividedOverTheRanks) {
+  const Runs runs;
+  const auto train = [&](const Words& more) {
+    return run_program(Words{kTrain, "--task", "Cartpole", "--max_iterations", "1", "--num_steps_per_env", "4",
+                             "--ppo.num_mini_batches", "2", "--runs_dir", runs.path()} +
+                       more);
+  };
+  const Result two = train({"--ranks", "2", "--num_envs_total", "64", "--run_name", "two"});
+  EXPECT_EQ(two.exit_code, 0) << two.err;
+  expect_mentions(two.out, {"32 per rank", "64 in total"});
+  const Result resumed = train({"--load_run", "two", "--max_iterations", "2", "--ranks", "1"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_mentions(resumed.out, {"64 per rank", "64 in total"});
+  const Result odd = train({"--ranks", "2", "--num_envs_total", "33"});
+  EXPECT_EQ(odd.exit_code, 2);
+  expect_mentions(odd.err, {"--num_envs_total 33", "2 ranks", "--num_envs_total 32 or 34"});
+  const Result uneven = train({"--ranks", "2", "--num_envs_total", "64", "--ppo.num_mini_batches", "5"});
+  EXPECT_EQ(uneven.exit_code, 2);
+  expect_mentions(uneven.err, {"use --num_envs 30", "--num_envs_total is 2 times"});
+  expect_mentions(train({"--num_envs", "16", "--num_envs_total", "32"}).err, {"--num_envs", "no effect"});
 }
 
 TEST(CommandLine, AListMayHaveBrackets) {

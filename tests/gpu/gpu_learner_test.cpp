@@ -19,6 +19,7 @@ struct Case {
   int shards;
   int group_size = 0;  // above 0: GRPO
   bool every_option = false;
+  std::string optimizer = "adam";
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -41,6 +42,12 @@ LearnerOptions options_of(const Case& c) {
   o.policy.critic_hidden_dims = {12};
   o.policy.std_type = c.std_type;
   if (c.every_option) every_option(o);
+  update.optimizer = c.optimizer;
+  if (c.optimizer != "adam") {
+    update.weight_decay = 0.1, update.momentum = 0.9;
+    update.critic_learning_rate = 2e-3, update.critic_max_grad_norm = 0.3;
+    o.ppo.entropy_coef_end = 0.1, o.ppo.desired_kl_end = 0.02, o.ppo.anneal_iterations = 5;
+  }
   o.plan = {64, c.group_size > 0 ? 40 : 8, 0, 1, c.shards, update.num_mini_batches};
   return o;
 }
@@ -151,6 +158,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, GpuLearner,
                                          Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
                                          Case{"EveryOption", "Pendulum-v1", "adaptive", "log", true, 4, 0, true},
                                          Case{"GrpoEveryOption", "CartPole-v1", "fixed", "log", true, 1, 8, true},
+                                         Case{"AdamW", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adamw"},
+                                         Case{"Sgd", "Pendulum-v1", "linear", "log", true, 2, 0, false, "sgd"},
+                                         Case{"GrpoSgd", "CartPole-v1", "fixed", "log", false, 1, 8, false, "sgd"},
                                          Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
                                          Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},
                                          Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),

@@ -250,6 +250,16 @@ TEST(SelectGpus, SyntaxIsThatOfMjlab) {
   EXPECT_EQ(selected({}, "all"), Names{});
 }
 
+TEST(SelectGpus, AListMayBeSeveralArguments) {
+  EXPECT_EQ(with_gpu_ids_joined({"--gpu_ids", "0", "2", "--seed", "3", "4"}),
+            (Names{"--gpu_ids", "0,2", "--seed", "3", "4"}));
+  EXPECT_EQ(with_gpu_ids_joined({"--seed", "3", "4", "--gpu-ids", "1"}), (Names{"--seed", "3", "4", "--gpu-ids", "1"}));
+  EXPECT_EQ(with_gpu_ids_joined({"--gpu_ids", "all", "0"}), (Names{"--gpu_ids", "all", "0"}));
+  const Names visible = {"4", "5", "6", "7"}, brackets = with_gpu_ids_joined({"--gpu-ids", "[0,", "3]"});
+  ASSERT_EQ(brackets.size(), 2u);
+  EXPECT_EQ(selected(visible, brackets[1]), (Names{"4", "7"}));
+}
+
 TEST(SelectGpus, KeepsBothNames) {
   const Gpus chosen = select_gpus(Gpus{.visible = {"0", "1"}, .ids = {"6", "7"}}, "1");
   EXPECT_EQ(chosen.visible, Names{"1"});

@@ -66,7 +66,7 @@ Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
 void Grpo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
   renew_reference(iteration);
-  rounds_.begin(iteration, scheduled_learning_rate(options_, iteration));
+  rounds_.begin(scheduled_inputs(options_, iteration));
   clock_.begin();
   recorder_.run(
       "collect", comm, [&] { collect(); }, !sampler_.on_host());
@@ -134,7 +134,7 @@ void Grpo::compute_reference() {
   }
 }
 
-// Takes the Adam step of the next mini-batch.
+// Takes the step of the next mini-batch.
 void Grpo::update(Communicator& comm) {
   rounds_.enqueue_rows();
   optimizer_.enqueue_clear();

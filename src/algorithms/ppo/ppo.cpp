@@ -27,6 +27,21 @@ LossSettings loss_settings(const PpoOptions& options) {
   return loss;
 }
 
+// Returns the value after `iteration` of `iterations` on the line from `begin` to `end`, or `begin` without an end.
+double annealed(double begin, const std::optional<double>& end, int64_t iteration, int iterations) {
+  if (!end) return begin;
+  return begin + (*end - begin) * std::min(1.0, static_cast<double>(iteration) / iterations);
+}
+
+UpdateInputs ppo_inputs(const PpoOptions& options, int64_t iteration) {
+  UpdateInputs inputs = scheduled_inputs(options, iteration);
+  const int iterations = options.anneal_iterations;
+  inputs.desired_kl = annealed(options.desired_kl, options.desired_kl_end, iteration, iterations);
+  inputs.entropy_coef =
+      static_cast<float>(annealed(options.entropy_coef, options.entropy_coef_end, iteration, iterations));
+  return inputs;
+}
+
 // Returns 1 - Var(advantage) / Var(return): the advantage is the part of the return that the value does not explain.
 double explained_variance(std::span<const double> m) {
   const double of_return = variance(m[0], m[3], m[4]);
@@ -76,7 +91,7 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
 
 void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
-  rounds_.begin(iteration, scheduled_learning_rate(options_, iteration));
+  rounds_.begin(ppo_inputs(options_, iteration));
   clock_.begin();
   recorder_.run(
       "collect", comm, [&] { collect(); }, !sampler_.on_host());
@@ -109,6 +124,7 @@ void Ppo::reduce(Communicator& comm) {
   } else {
     for_each(queue_, 1, rounds_.reset());
   }
+  if (options_.entropy_coef_end) for_each(queue_, 1, SetEntropyCoef{rounds_.inputs(), settings_.data()});
 }
 
 // V(s) of all observations, and of the last observations of truncated episodes.
@@ -143,7 +159,7 @@ void Ppo::compute_advantages() {
   finish_sums(queue_, columns, scratch_.data(), StoreTo{slots_.at(mini_batch_moments_)});
 }
 
-// Takes the Adam step of the next mini-batch.
+// Takes the step of the next mini-batch.
 void Ppo::update(Communicator& comm) {
   if (per_mini_batch())
     for_each(

@@ -2,7 +2,7 @@
 // iteration
 //   1. collects a rollout,
 //   2. sums the rollout's statistics over all ranks, in one float64 all-reduce (Slots),
-//   3. takes one Adam step for each mini-batch of each epoch, with one float32 all-reduce of the gradient each,
+//   3. takes one optimiser step for each mini-batch of each epoch, with one float32 all-reduce of the gradient each,
 //   4. copies the metrics and statistics to the host.
 // Each epoch permutes the samples anew. The adaptive learning rate follows the KL divergence as in rsl_rl, except that
 // it does not change on an iteration's first mini-batch, where the true KL is 0. Two more points differ from rsl_rl:

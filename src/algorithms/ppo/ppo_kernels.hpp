@@ -129,6 +129,13 @@ struct StandardizeAdvantages {
   }
 };
 
+// Takes the weight of the entropy for an iteration.
+struct SetEntropyCoef {
+  const UpdateInputs* inputs;
+  LossSettings* settings;
+  DRL_HD void operator()(int64_t) const { settings->entropy_coef = inputs->entropy_coef; }
+};
+
 // Starts a mini-batch whose advantages are normalised over the mini-batch.
 struct StandardizeMiniBatch {
   LossSettings* settings;
