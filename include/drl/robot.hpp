@@ -13,7 +13,9 @@
 //       optional. Promises that the task reads the step length from robot.dt() instead of its own dt, so that it is
 //       correct with another frame skip and with a file that has another time step (--env.frame_skip, --env.xml_file)
 //     struct Params { Scalar<F> reset_noise_scale = 0.1; ... };
-//       optional. Options, as in drl/task.hpp; numbers of a Curriculum are float
+//       optional. Options, as in drl/task.hpp; numbers of a Curriculum are float. `void prepare(const std::string&
+//       model) const`, if it exists, is called on the host before environments are made, with the path of the robot's
+//       model: it reads files that options name (FileName), and throws std::invalid_argument if it cannot
 //     struct Parts { BodyId torso; template <class Find> constexpr void find(Find& find) { find(torso, "torso"); } };
 //       optional. Bodies, joints, sensors, ... that the task uses; they are looked up once by their names in the file
 //     struct State { F x; template <class V> void describe(V& visit) { visit("x", x); } };
@@ -46,6 +48,7 @@
 #pragma once
 
 #include <concepts>
+#include <string>
 #include <type_traits>
 
 #include "drl/task.hpp"
@@ -146,6 +149,12 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   // lists may be set. Numbers that MuJoCo precomputed for its solver (invweight0) stay as they are.
   robot.set_friction(geom, Vec<typename R::F, 3>{});
   robot.shift_center_of_mass(body, Vec<typename R::F, 3>{});
+};
+
+// True if a robot's task reads files before environments are made.
+template <class Params>
+inline constexpr bool kPrepares = requires(const Params& params, const std::string& model) {
+  params.prepare(model);
 };
 
 // Calls a task's functions with the arguments that the task declares. T is Task<R>.

@@ -52,6 +52,18 @@ int32_t index_of(const TaskParam& param, const std::string& name) {
   return static_cast<int32_t>(std::ranges::find(names, name) - names.begin());
 }
 
+// Returns the absolute path of a file, "" for "". Throws UsageError if it is too long.
+FileName file_name(const TaskParam& param, const std::string& text) {
+  FileName name;
+  const std::string path = text.empty() ? "" : std::filesystem::absolute(text).lexically_normal().string();
+  if (path.size() >= sizeof(name.path))
+    throw UsageError("--env." + std::string(param.name) + " " + printable(path) + " has " +
+                     std::to_string(path.size()) + " bytes (a path may have " + std::to_string(sizeof(name.path) - 1) +
+                     "): move the file");
+  path.copy(name.path, path.size());
+  return name;
+}
+
 // Returns where the delays begin, after Params and weights.
 size_t delays_at(const TaskRecord& record) {
   return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
@@ -99,6 +111,9 @@ TaskParams::TaskParams(const TaskRecord& record) : record_(record) {
       case TaskParamKind::boolean:
         values_.emplace_back(read<bool>(from, param.offset));
         break;
+      case TaskParamKind::file:
+        values_.emplace_back(std::string(read<FileName>(from, param.offset).path));
+        break;
     }
   }
 }
@@ -111,8 +126,12 @@ void TaskParams::describe(OptionVisitor& v) {
     if (bool* flag = std::get_if<bool>(&value)) v(p.name, *flag, p.help);
     if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
     if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
-    if (std::string* text = std::get_if<std::string>(&value))
-      v(p.name, *text, p.help, one_of({p.choices, p.choices + p.choice_count}));
+    if (std::string* text = std::get_if<std::string>(&value)) {
+      if (p.kind == TaskParamKind::file)
+        v(p.name, *text, p.help, as_path);
+      else
+        v(p.name, *text, p.help, one_of({p.choices, p.choices + p.choice_count}));
+    }
   }
   delays_.describe(v);
   if (!record_.robot) return;
@@ -155,6 +174,9 @@ std::string TaskParams::check_lanes() const {
 void TaskParams::choose_physics() {
   if (!record_.robot) return;
   std::error_code ignored;
+  for (int k = 0; k < record_.param_count; ++k)
+    if (std::string* text = std::get_if<std::string>(&values_[static_cast<size_t>(k)]))
+      if (record_.params[k].kind == TaskParamKind::file) *text = file_name(record_.params[k], *text).path;
   if (model_ != record_.robot->own.model && std::filesystem::exists(model_, ignored))
     model_ = std::filesystem::absolute(model_).lexically_normal().string();
   inspection();
@@ -233,8 +255,12 @@ std::vector<std::byte> TaskParams::bytes() const {
     const auto& value = values_[static_cast<size_t>(k)];
     if (const bool* flag = std::get_if<bool>(&value)) write<bool>(bytes, param.offset, *flag);
     if (const int* number = std::get_if<int>(&value)) write<int32_t>(bytes, param.offset, *number);
-    if (const std::string* text = std::get_if<std::string>(&value))
-      write<int32_t>(bytes, param.offset, index_of(param, *text));
+    if (const std::string* text = std::get_if<std::string>(&value)) {
+      if (param.kind == TaskParamKind::file)
+        write<FileName>(bytes, param.offset, file_name(param, *text));
+      else
+        write<int32_t>(bytes, param.offset, index_of(param, *text));
+    }
     if (const double* number = std::get_if<double>(&value)) {
       if (param.kind == TaskParamKind::f32) {
         write<float>(bytes, param.offset, *number);

@@ -29,7 +29,7 @@ std::string make_header(const std::string& format, std::span<const std::byte> hd
   return text;
 }
 
-bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
+bool has_text_at(std::span<const std::byte> bytes, size_t offset, std::string_view text) {
   return bytes.size() >= offset + text.size() && std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
 }
 
@@ -37,7 +37,7 @@ bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
   throw UsageError("'" + path.string() + "' " + problem + ": " + remedy);
 }
 
-[[noreturn]] void refuse_foreign(const fs::path& path, const Bytes& bytes, const std::string& format) {
+[[noreturn]] void refuse_foreign(const fs::path& path, std::span<const std::byte> bytes, const std::string& format) {
   const std::string remedy = "give a " + format + " file";
   if (bytes.empty()) refuse(path, "is empty (0 bytes)", remedy);
   if (has_text_at(bytes, 0, kHdf5Signature) || has_text_at(bytes, kUserBlock, kHdf5Signature)) {
@@ -47,7 +47,7 @@ bool has_text_at(const Bytes& bytes, size_t offset, std::string_view text) {
 }
 
 // Throws UsageError unless the file has the header of `format` and its checksum matches.
-void check_header(const fs::path& path, const Bytes& bytes, const std::string& format) {
+void check_header(const fs::path& path, std::span<const std::byte> bytes, const std::string& format) {
   if (!has_text_at(bytes, 0, format + " ")) refuse_foreign(path, bytes, format);
   const std::string another = "use another file; this one cannot be trusted";
   if (bytes.size() < kUserBlock) refuse(path, fmt::format("is truncated ({} bytes)", bytes.size()), another);
@@ -65,7 +65,7 @@ void check_header(const fs::path& path, const Bytes& bytes, const std::string& f
   if (present < size) {
     refuse(path, fmt::format("is truncated ({} of {} bytes)", present, size), another);
   }
-  if (found != make_header(format, std::span(bytes).subspan(kUserBlock))) {
+  if (found != make_header(format, bytes.subspan(kUserBlock))) {
     refuse(path, "is damaged (its checksum does not match its content)", another);
   }
 }
@@ -102,6 +102,16 @@ Checkpoint read_arrays(const fs::path& path, const std::string& format) {
   try {
     return from_hdf5(file);
   } catch (const Error& error) {  // intact, but made by another program or version
+    throw UsageError("'" + path.string() + "': " + error.what());
+  }
+}
+
+std::vector<ArrayPlace> find_arrays(const fs::path& path, std::span<const std::byte> file, const std::string& format,
+                                    std::map<std::string, Attribute>& attributes) {
+  check_header(path, file, format);
+  try {
+    return places_in_hdf5(file, attributes);
+  } catch (const Error& error) {
     throw UsageError("'" + path.string() + "': " + error.what());
   }
 }

@@ -174,19 +174,25 @@ void require_block(hid_t dataset, const std::string& name, size_t bytes) {
     throw Error("the numbers of '" + printable(name) + "' are not one block of the file: give a file that drl wrote");
 }
 
-Tensor read_tensor(hid_t dataset, const std::string& name, size_t most_bytes) {
+ArrayPlace place_of(hid_t dataset, const std::string& name, size_t file_bytes) {
   const std::string shown = printable(name), what = "read '" + shown + "'";
   const Handle space(H5Dget_space(dataset), H5Sclose, what);
   std::vector<hsize_t> shape(static_cast<size_t>(checked(H5Sget_simple_extent_ndims(space), what)));
   checked(H5Sget_simple_extent_dims(space, shape.data(), nullptr), what);
   const Types types = types_of_dataset(dataset, name);
   const size_t bytes = bytes_in(shape, size_of(types.type));
-  if (bytes > most_bytes) throw Error("'" + shown + "' is larger than its file: give a file that drl wrote");
+  if (bytes > file_bytes) throw Error("'" + shown + "' is larger than its file: give a file that drl wrote");
   require_block(dataset, name, bytes);
-  Tensor tensor{name, types.type, {shape.begin(), shape.end()}, {}};
-  tensor.data.resize(bytes);
+  return {name, types.type, {shape.begin(), shape.end()}, bytes > 0 ? size_t{H5Dget_offset(dataset)} : 0, bytes};
+}
+
+Tensor read_tensor(hid_t dataset, const std::string& name, size_t file_bytes) {
+  ArrayPlace place = place_of(dataset, name, file_bytes);
+  Tensor tensor{name, place.type, std::move(place.shape), {}};
+  tensor.data.resize(place.bytes);
   if (tensor.data.empty()) return tensor;
-  checked(H5Dread(dataset, types.memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()), what);
+  checked(H5Dread(dataset, types_of(place.type).memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.data.data()),
+          "read '" + printable(name) + "'");
   return tensor;
 }
 
@@ -245,14 +251,14 @@ void read_attributes(hid_t group, const std::string& prefix, std::map<std::strin
   }
 }
 
-using TakeTensor = std::function<void(Tensor)>;
+using TakeDataset = std::function<void(hid_t dataset, const std::string& name)>;
 
 // Reads all arrays of a file, and with `attributes` also the attributes of its groups. Follows only links to objects in
 // the file: other links may lead to other files. Links may form cycles, so the number of objects and their depth are
 // limited.
 class GroupReader {
  public:
-  GroupReader(size_t file_bytes, const TakeTensor& take, std::map<std::string, Attribute>* attributes)
+  GroupReader(size_t file_bytes, const TakeDataset& take, std::map<std::string, Attribute>* attributes)
       : file_bytes_(file_bytes), take_(take), attributes_(attributes) {}
 
   void read(hid_t group, const std::string& prefix, int depth = 0) {
@@ -271,7 +277,7 @@ class GroupReader {
       if (H5Iget_type(object) == H5I_GROUP)
         read(object, name + "/", depth + 1);
       else
-        take_(read_tensor(object, name, file_bytes_));
+        take_(object, name);
     }
   }
 
@@ -280,13 +286,13 @@ class GroupReader {
   static constexpr int kMostGroups = 16;      // one within the other; drl writes fewer
 
   const size_t file_bytes_;
-  const TakeTensor& take_;
+  const TakeDataset& take_;
   std::map<std::string, Attribute>* attributes_;
   size_t objects_ = 0;
 };
 
-void read_tensors(hid_t file, size_t file_bytes, const TakeTensor& take,
-                  std::map<std::string, Attribute>* attributes = nullptr) {
+void read_datasets(hid_t file, size_t file_bytes, const TakeDataset& take,
+                   std::map<std::string, Attribute>* attributes = nullptr) {
   GroupReader(file_bytes, take, attributes).read(file, "");
 }
 
@@ -365,17 +371,33 @@ FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std:
 Checkpoint from_hdf5(std::span<const std::byte> bytes) {
   Checkpoint content;
   read_file(bytes, [&](hid_t file) {
-    read_tensors(
-        file, bytes.size(), [&](Tensor tensor) { content.tensors.push_back(std::move(tensor)); }, &content.attributes);
+    read_datasets(
+        file, bytes.size(),
+        [&](hid_t dataset, const std::string& name) {
+          content.tensors.push_back(read_tensor(dataset, name, bytes.size()));
+        },
+        &content.attributes);
   });
   std::ranges::sort(content.tensors, {}, &Tensor::name);
   return content;
 }
 
+std::vector<ArrayPlace> places_in_hdf5(std::span<const std::byte> bytes, std::map<std::string, Attribute>& attributes) {
+  std::vector<ArrayPlace> places;
+  read_file(bytes, [&](hid_t file) {
+    read_datasets(
+        file, bytes.size(),
+        [&](hid_t dataset, const std::string& name) { places.push_back(place_of(dataset, name, bytes.size())); },
+        &attributes);
+  });
+  return places;
+}
+
 bool has_same_tensors(std::span<const std::byte> bytes, const std::vector<Tensor>& tensors) {
   size_t equal = 0, all = 0;
   read_file(bytes, [&](hid_t file) {
-    read_tensors(file, bytes.size(), [&](const Tensor& tensor) {
+    read_datasets(file, bytes.size(), [&](hid_t dataset, const std::string& name) {
+      const Tensor tensor = read_tensor(dataset, name, bytes.size());
       const auto written = std::ranges::find(tensors, tensor.name, &Tensor::name);
       equal += written != tensors.end() && *written == tensor;
       all += 1;

@@ -4,8 +4,12 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "store/checkpoint.hpp"
 
@@ -31,8 +35,23 @@ FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std:
 // Reads an HDF5 file, including its user block. Tensors are sorted by name. Throws Error with HDF5's reason.
 Checkpoint from_hdf5(std::span<const std::byte> file);
 
+// Where an array is in a file.
+struct ArrayPlace {
+  std::string name;
+  DType type;
+  std::vector<int64_t> shape;
+  size_t offset, bytes;  // from the begin of the file; little-endian numbers
+};
+
+// Returns the places of all arrays of an HDF5 file, and its attributes. Throws Error with HDF5's reason.
+std::vector<ArrayPlace> places_in_hdf5(std::span<const std::byte> file, std::map<std::string, Attribute>& attributes);
+
 // Returns true if `file` contains exactly these tensors, in any order. Needs memory for only one tensor at a time.
 bool has_same_tensors(std::span<const std::byte> file, const std::vector<Tensor>& tensors);
+
+// Does the same for the content of the file `path`, and checks its header first. Throws as read_arrays() does.
+std::vector<ArrayPlace> find_arrays(const std::filesystem::path& path, std::span<const std::byte> file,
+                                    const std::string& format, std::map<std::string, Attribute>& attributes);
 
 // Returns the version of the loaded HDF5 library, "1.10.8".
 std::string hdf5_version();

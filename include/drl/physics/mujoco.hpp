@@ -336,8 +336,9 @@ class MujocoTask : public Task<MujocoRobot> {
   using Result = Step<float, reward_term_count<Definition>(), metric_count<Definition>(), end_count<Definition>()>;
   static_assert(!Definition::action.discrete, "a robot's action must be continuous");
 
-  // Throws std::invalid_argument if the model cannot be used.
-  MujocoTask(const SimulatorConfig& config, const Params& params)
+  // Throws std::invalid_argument if the model or, unless this is a probe of the model alone, a file that Params names
+  // cannot be used.
+  MujocoTask(const SimulatorConfig& config, const Params& params, bool is_probe = false)
       : file_(config.robot ? file_of(config.robot->model) : model_file()),
         model_(load_model(file_)),
         files_(model_id(*model_, file_)),
@@ -346,6 +347,8 @@ class MujocoTask : public Task<MujocoRobot> {
         ranges_(*model_, frame_skip_, ranges_of(config.robot)),
         model_per_episode_(config.robot && config.robot->model_per_episode != 0) {
     lay_ground(params);
+    if constexpr (kPrepares<Params>)
+      if (!is_probe) params.prepare(file_);
     MujocoRobot robot(*model_, frame_skip_);
     check(robot);
     PartFinder find(*model_, file_);
@@ -459,7 +462,7 @@ class MujocoTask : public Task<MujocoRobot> {
     std::string why_not;
     bool is_mistaken = false;
     const int32_t code = with_error_code(error, error_size, [&] {
-      const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, params);
+      const MujocoTask task({.num_envs = 1, .first_global_index = 0, .seed = 0, .robot = choice}, params, true);
       facts->dt = task.model_->opt.timestep * task.frame_skip_;
       facts->iterations = task.model_->opt.iterations;
       facts->in_double = steps_in_double<Task>() ? 1 : 0;
@@ -471,13 +474,16 @@ class MujocoTask : public Task<MujocoRobot> {
     std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
     return why_not.empty() ? 0 : is_mistaken ? 3 : 1;
   }
-  // Lays the ground of the task on compiled physics, with these bytes of its Params (RobotRecord::prepare).
+  // Lays the ground of the task on compiled physics, or reads its files, with these bytes of its Params
+  // (RobotRecord::prepare).
   static int32_t prepare_lanes([[maybe_unused]] const void* params, char* error, int64_t error_size) {
     return with_error_code(error, error_size, [&] {
       if constexpr (HasTerrain<Params> && !kNotCompiled<InLanes::template Of>) {
         const auto& ground = static_cast<const typename InLanes::template Of<float>::Params*>(params)->terrain;
         set_terrain<typename CompiledModel<Task>::template Physics<float>>(ground);
       }
+      if constexpr (kPrepares<Params> && !kNotCompiled<InLanes::template Of>)
+        static_cast<const typename InLanes::template Of<float>::Params*>(params)->prepare(model_file());
     });
   }
   // Returns the path of the task's default model file.

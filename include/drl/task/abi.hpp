@@ -14,7 +14,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 9;
+inline constexpr int32_t kTaskAbi = 10;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -67,7 +67,7 @@ struct TaskField {
   int32_t count;   // how many numbers it has
 };
 
-enum class TaskParamKind : int32_t { f32, f64, i32, boolean };
+enum class TaskParamKind : int32_t { f32, f64, i32, boolean, file };
 struct TaskParam {
   const char *name, *help, *unit;
   TaskParamKind kind;
@@ -138,8 +138,8 @@ struct RobotRecord {
   int32_t (*inspect)(const RobotChoice* choice, RobotFacts* facts, char* error, int64_t error_size);
   // Writes EnvArrays::model_bounds [size] for `randomised`. Returns 0 or an error like a TaskLoop.
   int32_t (*bounds)(const RobotChoice* choice, float* bounds, int64_t size, char* error, int64_t error_size);
-  // Prepares what all environments of this process on compiled physics share, such as the heights of the ground, for
-  // these bytes of Params. Returns as SimulatorRecord::create does. Null: nothing.
+  // Prepares what all environments of this process on compiled physics share, such as the heights of the ground or the
+  // content of a file, for these bytes of Params. Returns as SimulatorRecord::create does. Null: nothing.
   int32_t (*prepare)(const void* params, char* error, int64_t error_size);
 };
 

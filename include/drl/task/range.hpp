@@ -44,4 +44,11 @@ constexpr NamedValues named_values(const char* const (&names)[N]) {
   return {names, N};
 }
 
+// A parameter of a task that is a file: v("motion", motion, "help"). drl makes the path absolute; "" means that none
+// was given.
+struct FileName {
+  static constexpr int kSize = 1024;  // bytes, with a terminating 0
+  char path[kSize] = {};
+};
+
 }  // namespace drl

@@ -246,7 +246,8 @@ class TableEntry {
     void operator()(const char* name, T& value, const char* help, const Attributes&... attributes) {
       constexpr bool has_names = (std::is_same_v<Attributes, NamedValues> || ...);
       constexpr bool has_range = has_names || (std::is_same_v<Attributes, Range> || ...);
-      static_assert(has_range != std::is_same_v<T, bool>, "each number needs a range, for example any_number()");
+      static_assert(has_range != (std::is_same_v<T, bool> || std::is_same_v<T, FileName>),
+                    "each number needs a range, for example any_number()");
       static_assert(!has_names || std::is_same_v<T, int32_t>, "only an int32_t has named values");
       TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0, 0, nullptr};
       (add(param, attributes), ...);
@@ -273,6 +274,7 @@ class TableEntry {
     if constexpr (std::is_same_v<T, double>) return TaskParamKind::f64;
     if constexpr (std::is_same_v<T, int32_t>) return TaskParamKind::i32;
     if constexpr (std::is_same_v<T, bool>) return TaskParamKind::boolean;
+    if constexpr (std::is_same_v<T, FileName>) return TaskParamKind::file;
   }
 
   ActionSpace action_;

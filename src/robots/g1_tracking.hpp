@@ -1,0 +1,65 @@
+// G1-Tracking is mjlab 1.6.0's Mjlab-Tracking-Flat-Unitree-G1 (tasks/tracking/config/g1): a humanoid follows a motion.
+#pragma once
+
+#include "robots/g1.hpp"
+#include "robots/tracking.hpp"
+
+namespace drl {
+
+struct G1Follower : G1Robot {
+  static constexpr const char* name = "G1-Tracking";
+  static constexpr char description[] = "a humanoid robot (Unitree G1) follows a motion";
+  static constexpr RobotModel model{"g1.xml", 4, "unitree_g1/g1.xml", "tools/fetch_robots in drl's source directory"};
+  static constexpr const char* clip = "g1_exercise.h5";
+  static constexpr const char* bodies[] = {
+      // clang-format off
+      "pelvis",
+      "left_hip_roll_link", "left_knee_link", "left_ankle_roll_link",
+      "right_hip_roll_link", "right_knee_link", "right_ankle_roll_link",
+      "torso_link",
+      "left_shoulder_roll_link", "left_elbow_link", "left_wrist_yaw_link",
+      "right_shoulder_roll_link", "right_elbow_link", "right_wrist_yaw_link",
+      // clang-format on
+  };
+  static constexpr int anchor = 7;
+  static constexpr int ends_at[] = {3, 6, 10, 13};  // ankles and wrists
+
+  // For one core, which has fewer environments than mjlab's GPU (4096): smaller networks, and episodes that begin more
+  // evenly.
+  static constexpr char preset[] = R"(
+num_envs = 512
+num_steps_per_env = 24
+max_iterations = 1700
+[ppo]
+learning_rate = 1e-3
+schedule = linear
+schedule_iterations = 1700
+num_learning_epochs = 5
+num_mini_batches = 4
+clip_param = 0.2
+use_clipped_value_loss = true
+value_clip = 0.2
+value_loss_coef = 1.0
+entropy_coef = 0.002
+gamma = 0.985
+lam = 0.95
+max_grad_norm = 1.0
+obs_normalization = true
+[policy]
+actor_hidden_dims = 128,128,128
+critic_hidden_dims = 128,128,128
+activation = elu
+init_std = 0.8
+std_type = scalar
+[env]
+push = 0.5
+uniform_ratio = 1
+)";
+};
+
+template <class R>
+struct G1Tracking : tracking::Task<R, G1Follower> {};
+
+}  // namespace drl
+
+DRL_ROBOT(drl::G1Tracking)

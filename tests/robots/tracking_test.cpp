@@ -1,0 +1,311 @@
+// Compares G1-Tracking with a recording of mjlab (mjlab_record_tracking.py): every reward term, end, metric and
+// observation, computed from mjlab's states. Also tests what is random, and adaptive sampling.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recorded.hpp"
+// The task's header must follow that of the robot.
+#include "motion/motion.hpp"
+#include "robots/g1_tracking.hpp"
+
+namespace drl {
+namespace {
+
+using tracking::kErrorCount, tracking::kParts, tracking::Sampling;
+
+// Runs the task on a robot R, with the motion that comes with drl.
+template <class R>
+struct Tracker {
+  using Task = G1Tracking<R>;
+
+  Tracker() : file(find_model(Task::model, nullptr)), model(load_model(file)), robot(*model, Task::model.frame_skip) {
+    PartFinder find(*model, file);
+    parts.find(find);
+    params.prepare(file);
+  }
+  Draws<double> draws(int env) { return {1, static_cast<uint64_t>(env), 0}; }
+
+  std::string file;
+  std::unique_ptr<mjModel, DeleteModel> model;
+  R robot;
+  typename Task::State state{};
+  typename Task::Parts parts{};
+  typename Task::Params params{};
+};
+
+class Comparison : Tracker<RecordedRobot> {
+ public:
+  void run() {
+    for (size_t k = 0; k < std::size(Task::reward_terms); ++k) EXPECT_EQ(all_.terms.at(k), Task::reward_terms[k].name);
+    params.noise = params.push = 0;
+    for (size_t e = 0; e < all_.episodes.size(); ++e) {
+      const auto& episode = all_.episodes[e];
+      begin(episode[0]);
+      observe(episode[0], "episode " + std::to_string(e) + ", start");
+      for (size_t t = 1; t < episode.size(); ++t)
+        step(episode[t], "episode " + std::to_string(e) + ", step " + std::to_string(t));
+    }
+    // The recording must contain enough events for the comparison to mean something.
+    EXPECT_GE(ended_[0] + ended_[1] + ended_[2], 1);
+    EXPECT_GE(pushed_, 2);
+    for (size_t k = 0; k < all_.terms.size(); ++k) EXPECT_GT(largest_[k], 0) << all_.terms[k];
+  }
+
+ private:
+  void begin(const Moment& start) {
+    robot.now = &start, robot.contact_sensors = static_cast<int>(start.at("contacts").size() / 4);
+    state = {};
+    std::copy_n(start.at("bias").begin(), Task::joints, state.encoder_bias);
+    std::copy_n(start.at("com").begin(), 3, state.com_shift);
+    Task::apply(state, robot, parts, params);
+    auto numbers = draws(0);
+    Task::reset(state, robot, numbers, parts, params);
+    state.frame = start.at("frame")[0];
+    Task::keep_anchor(state, robot, parts);
+  }
+  void step(const Moment& now, const std::string& when) {
+    robot.now = &now;
+    auto numbers = draws(0);
+    const auto result = Task::step(state, robot, now.at("step").data(), numbers, parts, params);
+    for (size_t k = 0; k < all_.terms.size(); ++k) {
+      expect_near(result.terms[k], now.at("rewards")[k], all_.terms[k] + ", " + when);
+      largest_[k] = std::max(largest_[k], now.at("rewards")[k]);
+    }
+    for (size_t k = 0; k < Task::joints; ++k)
+      expect_near(robot.targets[k], now.at("targets")[k], "target " + std::to_string(k) + ", " + when);
+    for (size_t k = 0; k < 3; ++k) {
+      EXPECT_EQ(result.ends[k], now.at("ends")[k] != 0) << Task::ends[k].name << ", " << when;
+      ended_[k] += result.ends[k];
+    }
+    for (size_t k = 0; k < kErrorCount; ++k)
+      expect_near(result.metrics[k], now.at("errors")[k], Task::metrics[k] + (", " + when));
+    EXPECT_EQ(state.frame, now.at("frame")[0]) << when;
+    pushed_ += now.count("pushed");
+    observe(now, when);
+  }
+  // The actor observes the critic's numbers without the bodies, and with the encoders' errors.
+  void observe(const Moment& now, const std::string& when) {
+    Numbers actor(Task::obs_dim), critic(Task::critic_obs_dim);
+    auto numbers = draws(0);
+    Task::observe(state, robot, numbers, parts, params, actor.data());
+    Task::observe_critic(state, robot, parts, params, critic.data());
+    ASSERT_EQ(critic.size(), now.at("critic").size());
+    for (size_t k = 0; k < critic.size(); ++k)
+      expect_near(critic[k], now.at("critic")[k], "critic's number " + std::to_string(k) + ", " + when);
+    const size_t before = 2 * Task::joints + 9, bodies = 9 * Task::bodies, angles = before + 6;
+    for (size_t k = 0; k < actor.size(); ++k) {
+      const bool is_angle = k >= angles && k < angles + Task::joints;
+      expect_near(actor[k], critic[k < before ? k : k + bodies] + (is_angle ? state.encoder_bias[k - angles] : 0),
+                  "actor's number " + std::to_string(k) + ", " + when);
+    }
+  }
+
+  const Recording all_ = recorded("G1-Tracking");
+  int ended_[3] = {}, pushed_ = 0;
+  std::map<size_t, double> largest_;
+};
+
+class Tracking : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      find_model(G1Follower::model, nullptr);
+    } catch (const std::invalid_argument&) {
+      GTEST_SKIP() << "run tools/fetch_robots to download the robots";
+    }
+  }
+  using Tracker = drl::Tracker<MujocoRobot>;
+  using Task = Tracker::Task;
+};
+
+TEST_F(Tracking, EqualsTheRecording) { Comparison().run(); }
+
+// Without noise, an episode begins in the state of a frame: the bodies' poses and velocities, from the file, are those
+// that MuJoCo computes from that state.
+TEST_F(Tracking, EpisodesBeginInTheStateOfAFrame) {
+  Tracker t;
+  t.params.start_noise = 0;
+  for (int env = 0; env < 20; ++env) {
+    auto draws = t.draws(env);
+    t.robot.reset();
+    Task::reset(t.state, t.robot, draws, t.parts, t.params);
+    const tracking::Reference<double> frame(t.state.frame - 1);
+    for (int k = 0; k < Task::bodies; ++k) {
+      const Vec<double, 3> at = t.robot.position(t.parts.body[k]), there = frame.position(k);
+      const Vec<double, 3> turns = frame.angular_velocity(k);
+      const Vec<double, 6> turn = t.robot.velocity(t.parts.body[k]);
+      for (int c = 0; c < 3; ++c) {
+        EXPECT_NEAR(at[c], there[c], 1e-5);
+        EXPECT_NEAR(turn[c], turns[c], 1e-4);
+      }
+    }
+    for (int k = 0; k < Task::joints; ++k) EXPECT_NEAR(t.robot.qvel(t.parts.joint[k]), frame.joint_vel(k), 1e-6);
+  }
+}
+
+// The largest differences from the frame's state are mjlab's, for the root's place, orientation and velocity.
+TEST_F(Tracking, EpisodesBeginWithinMjlabsRanges) {
+  Tracker t;
+  double most[12] = {}, most_of_joint = 0;
+  for (int env = 0; env < 1000; ++env) {
+    auto draws = t.draws(env);
+    t.robot.reset();
+    Task::reset(t.state, t.robot, draws, t.parts, t.params);
+    const tracking::Reference<double> frame(t.state.frame - 1);
+    const auto place = frame.position(0), linear = frame.linear_velocity(0), angular = frame.angular_velocity(0);
+    const auto turn = tracking::product(t.robot.orientation(t.parts.root), tracking::inverse(frame.orientation(0)));
+    const auto turns = tracking::rotated(t.robot.orientation(t.parts.root),
+                                         Vec<double, 3>{{t.robot.qvel(3), t.robot.qvel(4), t.robot.qvel(5)}});
+    for (int k = 0; k < 3; ++k) {
+      most[k] = std::max(most[k], std::abs(t.robot.qpos(k) - place[k]));
+      most[6 + k] = std::max(most[6 + k], std::abs(t.robot.qvel(k) - linear[k]));
+      most[9 + k] = std::max(most[9 + k], std::abs(turns[k] - angular[k]));
+    }
+    // roll, pitch and yaw of a rotation about the fixed axes x, y and z (mjlab's quat_from_euler_xyz)
+    const double w = turn[0], x = turn[1], y = turn[2], z = turn[3];
+    const double angles[3] = {std::atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)), std::asin(2 * (w * y - z * x)),
+                              std::atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))};
+    for (int k = 0; k < 3; ++k) most[3 + k] = std::max(most[3 + k], std::abs(angles[k]));
+    most_of_joint = std::max(most_of_joint, std::abs(t.robot.qpos(t.parts.joint[3]) - frame.joint_pos(3)));
+  }
+  const double ranges[12] = {0.05, 0.05, 0.01, 0.1, 0.1, 0.2, 0.5, 0.5, 0.2, 0.52, 0.52, 0.78};
+  for (int k = 0; k < 12; ++k) {
+    EXPECT_LE(most[k], ranges[k] + 1e-6) << k;
+    EXPECT_GT(most[k], 0.97 * ranges[k]) << k;
+  }
+  EXPECT_LE(most_of_joint, 0.1 + 1e-6);
+  EXPECT_GT(most_of_joint, 0.097);
+}
+
+// Counts at which tenth of the motion 4000 episodes begin.
+std::vector<double> first_frames(Tracker<MujocoRobot>& t) {
+  std::vector<double> counts(kParts);
+  const auto last = static_cast<double>(tracking::motions.count - 1);
+  for (int env = 0; env < 4000; ++env) {
+    auto draws = t.draws(env);
+    const double frame = G1Tracking<MujocoRobot>::first_frame(draws, t.params);
+    EXPECT_TRUE(frame >= 0 && frame < last && frame == std::floor(frame)) << frame;
+    counts[static_cast<size_t>(frame / last * kParts)] += 1;
+  }
+  return counts;
+}
+
+TEST_F(Tracking, EpisodesBeginWhereTheyFail) {
+  Tracker t;
+  for (float& failed : t.params.curriculum.failed) failed = 0;
+  t.params.curriculum.failed[4] = 0.3f, t.params.curriculum.failed[15] = 0.1f;  // and 0.1 spread over all parts
+  const std::vector<double> counts = first_frames(t);
+  for (int k = 0; k < kParts; ++k) {
+    const double share = ((k == 4 ? 0.3 : k == 15 ? 0.1 : 0) + 0.1 / kParts) / 0.5;
+    const double deviation = std::sqrt(4000 * share * (1 - share));
+    EXPECT_NEAR(counts[static_cast<size_t>(k)], 4000 * share, 4 * deviation + 8) << k;  // 8: frames at parts' edges
+  }
+}
+
+TEST_F(Tracking, EpisodesMayBeginAnywhereOrAtTheStart) {
+  Tracker t;
+  t.params.curriculum.failed[4] = 100;
+  t.params.sampling = static_cast<int32_t>(Sampling::uniform);
+  for (const double count : first_frames(t)) EXPECT_NEAR(count, 200, 65);
+  t.params.sampling = static_cast<int32_t>(Sampling::start);
+  EXPECT_EQ(first_frames(t)[0], 4000);
+}
+
+// mjlab keeps (1 - 0.001) of the average in each of 24 steps, and adds 0.001 of the failures in that step.
+TEST(TrackingCurriculum, AveragesFailures) {
+  Tracker<MujocoRobot>::Task::Params::Curriculum curriculum;
+  double metrics[kErrorCount + kParts] = {};
+  metrics[kErrorCount + 3] = 12.0 / 37;  // 12 of 37 episodes failed in part 3
+  const TrainingStats some{0, 37, 0, 0, nullptr, metrics, nullptr}, none{1, 0, 0, 0, nullptr, metrics, nullptr};
+  curriculum.update(some);
+  EXPECT_FLOAT_EQ(curriculum.failed[3], 0.012f);
+  curriculum.update(none);
+  EXPECT_NEAR(curriculum.failed[3], 0.012 * std::pow(1 - 0.001, 24), 1e-5);
+  EXPECT_EQ(curriculum.failed[2], 0);
+}
+
+// --- Motions of a file ---
+
+Motions small(std::vector<std::string> joints, std::vector<std::string> bodies) {
+  Motions motions{.model = "small.xml", .joints = std::move(joints), .bodies = std::move(bodies), .rate = 50};
+  motions.names = {"a", "b"}, motions.starts = {0, 3}, motions.frames = 5;
+  const auto fill = [](std::vector<float>& numbers, size_t size) {
+    for (size_t k = 0; k < size; ++k) numbers.push_back(static_cast<float>(k));
+  };
+  const size_t rows = 5, j = motions.joints.size(), b = motions.bodies.size();
+  fill(motions.joint_pos, rows * j), fill(motions.joint_vel, rows * j);
+  fill(motions.body_pos, rows * b * 3), fill(motions.body_quat, rows * b * 4);
+  fill(motions.body_lin_vel, rows * b * 3), fill(motions.body_ang_vel, rows * b * 3);
+  return motions;
+}
+
+class MotionFile : public testing::Test {
+ protected:
+  std::string write(const Motions& motions) {
+    const std::string path = testing::TempDir() + "/motion_" + std::to_string(::getpid()) + ".h5";
+    write_motions(path, motions);
+    paths_.push_back(path);
+    return path;
+  }
+  void TearDown() override {
+    for (const std::string& path : paths_) std::filesystem::remove(path);
+  }
+  std::string refusal(const std::string& path, double rate = 50) {
+    try {
+      read_motions(path, joints_, bodies_, rate);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  }
+  static constexpr const char* joints_[] = {"hip_joint", "knee_joint"};
+  static constexpr const char* bodies_[] = {"foot"};
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+TEST_F(MotionFile, ColumnsAreFoundByName) {
+  const MotionFrames frames =
+      read_motions(write(small({"knee_joint", "hip_joint"}, {"pelvis", "foot", "hand"})), joints_, bodies_, 50);
+  EXPECT_EQ(frames.count, 5);
+  EXPECT_EQ(frames.joint_pos[2 * frames.joints + frames.joint[0]], 5);  // row 2, column 1
+  EXPECT_EQ(frames.body_quat[4 * (1 * frames.bodies + frames.body[0]) + 3], 4 * (3 + 1) + 3);
+  const float left[] = {2, 1, 0, 1, 0};
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(frames.left[k], left[k]);
+}
+
+TEST_F(MotionFile, OtherRobotsAreRefusedWithNames) {
+  const std::string other = refusal(write(small({"hip_joint", "kne_joint"}, {"foot"})));
+  EXPECT_NE(other.find("'kne_joint'"), std::string::npos) << other;
+  EXPECT_NE(other.find("'knee_joint'"), std::string::npos) << other;
+  EXPECT_NE(refusal(write(small({"hip_joint"}, {"foot"}))).find("'knee_joint'"), std::string::npos);
+  EXPECT_NE(refusal(write(small({"hip_joint", "knee_joint"}, {"fool"}))).find("'fool'"), std::string::npos);
+}
+
+TEST_F(MotionFile, OtherRatesAndNumbersThatAreNotFiniteAreRefused) {
+  EXPECT_NE(refusal(write(small({"hip_joint", "knee_joint"}, {"foot"})), 60).find("50"), std::string::npos);
+  Motions motions = small({"hip_joint", "knee_joint"}, {"foot"});
+  motions.body_lin_vel[4] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(refusal(write(motions)).find("body_lin_vel_w"), std::string::npos);
+}
+
+TEST_F(MotionFile, MissingAndDamagedFilesAreRefused) {
+  EXPECT_NE(refusal("/nowhere/walk.h5").find("/nowhere/walk.h5"), std::string::npos);
+  const std::string path = write(small({"hip_joint", "knee_joint"}, {"foot"}));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  EXPECT_NE(refusal(path).find("truncated"), std::string::npos);
+  std::filesystem::resize_file(path, 0);
+  EXPECT_NE(refusal(path).find("empty"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace drl
