@@ -63,6 +63,8 @@ struct TerrainOptions {
   float stair = 0.1f, slope = 1;                  // of the last row
   int32_t level_min = 0, level_max = 5;           // rows in which environments begin
   bool curriculum = true;
+  FileName file;          // a picture of the ground, in place of the kinds above (drl/physics/terrain_picture.hpp)
+  float file_height = 1;  // m, between the lowest and the highest point of the picture
 
   template <class V>
   void describe(V& v) {
@@ -79,6 +81,9 @@ struct TerrainOptions {
     v("terrain_level_max", level_max, "highest level at which environments begin", at_least(0));
     v("terrain_curriculum", curriculum,
       "levels follow the distance that a robot walks (no: each episode has a random patch of these levels)");
+    v("terrain_file", file, "a picture of the ground (PNG; white is high) that is stretched over all patches");
+    v("terrain_file_height", file_height, "height of the picture's highest point above its lowest", between(0, 100),
+      unit("m"));
   }
 
   // Return the coordinates of the middle of a patch in m. F holds numbers of rows and columns.

@@ -1,7 +1,12 @@
 // Tests rough ground: its heights, by hand, and the height below a point, against libmujoco's rays.
 #include <gtest/gtest.h>
 
+#include <boost/crc.hpp>
+#include <cmath>
+#include <fstream>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "drl/physics/mujoco.hpp"
 
@@ -177,6 +182,84 @@ TEST(Terrain, HasTheHeightThatRaysOfLibmujocoMeet) {
   // Beside the field, the height is that of its edge, which is flat.
   EXPECT_EQ(robot.ground_height(1000, 0), robot.ground_height(field.size[0], 0));
   EXPECT_EQ(robot.ground_height(1000, 1000), robot.ground_height(-1000, -1000));
+}
+
+// Writes bytes as a PNG file has them: the highest first.
+void append(std::string& to, uint32_t number) {
+  for (int shift = 24; shift >= 0; shift -= 8) to += static_cast<char>(number >> shift & 255);
+}
+void append_chunk(std::string& to, const std::string& chunk) {
+  append(to, static_cast<uint32_t>(chunk.size() - 4));
+  boost::crc_32_type sum;
+  sum.process_bytes(chunk.data(), chunk.size());
+  append(to += chunk, sum.checksum());
+}
+// Returns a PNG file (ISO/IEC 15948) of grey points of 8 bits, [rows, columns], in one block that is not compressed.
+std::string grey_png(int columns, const std::vector<int>& points) {
+  std::string lines;
+  for (size_t k = 0; k < points.size(); ++k) {
+    if (k % static_cast<size_t>(columns) == 0) lines += '\0';  // no filter
+    lines += static_cast<char>(points[k]);
+  }
+  uint32_t low = 1, high = 0;  // Adler-32
+  for (const char c : lines) low = (low + static_cast<uint8_t>(c)) % 65521, high = (high + low) % 65521;
+  std::string header = "IHDR", data = std::string("IDAT\x78\x01\x01", 7), file = "\x89PNG\r\n\x1a\n";
+  append(header, static_cast<uint32_t>(columns));
+  append(header, static_cast<uint32_t>(points.size()) / static_cast<uint32_t>(columns));
+  header += std::string("\x08\0\0\0\0", 5);
+  const auto size = static_cast<uint16_t>(lines.size());
+  for (const int part : {size & 255, size >> 8, ~size & 255, ~size >> 8 & 255}) data += static_cast<char>(part);
+  append(data += lines, high << 16 | low);
+  append_chunk(file, header), append_chunk(file, data), append_chunk(file, "IEND");
+  return file;
+}
+TerrainOptions picture_of(const std::string& name, const std::string& bytes) {
+  TerrainOptions options = ground("flat", 1, 1);
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path, std::ios::binary) << bytes;
+  path.copy(options.file.path, FileName::kSize - 1);
+  return options;
+}
+
+// A patch of 8 m: the picture's three columns are 4 m apart along x, its two rows 8 m along y, the upper one at the
+// higher y. The darkest point is the lowest; the brightest is terrain_file_height above it.
+TEST(TerrainPicture, IsStretchedOverThePatches) {
+  TerrainOptions options = picture_of("ground.png", grey_png(3, {50, 50, 250, 50, 150, 250}));
+  options.file_height = 0.4f;
+  const TerrainHeights field(options, read_terrain_picture(options));
+  const auto height_of = [&](double x, double y) {  // from the corner of the patch
+    const auto i = static_cast<size_t>(std::lround((5 + x) / 0.1)), k = static_cast<size_t>(std::lround((5 + y) / 0.1));
+    return static_cast<double>(field.heights[k * static_cast<size_t>(field.columns) + i]) * field.size[2];
+  };
+  EXPECT_NEAR(height_of(0, 0), 0, kRounding);
+  EXPECT_NEAR(height_of(4, 0), 0.2, kRounding);
+  EXPECT_NEAR(height_of(4, 8), 0, kRounding);
+  EXPECT_NEAR(height_of(8, 3), 0.4, kRounding);
+  EXPECT_NEAR(height_of(2, 4), 0.05, kRounding);
+  EXPECT_NEAR(height_of(-3, -3), 0, kRounding);  // the border is as high as the nearest point
+  EXPECT_NEAR(height_of(11, 4), 0.4, kRounding);
+}
+// MuJoCo's binary format: the numbers of rows and of columns, then the heights.
+TEST(TerrainPicture, MayBeMujocosBinaryFormat) {
+  const int size[2] = {2, 2};
+  const float heights[4] = {1, 2, 3, 5};
+  std::string bytes(reinterpret_cast<const char*>(size), sizeof(size));
+  bytes.append(reinterpret_cast<const char*>(heights), sizeof(heights));
+  const TerrainPicture picture = read_terrain_picture(picture_of("ground.bin", bytes));
+  EXPECT_EQ(picture.rows, 2);
+  EXPECT_EQ(picture.heights, std::vector<float>({0, 0.25, 0.5, 1}));
+}
+TEST(TerrainPicture, IsRefusedIfItCannotBeRead) {
+  EXPECT_THROW(read_terrain_picture(picture_of("empty.png", "")), std::invalid_argument);
+  EXPECT_THROW(read_terrain_picture(picture_of("text.png", "no picture")), std::invalid_argument);
+  TerrainOptions nowhere = ground("flat");
+  std::string("/nowhere/ground.png").copy(nowhere.file.path, FileName::kSize - 1);
+  EXPECT_THROW(read_terrain_picture(nowhere), std::invalid_argument);
+  const int size[2] = {2, 2};
+  const float heights[4] = {1, 2, NAN, 5};
+  std::string bytes(reinterpret_cast<const char*>(size), sizeof(size));
+  bytes.append(reinterpret_cast<const char*>(heights), sizeof(heights));
+  EXPECT_THROW(read_terrain_picture(picture_of("nan.bin", bytes)), std::invalid_argument);
 }
 
 }  // namespace

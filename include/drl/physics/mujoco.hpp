@@ -26,7 +26,7 @@
 #include "drl/physics/randomised_model.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
-#include "drl/physics/terrain_heights.hpp"
+#include "drl/physics/terrain_picture.hpp"
 #include "drl/robot.hpp"
 #include "drl/simulator.hpp"
 #include "drl/task/exact.hpp"
@@ -346,7 +346,7 @@ class MujocoTask : public Task<MujocoRobot> {
         num_envs_(config.num_envs),
         ranges_(*model_, frame_skip_, ranges_of(config.robot)),
         model_per_episode_(config.robot && config.robot->model_per_episode != 0) {
-    lay_ground(params);
+    lay_ground(params, is_probe);
     if constexpr (kPrepares<Params>)
       if (!is_probe) params.prepare(file_);
     MujocoRobot robot(*model_, frame_skip_);
@@ -563,9 +563,9 @@ class MujocoTask : public Task<MujocoRobot> {
     }
   }
   // Loads the model again, with the task's ground if it has one. files_ stays the id of the file's own model.
-  void lay_ground([[maybe_unused]] const Params& params) {
+  void lay_ground([[maybe_unused]] const Params& params, [[maybe_unused]] bool is_probe) {
     if constexpr (HasTerrain<Params>) {
-      const TerrainHeights ground(params.terrain);
+      const TerrainHeights ground(params.terrain, is_probe ? TerrainPicture{} : read_terrain_picture(params.terrain));
       FieldHeights heights{0, ground.rows, ground.columns, {}, ground.heights.data()};
       std::copy_n(ground.size, 4, heights.size);
       model_ = load_model(file_, {heights});

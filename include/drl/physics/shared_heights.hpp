@@ -9,7 +9,7 @@
 
 #include "drl/canvas.hpp"
 #include "drl/physics/height_map.hpp"
-#include "drl/physics/terrain_heights.hpp"
+#include "drl/physics/terrain_picture.hpp"
 
 namespace drl {
 
@@ -72,11 +72,11 @@ bool has_heights() {
 }
 
 // Lays rough ground into the first height field of a compiled robot, unless it is there already. Throws as
-// TerrainHeights does.
+// read_terrain_picture and TerrainHeights do.
 template <class P>
 void set_terrain([[maybe_unused]] const TerrainOptions& options) {
   if constexpr (count_height_fields<P>() > 0) {
-    const TerrainHeights ground(options);
+    const TerrainHeights ground(options, read_terrain_picture(options));
     const HeightMap& now = height_maps<P::kModelKey, P::kHeightFields>[0];
     const bool is_there = now.heights && now.rows == ground.rows && now.columns == ground.columns &&
                           std::equal(ground.size, ground.size + 4, now.size) &&

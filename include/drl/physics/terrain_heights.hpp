@@ -108,14 +108,34 @@ class TerrainPatch {
   double cell_;
 };
 
+// A picture of the ground. Its first row is at the lowest y.
+struct TerrainPicture {
+  int rows = 0, columns = 0;   // points along y and x; 0: there is none
+  std::vector<float> heights;  // [rows, columns], from 0 to 1
+
+  // Returns the height at a share of the lengths along x and y, from 0 to 1, between the points around it.
+  double height(double x, double y) const {
+    x *= columns - 1, y *= rows - 1;
+    const int column = std::clamp(static_cast<int>(x), 0, std::max(columns - 2, 0)),
+              row = std::clamp(static_cast<int>(y), 0, std::max(rows - 2, 0));
+    const auto at = [&](int r, int c) {
+      return static_cast<double>(heights[static_cast<size_t>(std::min(r, rows - 1)) * static_cast<size_t>(columns) +
+                                         static_cast<size_t>(std::min(c, columns - 1))]);
+    };
+    x = std::clamp(x - column, 0.0, 1.0), y = std::clamp(y - row, 0.0, 1.0);
+    return std::lerp(std::lerp(at(row, column), at(row, column + 1), x),
+                     std::lerp(at(row + 1, column), at(row + 1, column + 1), x), y);
+  }
+};
+
 // The ground as a height field of MuJoCo.
 struct TerrainHeights {
   int rows, columns;           // points along y and x
   double size[4];              // hfield_size
   std::vector<float> heights;  // [rows, columns], from 0 to 1
 
-  // Throws std::invalid_argument if there is no such ground.
-  explicit TerrainHeights(const TerrainOptions& options) {
+  // A picture takes the place of the patches. Throws std::invalid_argument if there is no such ground.
+  explicit TerrainHeights(const TerrainOptions& options, const TerrainPicture& picture = {}) {
     constexpr double kMostPoints = 4e6;
     const double cells = static_cast<double>(options.size) / static_cast<double>(options.resolution);
     const int per_patch = static_cast<int>(std::lround(cells));
@@ -138,6 +158,19 @@ struct TerrainHeights {
           "--env.terrain_rows, --env.terrain_columns or --env.terrain_border, or increase --env.terrain_resolution");
     columns = static_cast<int>(wide), rows = static_cast<int>(high);
     std::vector<double> all(static_cast<size_t>(rows) * static_cast<size_t>(columns));
+    if (picture.rows > 0)
+      spread(options, picture, per_patch, beside, all);
+    else
+      lay_patches(options, per_patch, beside, all);
+    const auto [low, top] = std::ranges::minmax(all);
+    const double range = std::max(top - low, 1e-3);
+    size[0] = 0.5 * cell * (columns - 1), size[1] = 0.5 * cell * (rows - 1), size[2] = range, size[3] = 0.1;
+    for (const double height : all) heights.push_back(static_cast<float>((height - low) / range));
+  }
+
+ private:
+  // Write heights in m, [rows, columns], of which `beside` along each side are the border.
+  void lay_patches(const TerrainOptions& options, int per_patch, int beside, std::vector<double>& all) const {
     for (int row = 0; row < options.rows; ++row)
       for (int column = 0; column < options.columns; ++column) {
         const TerrainPatch patch(options, row, column);
@@ -146,13 +179,16 @@ struct TerrainHeights {
             all[static_cast<size_t>(beside + column * per_patch + k) * static_cast<size_t>(columns) +
                 static_cast<size_t>(beside + row * per_patch + i)] = patch.height(i, k);
       }
-    const auto [low, top] = std::ranges::minmax(all);
-    const double range = std::max(top - low, 1e-3);
-    size[0] = 0.5 * cell * (columns - 1), size[1] = 0.5 * cell * (rows - 1), size[2] = range, size[3] = 0.1;
-    for (const double height : all) heights.push_back(static_cast<float>((height - low) / range));
   }
-
- private:
+  void spread(const TerrainOptions& options, const TerrainPicture& picture, int per_patch, int beside,
+              std::vector<double>& all) const {
+    for (int k = 0; k < rows; ++k)
+      for (int i = 0; i < columns; ++i)
+        all[static_cast<size_t>(k) * static_cast<size_t>(columns) + static_cast<size_t>(i)] =
+            static_cast<double>(options.file_height) *
+            picture.height(double(i - beside) / (options.rows * per_patch),
+                           double(k - beside) / (options.columns * per_patch));
+  }
   static std::string text(double x) {
     std::string digits = std::to_string(x);
     digits.erase(digits.find_last_not_of('0') + 1);

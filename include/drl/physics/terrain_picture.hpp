@@ -1,0 +1,48 @@
+// Reads pictures of the ground (TerrainOptions::file) by libmujoco: PNG, or MuJoCo's binary format of height fields.
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/terrain_heights.hpp"
+
+namespace drl {
+
+// Returns the picture that these options name, or none. As for any height field of MuJoCo, the darkest point has height
+// 0 and the brightest has 1, and the top of the picture is at the highest y. Throws std::invalid_argument if the file
+// cannot be read.
+inline TerrainPicture read_terrain_picture(const TerrainOptions& options) {
+  constexpr int kMostPoints = 4000000;
+  const std::string file = options.file.path;
+  if (file.empty()) return {};
+  const auto fail = [&](const std::string& why) {
+    throw std::invalid_argument("--env.terrain_file " + file + " cannot be read (" + why +
+                                "): give a PNG picture, whose white points are the highest");
+  };
+  const std::unique_ptr<mjSpec, DeleteSpec> spec(mj_makeSpec());
+  mjsHField* field = mjs_addHField(spec.get());
+  std::fill_n(field->size, 4, 1.0);
+  mjs_setString(field->file, file.c_str());
+  const std::unique_ptr<mjModel, decltype(&mj_deleteModel)> model(mj_compile(spec.get(), nullptr), mj_deleteModel);
+  if (!model) {
+    std::string why = mjs_getError(spec.get());
+    std::ranges::replace(why, '\n', ' ');
+    fail("MuJoCo: " + why);
+  }
+  TerrainPicture picture{model->hfield_nrow[0], model->hfield_ncol[0], {}};
+  if (model->nhfielddata > kMostPoints)
+    fail("it has " + std::to_string(picture.columns) + " x " + std::to_string(picture.rows) +
+         " points, and the ground may have 4 million");
+  picture.heights.assign(model->hfield_data, model->hfield_data + model->nhfielddata);
+  if (!std::ranges::all_of(picture.heights, [](float height) { return std::isfinite(height); }))
+    fail("it has heights that are not finite");
+  return picture;
+}
+
+}  // namespace drl
