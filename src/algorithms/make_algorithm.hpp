@@ -49,6 +49,7 @@ class AlgorithmKindOf final : public AlgorithmKind {
             {"rollout", Learner::kCollectsEpisodes ? "episodes" : "steps", title + " collects whole episodes"}};
   }
   std::string describe_update() const override {
+    if constexpr (requires { Learner::describe_update(options_); }) return Learner::describe_update(options_);
     return fmt::format("{} epochs of {} mini-batches", options_.num_learning_epochs, options_.num_mini_batches);
   }
   std::string warning(int64_t done, int64_t max_iterations) const override {

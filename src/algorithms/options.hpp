@@ -9,6 +9,14 @@
 
 namespace drl {
 
+// How mirrored samples are used. By default they are not.
+struct SymmetryUse {
+  bool augments = false;  // the algorithm's loss is the mean over the samples and the mirrored samples
+  bool has_loss = false;  // the loss has the term `coef` times the squared error of mirrored outputs
+  double coef = 0;
+  bool any() const { return augments || has_loss; }
+};
+
 // Update options that all on-policy algorithms share.
 struct UpdateOptions {
   double learning_rate = 1e-3;
@@ -47,6 +55,9 @@ struct UpdateOptions {
     v("grad_clip", grad_clip, "apply max_grad_norm to the gradients of actor and critic separately, or jointly to both",
       one_of({"separate", "joint"}), only_with("critic", "yes"));
     v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0));
+    describe_normalization(v);
+  }
+  void describe_normalization(OptionVisitor& v) {
     v("obs_normalization", obs_normalization,
       "normalise observations by their running mean and standard deviation over all ranks");
     v("obs_normalization_eps", obs_normalization_eps,

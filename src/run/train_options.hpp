@@ -20,6 +20,7 @@ namespace drl {
 struct TrainOptions {
   std::string task;
   std::string algorithm = algorithm_names().front();
+  std::string teacher;
   int num_envs = 1024;
   int num_steps_per_env = 16;
   int max_iterations = 150;
@@ -37,6 +38,10 @@ struct TrainOptions {
   void describe(OptionVisitor& v) {
     v("task", task, "task to learn; --list_tasks prints all names");
     v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
+    v("teacher", teacher,
+      "run or checkpoint whose policy the student learns (pretrained/NAME comes with drl); it sees a whole group of "
+      "observations of the student's task: that of its own --env.actor_obs",
+      as_path, only_with("algorithm", "distill"));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24));
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20),
       only_with("rollout", "steps"));

@@ -16,6 +16,8 @@ struct PpoOptions : UpdateOptions {
   double reward_normalization_clip = 10;
   bool normalize_advantage = true;
   bool normalize_advantage_per_mini_batch = false;
+  std::string symmetry = "none";
+  double mirror_loss_coeff = 0.1;
 
   void describe(OptionVisitor& v) {
     UpdateOptions::describe(v);
@@ -38,6 +40,16 @@ struct PpoOptions : UpdateOptions {
       "normalise the advantages of all ranks' rollouts to mean 0 and standard deviation 1");
     v("normalize_advantage_per_mini_batch", normalize_advantage_per_mini_batch,
       "normalise advantages over each mini-batch instead of over the whole rollout");
+    v("symmetry", symmetry,
+      "for symmetric tasks: augment adds a mirrored copy of each sample to the mini-batches, loss adds a loss that "
+      "makes "
+      "mirrored observations lead to mirrored actions",
+      one_of({"none", "augment", "loss", "both"}), added_later("none"));
+    v("mirror_loss_coeff", mirror_loss_coeff, "weight of that loss, the mean squared error of the actor's outputs",
+      above(0), added_later("0.1"), not_with("symmetry", "none"), not_with("symmetry", "augment"));
+  }
+  SymmetryUse symmetry_use() const {
+    return {symmetry == "augment" || symmetry == "both", symmetry == "loss" || symmetry == "both", mirror_loss_coeff};
   }
   NormalizerRule reward_rule() const {
     return {reward_normalization_eps, reward_normalization_clip, /*eps_inside_sqrt=*/true};
