@@ -18,6 +18,7 @@
 #include "drl/lanes/lanes.hpp"
 #include "drl/lanes/philox.hpp"
 #include "drl/math.hpp"
+#include "drl/task/mirror.hpp"
 #include "drl/task/range.hpp"
 #include "drl/task/spec.hpp"
 #include "drl/task/training_stats.hpp"
@@ -206,6 +207,11 @@ constexpr bool finite_horizon() {
   if constexpr (requires { Task::finite_horizon; }) return Task::finite_horizon;
   return false;
 }
+// True if the task says how it looks in a mirror.
+template <class Task>
+inline constexpr bool kHasMirror = requires {
+  Task::mirrored_obs.numbers;
+};
 template <class Task>
 constexpr int history_of() {
   if constexpr (requires { Task::history; }) return Task::history;
@@ -344,6 +350,9 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //   static constexpr Quantity observations[] = {{"position", "m"}, {"joint_pos", "rad", 12}};   in order, of one frame
 //   static constexpr Quantity actions[] = {{"torque", "N m", 12, 150}};   in units of 150 N m
 //   static constexpr const char* commands[] = {"twist"};    names of the commands that the robot follows
+//   static constexpr auto mirrored_obs = MirrorTable<4>().add("+-+-");   for --ppo.symmetry (drl/task/mirror.hpp)
+//   static constexpr auto mirrored_action = MirrorTable<1>().add("-");   both tables of a frame's numbers, and of an
+//   static constexpr auto mirrored_critic_obs = ...;        action before its scale; the third with critic_obs_dim
 //   static constexpr EndCause ends[] = {{"fell"}, {"left", EndsAs::time_out}};
 //   static constexpr bool truncates = true;                 step() may set truncated itself
 //   static constexpr bool finite_horizon = true;            a time-out counts as terminated: no value is bootstrapped

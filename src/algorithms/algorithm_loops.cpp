@@ -1,4 +1,5 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "algorithms/symmetry_kernels.hpp"
 #include "algorithms/update_kernels.hpp"
 #include "device/hot_loop.hpp"
 
@@ -9,6 +10,9 @@ DRL_LOOP(ResetUpdateNumbers)
 DRL_LOOP(MiniBatchRows)
 DRL_LOOP(SequenceRows)
 DRL_LOOP(FinalSums<StoreLoss>)
+DRL_LOOP(MirrorRows)
+DRL_LOOP(MirrorChoices)
+DRL_SUM_ROWS(SymmetryLoss)
 DRL_SUM_COLUMNS(GradientSquares)
 DRL_LOOP(PrepareStep)
 DRL_LOOP(AdamStep)

@@ -25,6 +25,16 @@ class RolloutWatch {
                              const EpisodeSums& episodes) = 0;
 };
 
+// A policy whose actions another one learns. Its parameters and its normaliser are in the queue's memory, and do not
+// change.
+struct Teacher {
+  const PolicySpec& spec;
+  Nets& nets;
+  const float* params;  // [spec.layout.size()]
+  NormalizerView normalizer;
+  bool sees_critic_obs = false;  // it sees the critic's observations instead of the actor's
+};
+
 // The parts of a learner. The caller owns the referenced objects, and `queue`, `nets` and `envs` must outlive the
 // learner. `nets` must have the layout of `spec`. If `graphs` is false, a GPU's kernels are launched one at a time.
 struct LearnerParts {
@@ -36,7 +46,8 @@ struct LearnerParts {
   Nets& nets;
   VecEnv& envs;
   bool graphs = true;
-  RolloutWatch* watch = nullptr;  // null: nobody watches
+  RolloutWatch* watch = nullptr;     // null: nobody watches
+  const Teacher* teacher = nullptr;  // only for distillation
 };
 
 }  // namespace drl

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "algorithms/symmetry_kernels.hpp"
 #include "base/check.hpp"
 
 namespace drl {
 
 LossGradient::LossGradient(const LearnerParts& parts, LearnedPolicy& policy, const RolloutView& rollout, LossId id,
-                           int loss_columns)
+                           int loss_columns, const SymmetryUse& symmetry)
     : queue_(parts.queue),
       nets_(parts.nets),
       policy_(policy),
@@ -31,6 +32,7 @@ LossGradient::LossGradient(const LearnerParts& parts, LearnedPolicy& policy, con
   passes_.reserve(2);
   Pass& actor = add(policy.spec().actor, policy.spec().actor_rnn);
   tile_.policy_out = actor.out.data(), tile_.d_policy = actor.d_out.data();
+  if (symmetry.any()) mirrored_.emplace(queue_, parts.envs.spec(), policy.spec(), symmetry, tile_rows_);
   if (policy.spec().critic < 0) return;
   Pass& critic = add(policy.spec().critic, policy.spec().critic_rnn);
   tile_.value = critic.out.data(), tile_.d_value = critic.d_out.data();
@@ -57,7 +59,9 @@ void LossGradient::enqueue(const int32_t* rows, int64_t count, float* gradient) 
     inputs.back().rows = {features, nullptr, count};
   }
   const auto distribution_id = static_cast<DistributionId>(policy_.distribution().index());
-  if (!is_recurrent && nets_.gradient({inputs, weights, loss_.get()}, loss_id_, distribution_id, gradient)) return;
+  if (!is_recurrent && !mirrored_ &&
+      nets_.gradient({inputs, weights, loss_.get()}, loss_id_, distribution_id, gradient))
+    return;
 
   clear_sums(queue_, all_columns(), scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows_) {
@@ -67,17 +71,45 @@ void LossGradient::enqueue(const int32_t* rows, int64_t count, float* gradient) 
       nets_.forward(net, weights, of_net.part(first, num_rows, spec.layout.net(net).inputs()), passes_[k].out.data(),
                     passes_[k].tape.get());
     }
-    add_loss_(rows + first, num_rows);
+    add_loss_(rows + first, num_rows, nullptr);
     for (Pass& pass : passes_) {
       float* d_in = pass.rnn ? pass.d_features.data() + first * spec.layout.net(pass.net).inputs() : nullptr;
       nets_.backward(pass.net, weights, *pass.tape, pass.d_out.data(), gradient, d_in);
     }
+    if (mirrored_) enqueue_mirrored(rows + first, num_rows, gradient);
   }
   for (size_t k = 0; k < passes_.size(); ++k)
     if (Pass& pass = passes_[k]; pass.rnn)
       pass.rnn->backward(weights, observations[k], pass.d_features.data(), gradient);
   finish_sums(queue_, all_columns(), scratch_.data(),
               StoreLoss{loss_columns_, gradient + spec.layout.size(), gradient + spec.std_offset()});
+}
+
+// Adds the gradient of a tile's mirrored samples. The actor's outputs are still those of the samples themselves.
+void LossGradient::enqueue_mirrored(const int32_t* rows, int64_t count, float* gradient) {
+  const Weights& weights = policy_.weights();
+  const Normalizers normalizers = policy_.normalizers();
+  const SymmetryUse& use = mirrored_->use();
+  Pass& actor = passes_.front();
+  const float *target = mirrored_->outputs(actor.out.data(), count),
+              *obs = mirrored_->observations(rollout_.obs, rows, count);
+  nets_.forward(actor.net, weights, {obs, nullptr, count, normalizers.obs}, actor.out.data(), actor.tape.get());
+  if (use.augments) {
+    if (passes_.size() > 1) {
+      const float* critic_obs = mirrored_->critic_observations(rollout_.critic_input(), rows, count);
+      Pass& critic = passes_.back();
+      nets_.forward(critic.net, weights, {critic_obs, nullptr, count, normalizers.critic()}, critic.out.data(),
+                    critic.tape.get());
+    }
+    add_loss_(rows, count, mirrored_->actions(rollout_.action, rows, count));
+  }
+  const int width = policy_.spec().layout.net(actor.net).outputs();
+  add_rows(queue_, count, all_columns(), scratch_.data(),
+           SymmetryLoss{actor.out.data(), target, width, use.has_loss ? static_cast<float>(use.coef) : 0.0f,
+                        use.augments, actor.d_out.data(), loss_columns_ - 1});
+  for (Pass& pass : passes_)
+    if (use.augments || &pass == &actor)
+      nets_.backward(pass.net, weights, *pass.tape, pass.d_out.data(), gradient, nullptr);
 }
 
 }  // namespace drl

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "algorithms/learned_policy.hpp"
 #include "algorithms/learner_parts.hpp"
+#include "algorithms/symmetry.hpp"
 #include "algorithms/update_kernels.hpp"
 #include "device/reduce.hpp"
 
@@ -18,12 +20,13 @@ class LossGradient {
  public:
   // make_loss(distribution) returns the loss for the policy's distribution: a function of rows (device/reduce.hpp) with
   // a member `LossTile tile`, which is set for each tile of a mini-batch. It adds to `loss_columns` columns, and after
-  // them to the gradients of the distribution's own parameters. The caller owns `policy` and `rollout`, which must
-  // outlive this object.
+  // them to the gradients of the distribution's own parameters. With `symmetry`, the last loss column is that of
+  // SymmetryLoss, and the loss is also called for mirrored tiles if they augment the batch. The caller owns `policy`
+  // and `rollout`, which must outlive this object.
   template <class MakeLoss>
   LossGradient(const LearnerParts& parts, LearnedPolicy& policy, const RolloutView& rollout, LossId id,
-               int loss_columns, const MakeLoss& make_loss)
-      : LossGradient(parts, policy, rollout, id, loss_columns) {
+               int loss_columns, const MakeLoss& make_loss, const SymmetryUse& symmetry = {})
+      : LossGradient(parts, policy, rollout, id, loss_columns, symmetry) {
     std::visit([&](const auto& distribution) { set_loss(make_loss(distribution)); }, policy.distribution());
   }
   LossGradient(const LossGradient&) = delete;
@@ -33,20 +36,27 @@ class LossGradient {
   // Adds to the zeroed `gradient` [parameters, then loss columns].
   void enqueue(const int32_t* rows, int64_t count, float* gradient);
 
+  // Enqueues the copy of the actor's states after the sequences of the last mini-batch to `states` [sequences,
+  // state_size]. Does nothing for an actor without recurrent layers.
+  void copy_end_states(float* states) {
+    if (passes_.front().rnn) passes_.front().rnn->copy_end_states(states);
+  }
+
   // Return the number of samples that pass through the networks at once, and the buffers between networks and loss.
   int64_t tile_rows() const { return tile_rows_; }
   const LossTile& tile() const { return tile_; }
 
  private:
   LossGradient(const LearnerParts& parts, LearnedPolicy& policy, const RolloutView& rollout, LossId id,
-               int loss_columns);
+               int loss_columns, const SymmetryUse& symmetry);
+  void enqueue_mirrored(const int32_t* rows, int64_t count, float* gradient);
   template <class Loss>
   void set_loss(const Loss& loss) {
     const auto kept = std::make_shared<const Loss>(loss);
     loss_ = kept;
-    add_loss_ = [this, kept](const int32_t* rows, int64_t count) {
+    add_loss_ = [this, kept](const int32_t* rows, int64_t count, const std::byte* mirrored_action) {
       Loss of_tile = *kept;
-      of_tile.tile = tile_, of_tile.tile.rows = rows;
+      of_tile.tile = tile_, of_tile.tile.rows = rows, of_tile.tile.mirrored_action = mirrored_action;
       add_rows(queue_, count, all_columns(), scratch_.data(), of_tile);
     };
   }
@@ -72,7 +82,8 @@ class LossGradient {
   LossTile tile_;             // points to the arrays of passes_; without a critic, its value and d_value are null
   Array<double> scratch_;
   std::shared_ptr<const void> loss_;
-  std::function<void(const int32_t* rows, int64_t count)> add_loss_;
+  std::function<void(const int32_t* rows, int64_t count, const std::byte* mirrored_action)> add_loss_;
+  std::optional<MirroredTile> mirrored_;
 };
 
 }  // namespace drl

@@ -1,5 +1,6 @@
 #include "algorithms/make_algorithm.hpp"
 
+#include "algorithms/distill/distill.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
 
@@ -15,7 +16,7 @@ std::vector<std::unique_ptr<AlgorithmKind>> kinds_of() {
 
 }  // namespace
 
-std::vector<std::unique_ptr<AlgorithmKind>> all_algorithms() { return kinds_of<Ppo, Grpo>(); }
+std::vector<std::unique_ptr<AlgorithmKind>> all_algorithms() { return kinds_of<Ppo, Grpo, Distill>(); }
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;

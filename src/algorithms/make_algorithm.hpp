@@ -50,6 +50,7 @@ class AlgorithmKindOf final : public AlgorithmKind {
             {"annealing", options_.anneals() ? "yes" : "no", "neither entropy_coef_end nor desired_kl_end is given"}};
   }
   std::string describe_update() const override {
+    if constexpr (requires { Learner::describe_update(options_); }) return Learner::describe_update(options_);
     return fmt::format("{} epochs of {} mini-batches", options_.num_learning_epochs, options_.num_mini_batches);
   }
   std::string warning(int64_t done, int64_t max_iterations) const override {

@@ -9,6 +9,14 @@
 
 namespace drl {
 
+// How mirrored samples are used. By default they are not.
+struct SymmetryUse {
+  bool augments = false;  // the algorithm's loss is the mean over the samples and the mirrored samples
+  bool has_loss = false;  // the loss has the term `coef` times the squared error of mirrored outputs
+  double coef = 0;
+  bool any() const { return augments || has_loss; }
+};
+
 // Update options that all on-policy algorithms share.
 struct UpdateOptions {
   double learning_rate = 1e-3;
@@ -65,6 +73,9 @@ struct UpdateOptions {
       only_with("optimizer", "adamw"));
     v("momentum", momentum, "SGD's momentum: each step follows the gradient plus momentum times the last step",
       at_least(0) && below(1), only_with("optimizer", "sgd"));
+    describe_normalization(v);
+  }
+  void describe_normalization(OptionVisitor& v) {
     v("obs_normalization", obs_normalization,
       "normalise observations by their running mean and standard deviation over all ranks");
     v("obs_normalization_eps", obs_normalization_eps,

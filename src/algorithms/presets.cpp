@@ -7,7 +7,7 @@ namespace {
 
 // The options in which an algorithm deviates from a task's own preset.
 struct Deviation {
-  std::string_view task, algorithm, text;
+  std::string_view task, algorithm, text;  // task "": all tasks
 };
 
 constexpr Deviation kDeviations[] = {{"CartPole-v1", "grpo", R"(
@@ -62,6 +62,14 @@ group_size = 16
 entropy_coef = 0
 max_grad_norm = 0.5
 obs_normalization = true
+)"},
+                                     // The student's noise only spreads the states that it learns from.
+                                     {"", "distill", R"(
+num_steps_per_env = 30
+[policy]
+init_std = 0.1
+[distill]
+obs_normalization = true
 )"}};
 
 }  // namespace
@@ -69,7 +77,7 @@ obs_normalization = true
 std::vector<Preset> presets(const std::string& task, std::string_view algorithm) {
   std::vector<Preset> all = {{"preset of " + task, task_preset(task)}};
   for (const Deviation& deviation : kDeviations)
-    if (deviation.task == task && deviation.algorithm == algorithm)
+    if ((deviation.task.empty() || deviation.task == task) && deviation.algorithm == algorithm)
       all.push_back({std::string(algorithm) + "'s preset of " + task, deviation.text});
   return all;
 }

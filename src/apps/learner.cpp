@@ -110,24 +110,36 @@ BatchPlan batch_plan(const Options& options, const Communicator& comm, const Tas
   }
 }
 
+bool is_distillation(const Options& options) { return options.algorithm().name() == "distill"; }
+
+void require_no_gpu(int gpu) {
+  if (gpu >= 0)
+    throw UsageError("--algorithm distill is not available on GPUs (it was built for CPUs): use --device cpu");
+}
+
 }  // namespace
 
 Learner::Learner(const Options& options, const Workplace& place, Communicator& comm)
     : options_(options), placement_(place.placement), host_comm_(comm) {
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
+  if (is_distillation(options)) {
+    on_all_ranks(comm, [&] { require_no_gpu(gpu); });
+    teacher_run_.emplace(options, comm);
+  }
+  const std::vector<std::byte> params = teacher_run_ ? teacher_run_->student_params() : options.env->bytes();
   on_all_ranks(comm, [&] {
     if (gpu >= 0) require_engine_of_gpus(train), require_feed_forward(options.policy), open_gpu_libraries();
-    const TaskSpec task = task_spec(train.task, options.env->bytes());
+    const TaskSpec task = task_spec(train.task, params);
     plan_ = batch_plan(options, comm, task);
     spec_ = options.algorithm().policy(task, options.policy);
   });
   if (gpu < 0 && comm.size() > 1) comm.limit_waiting(options.gpu.comm_timeout, place.rank_hosts);
   if (gpu >= 0) gpu_comm_ = gpu_communicator(options.gpu, gpu, comm, place.rank_hosts);
+  const uint64_t seed = static_cast<uint64_t>(train.seed);
   on_all_ranks(comm, [&] {
-    const uint64_t seed = static_cast<uint64_t>(train.seed);
-    const EnvConfig envs{plan_.num_envs,       plan_.rank * plan_.num_envs, seed, train.init_at_random_ep_len,
-                         options.env->bytes(), placement_.threads};
+    const EnvConfig envs{plan_.num_envs, plan_.rank * plan_.num_envs, seed, train.init_at_random_ep_len,
+                         params,         placement_.threads};
     queue_ = gpu < 0 ? make_host_queue(place.isa) : gpu_queue(gpu, place.isa);
     nets_ = gpu < 0 ? make_host_nets(*queue_, spec_.layout, train.nets, placement_.threads, train.precision)
                     : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
@@ -136,9 +148,17 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
       throw UsageError(
           "--nan_policy dump and --env.delay are given (a step with delayed actions cannot be repeated from the state "
           "alone): leave out one of them");
+    if (train.nan_policy == "dump" && (options.env->has_groups() || teacher_run_))
+      throw UsageError(
+          "--nan_policy dump cannot be combined with --env.actor_obs, --env.hidden_obs or --algorithm distill (a dump "
+          "holds the task's own observations): leave it out");
     if (train.nan_policy == "dump") lost_states_.emplace(train.task, envs, place.isa, plan_.rank, comm.size());
-    algorithm_ = options.algorithm().make({*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_,
-                                           options.gpu.cuda_graphs, lost_states_ ? &*lost_states_ : nullptr});
+  });
+  if (teacher_run_) teacher_.emplace(teacher_run_->load(*queue_, placement_.threads, comm));
+  on_all_ranks(comm, [&] {
+    algorithm_ =
+        options.algorithm().make({*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_, options.gpu.cuda_graphs,
+                                  lost_states_ ? &*lost_states_ : nullptr, teacher_ ? &*teacher_ : nullptr});
   });
   require_same_files(comm, envs_->files());
 }

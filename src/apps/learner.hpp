@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/teacher.hpp"
 #include "apps/workplace.hpp"
 #include "run/lost_states.hpp"
 #include "run/run_manifest.hpp"
@@ -45,6 +46,8 @@ class Learner {
   std::unique_ptr<Nets> nets_;
   std::unique_ptr<VecEnv> envs_;
   std::optional<LostStates> lost_states_;
+  std::optional<TeacherRun> teacher_run_;  // of distillation
+  std::optional<Teacher> teacher_;
   std::unique_ptr<Algorithm> algorithm_;
 };
 

@@ -2,6 +2,7 @@
 #include "device/hot_loop.hpp"
 #include "envs/delay_kernels.hpp"
 #include "envs/episode_sums.hpp"
+#include "envs/group_kernels.hpp"
 #include "envs/keep_last.hpp"
 
 namespace drl::DRL_ISA {
@@ -11,5 +12,6 @@ DRL_LOOP(KeepLast)
 DRL_LOOP(BeginDelays)
 DRL_LOOP(DelayActions)
 DRL_LOOP(DelayObservations)
+DRL_LOOP(SelectGroups)
 
 }  // namespace drl::DRL_ISA

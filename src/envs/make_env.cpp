@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "envs/delayed_envs.hpp"
+#include "envs/grouped_envs.hpp"
 #include "envs/other_names.hpp"
 #include "envs/simulator_envs.hpp"
 #include "envs/task_libraries.hpp"
@@ -137,14 +138,21 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
     envs = std::make_unique<TaskEnvs>(record, config, queue);
   const DelayPlan delays = TaskParams::delays(record, config.params);
   if (delays.any())
-    return std::make_unique<DelayedEnvs>(std::move(envs), delays, TaskParams::error_bounds(record, config.params),
+    envs = std::make_unique<DelayedEnvs>(std::move(envs), delays, TaskParams::error_bounds(record, config.params),
                                          config, queue);
+  const GroupPlan groups = TaskParams::groups(record, config.params);
+  if (groups.any())
+    envs = std::make_unique<GroupedEnvs>(std::move(envs), groups, TaskParams::hidden_numbers(record, config.params),
+                                         queue);
   return envs;
 }
 
 TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params) {
   const TaskRecord& named = task_record(task);
-  return params.empty() ? spec_of(named) : spec_of(TaskParams::record_of(named, params), params);
+  if (params.empty()) return spec_of(named);
+  const TaskRecord& record = TaskParams::record_of(named, params);
+  return grouped_spec(spec_of(record, params), TaskParams::groups(record, params),
+                      TaskParams::hidden_numbers(record, params));
 }
 
 std::string_view task_preset(std::string_view task) { return task_record(task).preset; }

@@ -29,6 +29,23 @@ std::vector<NamedNumber> named_numbers(const Quantity* quantities, int32_t count
   return numbers;
 }
 
+namespace {
+
+// Returns the tables of all frames of the observation.
+Mirror mirror_of(const TaskRecord& record) {
+  Mirror mirror;
+  if (!record.mirrored_obs) return mirror;
+  for (int32_t first = 0; first < record.history * record.obs_dim; first += record.obs_dim)
+    for (int32_t k = 0; k < record.obs_dim; ++k)
+      mirror.obs.push_back({first + record.mirrored_obs[k].source, record.mirrored_obs[k].sign});
+  if (record.mirrored_critic_obs)
+    mirror.critic_obs.assign(record.mirrored_critic_obs, record.mirrored_critic_obs + record.critic_obs_dim);
+  mirror.action.assign(record.mirrored_action, record.mirrored_action + record.action_size);
+  return mirror;
+}
+
+}  // namespace
+
 TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params) {
   TaskSpec spec;
   spec.name = record.name, spec.step_limit = record.step_limit, spec.dt = record.dt;
@@ -56,6 +73,8 @@ TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params)
   spec.actions = named_numbers(record.actions, record.action_count, 1);
   if (static_cast<int>(spec.actions.size()) != spec.action.numbers()) spec.actions.clear();
   spec.commands.assign(record.commands, record.commands + record.command_count);
+  spec.mirror = mirror_of(record);
+  if (static_cast<int>(spec.mirror.obs.size()) != spec.obs_dim) spec.mirror = {};
   spec.truncates = record.truncates != 0, spec.finite_horizon = record.finite_horizon != 0;
   return spec;
 }

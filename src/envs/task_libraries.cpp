@@ -94,7 +94,8 @@ std::string mismatch(const TaskRecord& r) {
       missing(r.metric_count, r.metrics) || missing(r.observation_count, r.observations) ||
       missing(r.action_count, r.actions) || missing(r.end_count, r.ends) || missing(r.head_count, r.heads) ||
       missing(r.curriculum_count, r.curriculum_names) || missing(r.curriculum_count, r.curriculum_start) ||
-      (r.curriculum_count > 0 && !r.update_curriculum) || !r.action_scale != !r.action_offset)
+      (r.curriculum_count > 0 && !r.update_curriculum) || !r.mirrored_obs != !r.mirrored_action ||
+      (r.mirrored_obs && !r.mirrored_critic_obs != (r.critic_obs_dim == 0)) || !r.action_scale != !r.action_offset)
     return "a list in its record is missing";
   if (!r.host || !r.gpu) return "it has no loops";
   for (int k = 0; k < kIsaCount; ++k) {

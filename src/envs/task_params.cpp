@@ -68,11 +68,17 @@ FileName file_name(const TaskParam& param, const std::string& text) {
 size_t delays_at(const TaskRecord& record) {
   return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
 }
+// Returns where the groups of observations begin.
+size_t groups_at(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  const auto plan = read<DelayPlan>(bytes.data(), static_cast<int32_t>(delays_at(record)));
+  return delays_at(record) + sizeof(DelayPlan) + static_cast<size_t>(plan.error_bounds) * sizeof(float);
+}
 // Returns where the bounds of the model's numbers begin, and where they end: then all bytes of a task that is no robot
 // have passed.
 size_t bounds_at(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  const auto plan = read<DelayPlan>(bytes.data(), static_cast<int32_t>(delays_at(record)));
-  return delays_at(record) + sizeof(DelayPlan) + static_cast<size_t>(plan.error_bounds) * sizeof(float);
+  const size_t at = groups_at(record, bytes);
+  const auto plan = read<GroupPlan>(bytes.data(), static_cast<int32_t>(at));
+  return at + sizeof(GroupPlan) + static_cast<size_t>(plan.hidden_count) * sizeof(int32_t);
 }
 size_t size_of(const TaskRecord& record, const std::vector<std::byte>& bytes) {
   return bounds_at(record, bytes) + 2 * static_cast<size_t>(record.model_numbers) * sizeof(float);
@@ -134,6 +140,7 @@ void TaskParams::describe(OptionVisitor& v) {
     }
   }
   delays_.describe(v);
+  groups_.describe(v);
   if (!record_.robot) return;
   v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1));
   v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path);
@@ -194,7 +201,7 @@ const TaskRecord& TaskParams::record_of(const TaskRecord& record, const std::vec
 }
 
 bool TaskParams::fits(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  if (bytes.size() < delays_at(record) + sizeof(DelayPlan)) return false;
+  if (bytes.size() < delays_at(record) + sizeof(DelayPlan) + sizeof(GroupPlan)) return false;
   if (!is_robot(record, bytes)) return bytes.size() == size_of(record, bytes);
   return bytes.size() > size_of(record, bytes) + sizeof(RobotBytes) &&
          (robot_bytes(bytes).in_lanes != 0) == (record.simulator == nullptr);
@@ -213,6 +220,24 @@ std::optional<RobotChoice> TaskParams::robot_choice(const TaskRecord& record, co
 
 DelayPlan TaskParams::delays(const TaskRecord& record, const std::vector<std::byte>& bytes) {
   return read<DelayPlan>(bytes.data(), static_cast<int32_t>(delays_at(record)));
+}
+
+GroupPlan TaskParams::groups(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return read<GroupPlan>(bytes.data(), static_cast<int32_t>(groups_at(record, bytes)));
+}
+
+std::vector<int32_t> TaskParams::hidden_numbers(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  std::vector<int32_t> numbers(static_cast<size_t>(groups(record, bytes).hidden_count));
+  if (!numbers.empty())
+    std::memcpy(numbers.data(), bytes.data() + groups_at(record, bytes) + sizeof(GroupPlan),
+                numbers.size() * sizeof(int32_t));
+  return numbers;
+}
+
+void TaskParams::set_critic(const TaskRecord& record, ObservationGroup critic, std::vector<std::byte>& bytes) {
+  GroupPlan plan = groups(record, bytes);
+  plan.has_other_critic = 1, plan.critic = critic;
+  write<GroupPlan>(bytes, static_cast<int32_t>(groups_at(record, bytes)), plan);
 }
 
 std::vector<float> TaskParams::model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes) {
@@ -282,6 +307,12 @@ std::vector<std::byte> TaskParams::bytes() const {
   delays.error_bounds = static_cast<int32_t>(errors.size());
   append(&delays, sizeof(delays));
   append(errors.data(), errors.size() * sizeof(float));
+  TaskSpec spec = spec_of(record_);
+  spec.observations = observations;
+  const std::vector<int32_t> hidden = groups_.hidden_numbers(spec);
+  const GroupPlan groups{.actor = groups_.actor_group(), .hidden_count = static_cast<int32_t>(hidden.size())};
+  append(&groups, sizeof(groups));
+  append(hidden.data(), hidden.size() * sizeof(int32_t));
   if (!record_.robot) return bytes;
   const std::string ranges = model_numbers_.ranges();
   const bool is_randomised = in_lanes && !ranges.empty();

@@ -9,6 +9,7 @@
 #include "base/options.hpp"
 #include "drl/task/abi.hpp"
 #include "envs/delay_options.hpp"
+#include "envs/grouped_envs.hpp"
 #include "envs/model_options.hpp"
 
 namespace drl {
@@ -40,10 +41,12 @@ class TaskParams {
   const RobotFacts* robot_facts() const { return record_.robot ? &inspection().facts : nullptr; }
   // Returns whether actions or observations are delayed. Throws UsageError if a delay is malformed.
   bool has_delays() const { return delays_.plan(record_.step_limit).any(); }
+  // Returns whether actor or critic observe other numbers than the task says.
+  bool has_groups() const { return groups_.actor != "policy" || groups_.hidden != "none"; }
 
-  // Returns the options as bytes, for EnvConfig: Params, then the weights as doubles and the delays, then for a robot
-  // its model, frame skip and engine, and what environments draw for its model. The bytes belong to record_of(record,
-  // bytes). Throws like choose_physics().
+  // Returns the options as bytes, for EnvConfig: Params, then the weights as doubles, the delays and the groups of
+  // observations, then for a robot its model, frame skip and engine, and what environments draw for its model. The
+  // bytes belong to record_of(record, bytes). Throws like choose_physics().
   std::vector<std::byte> bytes() const;
   // Returns the record that the bytes belong to: the task itself, or the same task on compiled physics.
   static const TaskRecord& record_of(const TaskRecord& record, const std::vector<std::byte>& bytes);
@@ -56,6 +59,11 @@ class TaskParams {
   static DelayPlan delays(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns the range of the error of each observed number, [numbers, 2], or nothing.
   static std::vector<float> error_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  // Returns what actor and critic observe, and the numbers that are hidden from the actor.
+  static GroupPlan groups(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  static std::vector<int32_t> hidden_numbers(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  // Replaces what the critic observes by all numbers of a group.
+  static void set_critic(const TaskRecord& record, ObservationGroup critic, std::vector<std::byte>& bytes);
   // Returns EnvArrays::model_bounds, and whether environments draw these numbers at each reset.
   static std::vector<float> model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes);
   static bool model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes);
@@ -87,10 +95,11 @@ class TaskParams {
 
   const TaskRecord& record_;
   std::vector<std::variant<bool, int, double, std::string>> values_;  // [param_count]
-  std::vector<double> weights_;                          // [reward_term_count], or empty
-  std::string model_;                                    // for a robot
+  std::vector<double> weights_;                                       // [reward_term_count], or empty
+  std::string model_;                                                 // for a robot
   int frame_skip_ = 0;
   DelayOptions delays_;
+  GroupOptions groups_;
   ModelOptions model_numbers_;
   std::string physics_ = "auto", why_not_in_lanes_;
   mutable std::optional<Inspection> inspection_;  // the last one

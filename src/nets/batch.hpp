@@ -2,6 +2,7 @@
 // and distributions by their ids only; the code of each is written once, by the algorithm.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -12,7 +13,7 @@ namespace drl {
 
 class Weights;
 
-enum class LossId { ppo, grpo };
+enum class LossId { ppo, grpo, distill };
 enum class DistributionId { gaussian, categorical };  // in the order of the alternatives of Distribution
 
 // A network's input: row i is observation index[i] (or i if `index` is null) of `data`, normalised.
@@ -33,6 +34,8 @@ struct LossTile {
   const int32_t* rows = nullptr;  // [count] indices into the rollout
   float *policy_out = nullptr, *value = nullptr;
   float *d_policy = nullptr, *d_value = nullptr;
+  // [count] actions of mirrored samples, which the networks' outputs then belong to; null: the samples are not mirrored.
+  const std::byte* mirrored_action = nullptr;
 };
 
 struct Batch {

@@ -135,6 +135,16 @@ void RnnSequences::forward_layer(size_t k, const Weights& weights, const Rows& x
   for_each(queue_, steps_ * rows, CopyRows{layer.after.data(), layer.out.data(), width, state, width});
 }
 
+void RnnSequences::copy_end_states(float* states) {
+  const int64_t state = spec_.layer_state();
+  for (size_t k = 0; k < layers_.size(); ++k) {
+    const float* last = layers_[k].after.data() + (steps_ - 1) * sequences_ * state;
+    for_each(queue_, sequences_, CarryState{last, nullptr, ended_before(steps_), state, state, d_before_.data()});
+    float* to = states + static_cast<int64_t>(k) * state;
+    for_each(queue_, sequences_, CopyRows{d_before_.data(), to, state, state, spec_.state_size()});
+  }
+}
+
 void RnnSequences::backward(const Weights& weights, const Rows& x, const float* d_out, float* grad) {
   for (size_t k = layers_.size(); k-- > 0; d_out = k > 0 ? layers_[k - 1].d_out.data() : nullptr)
     with_cell(spec_, [&]<class Cell>(Cell) { backward_layer<Cell>(k, weights, inputs(k, x), d_out, grad); });

@@ -63,6 +63,9 @@ class RnnSequences {
   // and `terminated` and `truncated` [T, N] say where episodes end. Returns the outputs [steps, sequences, width].
   const float* forward(const Weights& weights, const Rows& x, const float* start, const uint8_t* terminated,
                        const uint8_t* truncated);
+  // Enqueues the copy of the states after the last forward pass, with which the sequences would go on, to `states`
+  // [sequences, state_size].
+  void copy_end_states(float* states);
   // Enqueues the backward pass of the last forward pass from d_out [steps, sequences, width], the gradient with respect
   // to its outputs. Adds the parameters' gradients to `grad`, which has the layout of the parameters.
   void backward(const Weights& weights, const Rows& x, const float* d_out, float* grad);

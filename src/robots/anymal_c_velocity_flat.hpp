@@ -20,6 +20,7 @@ struct AnymalC : velocity::Quadruped {
       hip_joint("LH_HAA", 0, motor), hip_joint("LH_HFE", -0.4, motor), knee_joint("LH_KFE", 0.8, motor),
       hip_joint("RH_HAA", 0, motor), hip_joint("RH_HFE", -0.4, motor), knee_joint("RH_KFE", 0.8, motor),
   };
+  static constexpr const char *sides[][2] = {{"LF", "RF"}, {"LH", "RH"}}, *flips[] = {"HAA"};
   static constexpr velocity::Foot feet[] = {
       {"LF", "LF_SHANK", "LF_contact"},
       {"RF", "RF_SHANK", "RF_contact"},

@@ -30,6 +30,7 @@ struct BerkeleyHumanoid : velocity::Humanoid {
       {"LR_FAA", -0.126, ankle, 0.05, 0.1, 0.15},
       // clang-format on
   };
+  static constexpr const char *sides[][2] = {{"LL", "LR"}}, *flips[] = {"_HR", "_HAA", "_FAA"};
   static constexpr velocity::Foot feet[] = {{"LL_FOOT", "ll_faa", "LL_contact"}, {"LR_FOOT", "lr_faa", "LR_contact"}};
   static constexpr const char* foot_geoms[] = {"LL_foot1", "LR_foot1"};
   static constexpr const char *root = "torso", *torso = "torso";

@@ -38,6 +38,7 @@ struct H1 : velocity::Humanoid {
       {"right_elbow", 0.52, elbow, 0.05, 0.15, 0.35},
       // clang-format on
   };
+  static constexpr const char* flips[] = {"_roll", "_yaw", "torso"};
   static constexpr velocity::Foot feet[] = {{"left_foot", "left_ankle_link", "left_foot_contact"},
                                             {"right_foot", "right_ankle_link", "right_foot_contact"}};
   static constexpr const char* foot_geoms[] = {"left_foot1",  "left_foot2",  "left_foot3",

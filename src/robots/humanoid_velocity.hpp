@@ -7,6 +7,7 @@ namespace drl::velocity {
 
 struct Humanoid {
   static constexpr const char* self_contact = nullptr;
+  static constexpr const char *sides[][2] = {{"left", "right"}}, *flips[] = {"_roll", "_yaw"};
 
   static constexpr RewardTerm reward_terms[] = {
       {"track_linear_velocity", 2},

@@ -7,6 +7,7 @@ namespace drl::velocity {
 
 struct Quadruped {
   static constexpr const char* self_contact = nullptr;
+  static constexpr const char *sides[][2] = {{"FR", "FL"}, {"RR", "RL"}}, *flips[] = {"_hip_"};
 
   // A joint that moves a whole leg, and a knee, with the deviations that are tolerated.
   static constexpr Joint hip_joint(const char* name, double angle, const Motor& motor) {

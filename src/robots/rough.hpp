@@ -28,6 +28,13 @@ struct RoughGround {
   static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc", "terrain_level"};
   static constexpr int touches = std::size(Config::touches), kinds = Config::touch_kinds;
   using Options = TerrainOptions;
+  // A mirror reverses the order of the grid's rows, each of which lies along the robot.
+  template <class Table>
+  static consteval Table mirror_scan(const Table& table) {
+    char row[along + 1] = {};
+    for (int k = 0; k < along; ++k) row[k] = '+';
+    return table.add(reversed_numbers<across>(), row);
+  }
 
   struct Parts {
     SensorId touch[touches > 0 ? touches : 1];

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <iterator>
+#include <string_view>
 
 #include "robots/common.hpp"
 
@@ -32,6 +33,30 @@ struct Foot {
 };
 
 using namespace common;
+
+// Returns whether a mirror turns the part `a` into `b`. The names of parts on a side begin with a text of `sides`, and
+// those on the other side with the other text of the same pair.
+template <class Sides>
+consteval bool are_mirrored(std::string_view a, std::string_view b, const Sides& sides) {
+  for (const auto& pair : sides)
+    for (int k = 0; k < 2; ++k) {
+      const std::string_view side = pair[k], other = pair[1 - k];
+      if (a.starts_with(side)) return b.starts_with(other) && a.substr(side.size()) == b.substr(other.size());
+    }
+  return a == b;
+}
+// Returns what a mirror does to N parts with the names name(0), name(1), ...: parts of the two sides change places.
+template <int N, class Sides, class Name>
+consteval MirrorTable<N> mirrored_parts(const Sides& sides, const Name& name) {
+  MirrorTable<N> table;
+  for (; table.size < N; ++table.size) {
+    int& source = table.numbers[table.size].source;
+    source = -1;  // drl refuses a table without the other side
+    for (int k = 0; k < N; ++k)
+      if (are_mirrored(name(table.size), name(k), sides)) source = k;
+  }
+  return table;
+}
 
 // Draws a number in [low, high) whose logarithm is uniform.
 template <class F>
@@ -73,6 +98,10 @@ struct FlatGround {
   static constexpr EndCause ends[] = {{"fell_over"}};
   // |command - velocity| in m/s and in rad/s; mean |second difference| of the actions.
   static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc"};
+  template <class Table>
+  static consteval Table mirror_scan(const Table& table) {
+    return table;
+  }
   struct Options {
     template <class V>
     void describe(V&) {}
@@ -133,6 +162,29 @@ struct Task {
     }
     return all;
   }();
+  // A mirror exchanges left and right. Joints whose names contain a word of Config::flips then turn the other way.
+  static constexpr MirrorTable<feet> mirrored_feet =
+      mirrored_parts<feet>(Config::sides, [](int k) { return std::string_view(Config::feet[k].site); });
+  static constexpr MirrorTable<joints> mirrored_action = [] {
+    const auto name = [](int k) { return std::string_view(Config::joints[k].name); };
+    MirrorTable<joints> table = mirrored_parts<joints>(Config::sides, name);
+    for (int k = 0; k < joints; ++k)
+      for (const std::string_view word : Config::flips)
+        if (name(k).find(word) != std::string_view::npos) table.numbers[k].sign = -1;
+    return table;
+  }();
+  // Adds the numbers of write_observation and of the scan.
+  template <class Table>
+  static consteval Table mirror_observation(const Table& empty) {
+    const Table table = empty.add("+-+").add("-+-").add("+-+").add(mirrored_action).add(mirrored_action);
+    return Ground::mirror_scan(table.add(mirrored_action).add("+--"));
+  }
+  static constexpr MirrorTable<obs_dim> mirrored_obs = mirror_observation(MirrorTable<obs_dim>());
+  static constexpr MirrorTable<critic_obs_dim> mirrored_critic_obs = mirror_observation(MirrorTable<critic_obs_dim>())
+                                                                         .add(mirrored_feet)
+                                                                         .add(mirrored_feet)
+                                                                         .add(mirrored_feet)
+                                                                         .add(mirrored_feet, "+-+");
   static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
   static constexpr auto& ends = Ground::ends;

@@ -20,6 +20,7 @@ namespace drl {
 struct TrainOptions {
   std::string task;
   std::string algorithm = algorithm_names().front();
+  std::string teacher;
   int num_envs = 1024;
   int num_envs_total = 0;
   int num_steps_per_env = 16;
@@ -38,6 +39,10 @@ struct TrainOptions {
   void describe(OptionVisitor& v) {
     v("task", task, "task to learn; --list_tasks prints all names");
     v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
+    v("teacher", teacher,
+      "run or checkpoint whose policy the student learns (pretrained/NAME comes with drl); it sees a whole group of "
+      "observations of the student's task: that of its own --env.actor_obs",
+      as_path, only_with("algorithm", "distill"));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24), only_with("num_envs_total", "0"));
     v("num_envs_total", num_envs_total, "environments on all ranks together; 0 = num_envs on each rank",
       between(0, 1 << 30));

@@ -34,6 +34,8 @@ struct AcrobotV1 {
   static constexpr Quantity observations[] = {{"cos(theta1)"}, {"sin(theta1)"},         {"cos(theta2)"},
                                               {"sin(theta2)"}, {"theta1_dot", "rad/s"}, {"theta2_dot", "rad/s"}};
   static constexpr Quantity actions[] = {{"torque"}};
+  static constexpr auto mirrored_obs = MirrorTable<6>().add("+-+---");
+  static constexpr auto mirrored_action = reversed_numbers<3>();
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.theta1 = draws.uniform(F(-0.1), F(0.1));

@@ -44,6 +44,8 @@ struct Cartpole {
   static constexpr ContinuousAction<1> action{-4, 4};  // the force reaches its limit at these bounds
   static constexpr Quantity observations[] = {{"x", "m"}, {"theta", "rad"}, {"x_dot", "m/s"}, {"theta_dot", "rad/s"}};
   static constexpr Quantity actions[] = {{"force"}};
+  static constexpr auto mirrored_obs = MirrorTable<4>().add("----");
+  static constexpr auto mirrored_action = MirrorTable<1>().add("-");
   static constexpr RewardTerm reward_terms[] = {
       {"alive", 1}, {"terminating", -2}, {"pole_pos", -1}, {"cart_vel", -0.01}, {"pole_vel", -0.005}};
   static constexpr bool scale_rewards_by_dt = true;

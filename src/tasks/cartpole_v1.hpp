@@ -38,6 +38,8 @@ struct CartPoleV1 {
   static constexpr DiscreteAction<2> action{};  // left, right
   static constexpr Quantity observations[] = {{"x", "m"}, {"x_dot", "m/s"}, {"theta", "rad"}, {"theta_dot", "rad/s"}};
   static constexpr Quantity actions[] = {{"push"}};
+  static constexpr auto mirrored_obs = MirrorTable<4>().add("----");
+  static constexpr auto mirrored_action = reversed_numbers<2>();  // left and right change places
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.x = draws.uniform(F(-0.05), F(0.05));

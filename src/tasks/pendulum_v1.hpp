@@ -33,6 +33,8 @@ struct PendulumV1 {
   static constexpr ContinuousAction<1> action{-2, 2};
   static constexpr Quantity observations[] = {{"cos(theta)"}, {"sin(theta)"}, {"theta_dot", "rad/s"}};
   static constexpr Quantity actions[] = {{"torque", "N m"}};
+  static constexpr auto mirrored_obs = MirrorTable<3>().add("+--");
+  static constexpr auto mirrored_action = MirrorTable<1>().add("-");
 
   DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
     s.theta = draws.uniform(F(-kPi), F(kPi));

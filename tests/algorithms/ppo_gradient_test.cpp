@@ -24,7 +24,19 @@ struct Case {
   std::string rnn = "none";
   int rnn_layers = 1;
   bool fused = false;
+  std::string symmetry = "none";
 };
+
+// Signed permutations in which numbers change places and signs.
+Mirror mirror_of(const TaskSpec& task) {
+  const auto reversed = [](int count, float sign) {
+    std::vector<MirroredNumber> table;
+    for (int k = 0; k < count; ++k) table.push_back({count - 1 - k, 2 * k + 1 == count ? -sign : sign});
+    return table;
+  };
+  return {reversed(task.obs_dim, 1), reversed(task.critic_obs_dim, -1),
+          reversed(task.action.size, task.action.discrete ? 1.0f : -1.0f)};
+}
 
 struct Example {
   explicit Example(const Case& c, double reward_scale = 1)
@@ -32,6 +44,7 @@ struct Example {
             [&] {
               TaskSpec task = c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions);
               task.critic_obs_dim = c.critic_obs, task.action.heads = c.heads;
+              if (c.symmetry != "none") task.mirror = mirror_of(task);
               return task;
             }(),
             c.envs) {
@@ -50,6 +63,7 @@ struct Example {
     options.obs_normalization = true;
     options.obs_normalization_clip = 1.2;
     options.normalize_advantage_per_mini_batch = c.per_mini_batch;
+    options.symmetry = c.symmetry, options.mirror_loss_coeff = 0.3;
     spec = policy_spec(env.spec(), policy, options.normalizer());
     nets = c.fused ? make_fused_nets(*queue, spec.layout, 1) : make_torch_nets(*queue, spec.layout, 1);
     BatchPlan plan{c.envs, c.steps, 0, 1, 1, 1};
@@ -72,28 +86,76 @@ struct Autograd {
     const PpoOptions& o = s.options;
     const Normalizers normalizers = s.ppo->host_normalizers();
     flat = as_double(s.ppo->host_parameters()).set_requires_grad(true);
-    const at::Tensor actor =
-        mlp(spec.layout, spec.actor, flat,
-            features(spec.actor_rnn, flat, normalized(rows(r.obs, r.obs_dim), normalizers.obs), r.actor_state));
+    const Mirror& mirror = s.env.spec().mirror;
     const int64_t critic_dim = r.critic_obs_dim ? r.critic_obs_dim : r.obs_dim;
-    const at::Tensor value =
-        mlp(spec.layout, spec.critic, flat,
-            features(spec.critic_rnn, flat, normalized(rows(r.critic_input(), critic_dim), normalizers.critic()),
-                     r.critic_state))
-            .squeeze(1);
-    spec.std < 0 ? categorical(actor, s.env.spec().action) : gaussian(actor);
-    const at::Tensor ratio = (log_prob - rows(r.log_prob, 1).squeeze(1)).exp();
+    const at::Tensor obs = rows(r.obs, r.obs_dim), critic_obs = rows(r.critic_input(), critic_dim),
+                     action = actions(s.env.spec().action);
+    const auto actor_of = [&](const at::Tensor& x) {
+      return mlp(spec.layout, spec.actor, flat,
+                 features(spec.actor_rnn, flat, normalized(x, normalizers.obs), r.actor_state));
+    };
+    const auto critic_of = [&](const at::Tensor& x) {
+      return mlp(spec.layout, spec.critic, flat,
+                 features(spec.critic_rnn, flat, normalized(x, normalizers.critic()), r.critic_state))
+          .squeeze(1);
+    };
     at::Tensor advantage = rows(r.advantage, 1).squeeze(1);
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8);
-    const at::Tensor limited = ratio.clamp(1 - o.clip_param, 1 + o.clip_param);
-    const at::Tensor surrogate = at::max(-advantage * ratio, -advantage * limited);
-    const at::Tensor old = rows(r.value, 1).squeeze(1), target = rows(r.return_target, 1).squeeze(1);
-    const at::Tensor near = old + (value - old).clamp(-o.value_clip, o.value_clip);
-    const at::Tensor value_loss = at::max((value - target).pow(2), (near - target).pow(2));
+    const at::Tensor old_log_prob = rows(r.log_prob, 1).squeeze(1), old = rows(r.value, 1).squeeze(1),
+                     target = rows(r.return_target, 1).squeeze(1);
+    at::Tensor ratio, limited;  // of the last call
+    const auto surrogate_of = [&](const at::Tensor& out, const at::Tensor& of_action) {
+      spec.std < 0 ? categorical(out, s.env.spec().action, of_action) : gaussian(out, of_action);
+      ratio = (log_prob - old_log_prob).exp();
+      limited = ratio.clamp(1 - o.clip_param, 1 + o.clip_param);
+      return at::max(-advantage * ratio, -advantage * limited);
+    };
+    const auto value_loss_of = [&](const at::Tensor& value) {
+      const at::Tensor near = old + (value - old).clamp(-o.value_clip, o.value_clip);
+      return at::max((value - target).pow(2), (near - target).pow(2));
+    };
+    at::Tensor surrogate, value_loss, symmetry_loss;
+    const at::Tensor out = actor_of(obs);
+    if (!mirror.empty()) {
+      const at::Tensor mirrored_out = actor_of(mirrored(obs, mirror.obs));
+      symmetry_loss = (mirrored_out - mirrored(out, mirror.action).detach()).pow(2).mean(1);
+      if (o.symmetry_use().augments) {
+        const at::Tensor mirrored_action =
+            spec.std < 0 ? mirrored_choices(action, mirror.action) : mirrored(action, mirror.action);
+        surrogate = surrogate_of(mirrored_out, mirrored_action);
+        value_loss = value_loss_of(critic_of(mirrored(critic_obs, r.critic_obs_dim ? mirror.critic_obs : mirror.obs)));
+      }
+    }
+    const bool doubles = surrogate.defined();
+    const at::Tensor own_surrogate = surrogate_of(out, action), own_value_loss = value_loss_of(critic_of(critic_obs));
+    surrogate = doubles ? (surrogate + own_surrogate) / 2 : own_surrogate;
+    value_loss = doubles ? (value_loss + own_value_loss) / 2 : own_value_loss;
     sums.push_back(static_cast<double>(r.samples()));
     for (const at::Tensor& x : {kl, surrogate, value_loss, entropy, (ratio != limited).to(at::kDouble)})
       sums.push_back(x.sum().item<double>());
-    (surrogate + o.value_loss_coef * value_loss - o.entropy_coef * entropy).sum().backward();
+    at::Tensor loss = surrogate + o.value_loss_coef * value_loss - o.entropy_coef * entropy;
+    if (symmetry_loss.defined()) sums.push_back(symmetry_loss.sum().item<double>());
+    if (o.symmetry_use().has_loss) loss = loss + o.mirror_loss_coeff * symmetry_loss;
+    loss.sum().backward();
+  }
+
+  // Returns x [n, numbers] mirrored.
+  static at::Tensor mirrored(const at::Tensor& x, const std::vector<MirroredNumber>& mirror) {
+    std::vector<at::Tensor> columns;
+    for (const auto& [source, sign] : mirror) columns.push_back(x.select(1, source) * double{sign});
+    return at::stack(columns, 1);
+  }
+  // Returns the mirrored choices of a single discrete action.
+  static at::Tensor mirrored_choices(const at::Tensor& choices, const std::vector<MirroredNumber>& mirror) {
+    std::vector<int32_t> to;
+    for (const MirroredNumber& number : mirror) to.push_back(number.source);
+    return as_index(to).index_select(0, choices.squeeze(1)).unsqueeze(1);
+  }
+  at::Tensor actions(const ActionSpace& space) const {
+    if (!space.discrete) return rows(reinterpret_cast<const float*>(r.action), r.out_size);
+    const int64_t heads = space.head_count();
+    return as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples() * heads)})
+        .reshape({-1, heads});
   }
 
   // Returns the outputs of the recurrent layers, if there are any, for the rollout's inputs.
@@ -117,20 +179,17 @@ struct Autograd {
     const at::Tensor x = param(params, spec.layout.slices()[static_cast<size_t>(spec.std)]);
     return spec.log_std ? x.exp() : x;
   }
-  void gaussian(const at::Tensor& mean) {
+  void gaussian(const at::Tensor& mean, const at::Tensor& action) {
     const at::Tensor std = std_of(flat), old_std = std_of(old_params), old_mean = rows(r.policy_out, r.out_size);
-    const at::Tensor z = (rows(reinterpret_cast<const float*>(r.action), r.out_size) - mean) / std;
+    const at::Tensor z = (action - mean) / std;
     const double half_log_two_pi = 0.5 * std::log(2 * std::acos(-1.0));
     log_prob = (-0.5 * z * z - std.log() - half_log_two_pi).sum(1);
     entropy = (0.5 + half_log_two_pi + std.log()).sum().expand({log_prob.size(0)});
     kl = ((std / old_std).log() + (old_std.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1);
   }
-  void categorical(const at::Tensor& logits, const ActionSpace& space) {
+  void categorical(const at::Tensor& logits, const ActionSpace& space, const at::Tensor& choices) {
     const at::Tensor old_logits = rows(r.policy_out, r.out_size);
     const int64_t heads = space.head_count();
-    const at::Tensor choices =
-        as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples() * heads)})
-            .reshape({-1, heads});
     log_prob = entropy = kl = at::zeros({r.samples()}, at::kDouble);
     for (int64_t head = 0, first = 0; head < heads; first += space.choices(static_cast<int>(head++))) {
       const int64_t count = space.choices(static_cast<int>(head));
@@ -166,6 +225,9 @@ TEST_P(PpoGradientOf, EqualsAutogradOfTheSameLoss) {
     EXPECT_EQ(tail[kSamples], n);
     for (int column = kKl; column < kClipped; ++column)
       EXPECT_NEAR(tail[column], expected.sums[column], 1e-5 * n) << column;
+    if (GetParam().symmetry != "none") {
+      EXPECT_NEAR(tail[kSymmetryColumn], expected.sums[kSymmetryColumn], 1e-5 * n);
+    }
     EXPECT_NEAR(tail[kClipped], expected.sums[kClipped], 1);  // one ratio may be within rounding of the clip range
     EXPECT_GT(tail[kClipped], 0.05 * n);
     EXPECT_LT(tail[kClipped], 0.95 * n);
@@ -194,6 +256,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"GruLayersOwnCriticInput", "tanh", "log", true, 3, 7, 6, 33, true, true, {}, "gru", 3},
                     Case{"Lstm", "tanh", "log", false, 2, 0, 7, 200, false, false, {}, "lstm"},
                     Case{"LstmLayers", "elu", "scalar", false, 2, 4, 12, 9, false, false, {}, "lstm", 2, true}),
+    [](const auto& info) { return info.param.name; });
+
+// The same with mirrored samples, which lie around those of the samples: the surrogate is clipped for many of them.
+INSTANTIATE_TEST_SUITE_P(
+    Symmetry, PpoGradientOf,
+    testing::Values(Case{"Augment", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, false, "augment"},
+                    Case{"Loss", "tanh", "scalar", false, 4, 7, 5, 205, false, false, {}, "none", 1, true, "loss"},
+                    Case{"Both", "elu", "log", false, 3, 6, 3, 683, true, true, {}, "none", 1, true, "both"},
+                    Case{"Choices", "elu", "log", true, 3, 0, 3, 341, false, false, {}, "none", 1, true, "both"}),
     [](const auto& info) { return info.param.name; });
 
 // The networks' outputs during a rollout, from libtorch: one step after the other, with states that are zero where an

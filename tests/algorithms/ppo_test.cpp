@@ -466,6 +466,21 @@ TEST(Ppo, MomentsAreSavedWithoutPadding) {
   for (size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(i % 4 == 0 || all[i] == 0) << i;
 }
 
+TEST(Ppo, SymmetryNeedsATaskWithMirrorsAndNoRecurrentLayers) {
+  PpoOptions options;
+  options.symmetry = "loss";
+  TaskSpec task = gaussian_task(2, 1);
+  const auto message = [&](bool sequences) {
+    BatchPlan plan{.num_envs = 4, .num_steps = 4};
+    plan.sequences = sequences;
+    return caught_usage_error([&] { Ppo::plan(options, plan, task); });
+  };
+  expect_mentions(message(false), {"--ppo.symmetry loss", "Gaussian", "Cartpole"});
+  task.mirror = {{{0, 1}, {1, -1}}, {}, {{0, -1}}};
+  EXPECT_EQ(message(false), "");
+  expect_mentions(message(true), {"--ppo.symmetry loss", "--policy.rnn_type none"});
+}
+
 TEST(Ppo, StdStaysWithinItsBounds) {
   for (const auto& [type, slope, bound] : {std::tuple{"scalar", 1.0, 0.3},
                                            {"scalar", -1.0, 2.0},

@@ -216,6 +216,21 @@ TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--ranks", "-1"}, {"ranks"});
 }
 
+TEST_F(Errors, OfTeachersAndObservationsSayWhatIsMissing) {
+  const Words distill = {"--algorithm", "distill", "--num_steps_per_env", "30"};
+  expect_error(Words{"--task", "Pendulum-v1"} + distill, {"--teacher RUN"});
+  expect_error(Words{"--task", "Pendulum-v1", "--teacher", "pretrained/Pendulum-v1", "--num_steps_per_env", "16"} +
+                   Words{"--algorithm", "distill"},
+               {"--num_steps_per_env 16", "distill.gradient_length", "15 or 30"});
+  expect_error(Words{"--task", "Cartpole", "--teacher", "pretrained/Pendulum-v1"} + distill,
+               {"Cartpole", "3 observations", "has 4"});
+  expect_error(Words{"--task", "CartPole-v1", "--teacher", "pretrained/CartPole-v1"} + distill, {"discrete"});
+  expect_error(Words{"--task", "Cartpole", "--teacher", "nowhere"} + distill, {"nowhere"});
+  expect_error({"--task", "Cartpole", "--env.actor_obs", "critic"}, {"--env.actor_obs critic", "Cartpole"});
+  expect_error({"--task", "Cartpole", "--env.hidden_obs", "speed"}, {"--env.hidden_obs speed", "x_dot"});
+  expect_error({"--task", "MountainCar-v0", "--ppo.symmetry", "augment"}, {"--ppo.symmetry augment", "Cartpole"});
+}
+
 TEST_F(Errors, InDevicesMentionTheDevice) {
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--device", "tpu"}, {"tpu", "cpu"});

@@ -69,7 +69,12 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Resume,
                                          Case{"Grpo",
                                               "Pendulum-v1",
                                               {"--algorithm", "grpo", "--grpo.group_size", "4", "--grpo.kl_coef", "0.1",
-                                               "--grpo.reference_interval", "6", "--grpo.obs_normalization"}}),
+                                               "--grpo.reference_interval", "6", "--grpo.obs_normalization"}},
+                                         Case{"Distill",
+                                              "Pendulum-v1",
+                                              {"--algorithm", "distill", "--teacher", "pretrained/Pendulum-v1",
+                                               "--env.hidden_obs", "theta_dot", "--policy.rnn_type", "gru",
+                                               "--policy.rnn_hidden_dim", "8", "--distill.gradient_length", "4"}}),
                          [](const auto& info) { return info.param.name; });
 
 #if defined(DRL_MUJOCO)  // interrupted in the middle of episodes of 1000 steps

@@ -36,6 +36,7 @@ struct RobotTask {
   static constexpr double dt = 0.1;
   static constexpr ActionPerDimension<2> action{{{.low = -1, .high = 2, .scale = 0.5f, .offset = 0.25f}, {.scale = 2}}};
   static constexpr RewardTerm reward_terms[] = {{"tracking", 2}, {"effort", -0.5}};
+  static constexpr Quantity observations[] = {{"velocity", "m/s", 2}, {"command", "m/s", 2}};
   static constexpr const char* metrics[] = {"speed", "pushed"};
   static constexpr EndCause ends[] = {{"too_fast"}, {"left", EndsAs::time_out}};
   static constexpr char preset[] = "num_envs = 64\n";

@@ -77,6 +77,24 @@ TEST(TaskLibraries, IncompatibleOrFaultyOnesAreRefused) {
   expect_refused(library("libbroken_empty"), {"DRL_TASK"});
   expect_refused(library("libbroken_loops"), {"no loops"});
   expect_refused(library("libbroken_state"), {"State::describe is wrong"});
+  expect_refused(library("libtest_mirrors"), {"BrokenMirror", "mirrored_obs is no involution", "number 1"});
+}
+
+TEST(MirrorTable, AddsBlocksAndGroupsOfNumbers) {
+  constexpr auto sides = reversed_numbers<2>();
+  constexpr auto table = MirrorTable<8>().add("+-").add(sides).add(sides, "+-");
+  const std::vector<std::pair<int, float>> expected = {{0, 1}, {1, -1}, {3, 1}, {2, 1},
+                                                       {6, 1}, {7, -1}, {4, 1}, {5, -1}};
+  for (size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_EQ(table.numbers[k].source, expected[k].first) << k;
+    EXPECT_EQ(table.numbers[k].sign, expected[k].second) << k;
+  }
+  EXPECT_EQ(table.trouble(8), "");
+  EXPECT_NE(table.trouble(7), "");
+  EXPECT_NE(MirrorTable<8>().add("+").trouble(8), "") << "seven numbers are missing";
+  auto one_way = table;
+  one_way.numbers[2].sign = -1;
+  EXPECT_NE(one_way.trouble(8), "") << "mirrored twice, numbers 2 and 3 change their signs";
 }
 
 #if defined(__x86_64__)

@@ -106,6 +106,7 @@ inline void every_option(LearnerOptions& o) {
   o.policy.activation = "silu", o.policy.layer_norm = true;
   o.update().grad_clip = "joint";
   o.ppo.reward_normalization = o.ppo.normalize_advantage_per_mini_batch = true;
+  if (!task_spec(o.task).mirror.empty()) o.ppo.symmetry = "both";
 }
 
 struct Learner {

@@ -18,6 +18,7 @@
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "nets/torch/torch_library.hpp"
+#include "policy/initialize.hpp"
 #include "run/run_monitor.hpp"
 #include "run/state.hpp"
 #include "run/trainer.hpp"
@@ -35,6 +36,7 @@ constexpr const char* kEveryOption = R"(
 reward_normalization = true
 normalize_advantage_per_mini_batch = true
 grad_clip = joint
+symmetry = both
 [policy]
 activation = silu
 )";
@@ -53,7 +55,11 @@ struct Training {
     options.add_to(table);
     table.set("algorithm", algorithm);
     table.set(algorithm + ".num_learning_epochs", std::to_string(epochs));
-    table.set(algorithm + ".num_mini_batches", std::to_string(mini_batches));
+    const bool distills = algorithm == "distill";
+    if (distills)
+      table.set("distill.gradient_length", std::to_string(kSteps / mini_batches));
+    else
+      table.set(algorithm + ".num_mini_batches", std::to_string(mini_batches));
     table.set(algorithm + ".obs_normalization", "true");
     table.set("grpo.group_size", "4");
     table.apply_ini(more, "more");
@@ -67,11 +73,28 @@ struct Training {
     BatchPlan requested{share, kSteps, comm.rank(), comm.size(), 4};
     requested.sequences = options.policy.is_recurrent();
     const BatchPlan plan = kind.plan(requested, envs->spec());
-    learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs});
+    if (distills) make_teacher();
+    const Teacher* of_student = teacher ? &*teacher : nullptr;
+    learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs, true, nullptr, of_student});
     state = list_state([this](StateVisitor& visitor) { learner->visit_state(visitor); });
   }
 
+  // Makes a teacher that sees what the student sees.
+  void make_teacher() {
+    PolicyOptions policy;
+    policy.actor_hidden_dims = {8}, policy.activation = "tanh";
+    teacher_spec = policy_spec(envs->spec(), policy);
+    teacher_nets = make_host_nets(*queue, teacher_spec.layout, "auto", 1);
+    teacher_params = Array<float>(static_cast<size_t>(teacher_spec.layout.size()));
+    initialize_parameters(teacher_spec, policy, 11, teacher_params);
+    teacher.emplace(Teacher{teacher_spec, *teacher_nets, teacher_params.data(), {}, false});
+  }
+
   Options options;
+  PolicySpec teacher_spec;
+  std::unique_ptr<Nets> teacher_nets;
+  Array<float> teacher_params;
+  std::optional<Teacher> teacher;
   std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
   std::unique_ptr<VecEnv> envs;
   std::unique_ptr<Nets> nets;
@@ -128,6 +151,7 @@ struct Case {
   std::string name, algorithm, task;
   int64_t rollout_sums;
   const char* more = "";
+  int64_t loss_columns = 6;
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -135,7 +159,7 @@ class Parallel : public testing::TestWithParam<Case> {};
 
 // The reduced gradient equals that of one rank with all environments, up to rounding.
 TEST_P(Parallel, FirstGradientIsThatOfOneRank) {
-  const auto& [name, algorithm, task, rollout_sums, more] = GetParam();
+  const auto& [name, algorithm, task, rollout_sums, more, loss_columns] = GetParam();
   for (int mini_batches : {1, 4}) {
     const std::unique_ptr<Communicator> alone = make_serial_communicator();
     const Gradient expected = first_gradient(algorithm, task, *alone, mini_batches, more);
@@ -191,7 +215,7 @@ TEST_P(Parallel, AnIterationHasTheExpectedCollectivesAndBytes) {
   const CommStats& after = world().stats();
   EXPECT_EQ(after.all_reduces_f64 - before.all_reduces_f64, iterations);
   EXPECT_EQ(after.all_reduces_f32 - before.all_reduces_f32, iterations * 5 * 4);
-  EXPECT_EQ(after.bytes_f32 - before.bytes_f32, iterations * 5 * 4 * (parameters + 6) * 4);
+  EXPECT_EQ(after.bytes_f32 - before.bytes_f32, iterations * 5 * 4 * (parameters + GetParam().loss_columns) * 4);
   EXPECT_EQ(after.host_calls, before.host_calls);
   // extra_sums; the algorithm's sums (PPO: n and moments of advantages and returns; with every option also n and
   // moments of discounted returns, and moments of the advantages of 5 x 4 mini-batches); episodes and lost
@@ -214,11 +238,13 @@ TEST_P(Parallel, ExtraSumsAreReduced) {
 INSTANTIATE_TEST_SUITE_P(Cases, Parallel,
                          testing::Values(Case{"Gaussian", "ppo", "Cartpole", 5},
                                          Case{"Categorical", "ppo", "CartPole-v1", 5},
-                                         Case{"EveryOption", "ppo", "Cartpole", 5 + 3 + 2 * 5 * 4, kEveryOption},
+                                         Case{"EveryOption", "ppo", "Cartpole", 5 + 3 + 2 * 5 * 4, kEveryOption, 7},
                                          Case{"GrpoGaussian", "grpo", "Pendulum-v1", 3},
                                          Case{"GrpoCategorical", "grpo", "CartPole-v1", 3},
                                          Case{"Recurrent", "ppo", "Cartpole", 5, kRecurrent},
-                                         Case{"GrpoRecurrent", "grpo", "CartPole-v1", 3, kRecurrent}),
+                                         Case{"GrpoRecurrent", "grpo", "CartPole-v1", 3, kRecurrent},
+                                         Case{"Distill", "distill", "Cartpole", 0, "", 3},
+                                         Case{"DistillRecurrent", "distill", "Pendulum-v1", 0, kRecurrent, 3}),
                          [](const auto& info) { return info.param.name; });
 
 // The moments come from the rewards of all ranks. They equal those of one rank, up to the rounding of actions and sums.

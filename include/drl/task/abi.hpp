@@ -170,6 +170,9 @@ struct TaskRecord {
   const Quantity *observations, *actions;   // of one frame
   int32_t command_count;
   const char* const* commands;
+  // Mirror an observation of one frame [obs_dim], the critic's [critic_obs_dim] and an action [action_size]. Null: the
+  // task has no symmetry, or the critic no observations of its own.
+  const MirroredNumber *mirrored_obs, *mirrored_critic_obs, *mirrored_action;
   int32_t end_count;
   const TaskEnd* ends;
   int32_t field_count;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "drl/task/mirror.hpp"
+
 namespace drl {
 
 // Names consecutive numbers of an observation or action: "joint_pos", in rad, 12 numbers. In its unit, an action has
@@ -39,6 +41,13 @@ struct ActionSpace {
   int numbers() const { return discrete ? head_count() : size; }  // how many 4-byte numbers an action consists of
 };
 
+// Signed permutations that mirror observations and actions; empty if the task has no symmetry. A discrete action's
+// numbers are its choices.
+struct Mirror {
+  std::vector<MirroredNumber> obs, critic_obs, action;  // [obs_dim], [critic_obs_dim], [action.size]
+  bool empty() const { return obs.empty(); }
+};
+
 struct TaskSpec {
   std::string name;
   int obs_dim = 0;
@@ -56,6 +65,7 @@ struct TaskSpec {
   std::vector<NamedNumber> actions = {};       // [action.numbers()], or empty
   std::vector<std::string> commands = {};      // names of the commands that the policy follows
   bool finite_horizon = false;                 // a time-out counts as terminated, never as truncated
+  Mirror mirror = {};
 };
 
 }  // namespace drl

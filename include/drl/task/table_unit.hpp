@@ -122,6 +122,13 @@ class TableEntry {
     if constexpr (requires { Spec::commands[0]; })
       record_.commands = std::data(Spec::commands),
       record_.command_count = static_cast<int32_t>(std::size(Spec::commands));
+    if constexpr (kHasMirror<Spec>) {
+      static_assert(
+          requires { Spec::mirrored_action.numbers; }, "the task's header has mirrored_obs, but lacks mirrored_action");
+      record_.mirrored_obs = Spec::mirrored_obs.numbers, record_.mirrored_action = Spec::mirrored_action.numbers;
+      if constexpr (critic_obs_dim_of<Spec>() > 0) record_.mirrored_critic_obs = Spec::mirrored_critic_obs.numbers;
+      trouble_ = mirror_trouble();
+    }
     if constexpr (end_count<Spec>() > 0)
       for (const EndCause& cause : Spec::ends) ends_.push_back({cause.name, cause.as == EndsAs::time_out});
     record_.scale_rewards_by_dt = scales_rewards_by_dt<Spec>();
@@ -208,6 +215,33 @@ class TableEntry {
       if (obs[static_cast<size_t>(k)] == kUntouched)
         return function + " does not write number " + std::to_string(k) + is;
     return "";
+  }
+
+  // Returns an error unless the tables mirror the task's numbers, and a mirrored action has the bounds of the action;
+  // else "".
+  std::string mirror_trouble() const {
+    std::string trouble;
+    if constexpr (kHasMirror<Spec>) {
+      const auto check = [&](const char* name, const auto& table, int numbers) {
+        if (trouble.empty()) trouble = table.trouble(numbers);
+        if (!trouble.empty()) trouble = std::string(name) + trouble;
+        return trouble.empty();
+      };
+      if (!action_.heads.empty()) return "mirrored_action cannot mirror several discrete actions";
+      if (!check("mirrored_obs", Spec::mirrored_obs, Spec::obs_dim)) return trouble;
+      if (!check("mirrored_action", Spec::mirrored_action, action_.size)) return trouble;
+      if constexpr (critic_obs_dim_of<Spec>() > 0)
+        if (!check("mirrored_critic_obs", Spec::mirrored_critic_obs, critic_obs_dim_of<Spec>())) return trouble;
+      for (size_t k = 0; k < static_cast<size_t>(action_.size); ++k) {
+        const auto [source, sign] = Spec::mirrored_action.numbers[k];
+        const auto from = static_cast<size_t>(source);
+        const bool fits = action_.discrete ? sign > 0
+                          : sign > 0 ? action_.low[k] == action_.low[from] && action_.high[k] == action_.high[from]
+                                     : action_.low[k] == -action_.high[from] && action_.high[k] == -action_.low[from];
+        if (!fits) return "mirrored_action gives number " + std::to_string(k) + " values that are not among its own";
+      }
+    }
+    return trouble;
   }
 
   template <class Loops, bool compiled>

@@ -56,8 +56,7 @@ Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
                   const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
                   return GrpoLoss{distribution, rollout(), settings, advantage_.data(), length_.data(), reference};
                 }),
-      recorder_(queue_, parts.graphs),
-      clock_(queue_) {
+      loop_(parts, slots_, policy_, sampler_, rounds_, optimizer_) {
   if (options.kl_coef > 0)
     reference_policy_.emplace(queue_, parts.nets, policy_.spec(), reference_.data(), policy_.normalizers().obs);
   if (reference_policy_) reference_policy_->begin_episodes(rollout().num_envs);
@@ -67,16 +66,7 @@ void Grpo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
   renew_reference(iteration);
   rounds_.begin(scheduled_inputs(options_, iteration));
-  clock_.begin();
-  recorder_.run(
-      "collect", comm, [&] { collect(); }, !sampler_.on_host());
-  clock_.collected();
-  recorder_.run("reduce", comm, [&] { reduce(comm); });
-  for (int k = 0; k < rounds_.count(); ++k) recorder_.run("mini-batch", comm, [&] { update(comm); });
-  recorder_.run("end", comm, [&] { end(); });
-  clock_.end();
-  comm.wait([&] { return queue_.done(); });
-  recorder_.iteration_ended();
+  loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); }});
   read(loop_sums);
 }
 
@@ -143,20 +133,12 @@ void Grpo::update(Communicator& comm) {
 }
 
 // Copies the results to the host.
-void Grpo::end() {
-  rounds_.enqueue_end();
-  slots_.enqueue_end();
-  policy_.enqueue_end();
-}
+void Grpo::end() { loop_.enqueue_end(); }
 
 void Grpo::read(std::span<double> loop_sums) {
-  slots_.end(loop_sums, kRemedy);
-  optimizer_.end();
-  policy_.end(slots_);
+  loop_.read(loop_sums, kRemedy, stats_);
   const std::span<const double> groups = slots_.sums(deviations_);
   group_std_ = groups[1] / groups[0], equal_groups_ = groups[2] / groups[0];
-  sampler_.end(rounds_.iteration(), rounds_.first_step(), slots_, stats_);
-  stats_.collection_time = clock_.collection_time(), stats_.learning_time = clock_.learning_time();
 }
 
 std::vector<Metric> Grpo::metrics() const {

@@ -19,8 +19,8 @@
 #include "algorithms/learned_policy.hpp"
 #include "algorithms/learner_parts.hpp"
 #include "algorithms/loss_gradient.hpp"
+#include "algorithms/on_policy_loop.hpp"
 #include "algorithms/optimizer.hpp"
-#include "algorithms/recorder.hpp"
 #include "algorithms/rounds.hpp"
 #include "algorithms/sampler.hpp"
 #include "algorithms/slots.hpp"
@@ -79,8 +79,7 @@ class Grpo final : public Algorithm {
   Array<double> deviation_;                // [groups] standard deviation of the returns
   Array<double> scratch_;
   LossGradient gradient_;
-  Recorder recorder_;
-  PhaseClock clock_;
+  OnPolicyLoop loop_;
   double group_std_ = 0, equal_groups_ = 0;  // means over all groups
   IterationStats stats_;
 };

@@ -19,6 +19,8 @@ struct PpoOptions : UpdateOptions {
   std::optional<double> entropy_coef_end;
   std::optional<double> desired_kl_end;
   int anneal_iterations = 1000;
+  std::string symmetry = "none";
+  double mirror_loss_coeff = 0.1;
 
   void describe(OptionVisitor& v) {
     UpdateOptions::describe(v);
@@ -49,6 +51,15 @@ struct PpoOptions : UpdateOptions {
     v("anneal_iterations", anneal_iterations,
       "number of iterations after which entropy_coef and desired_kl have reached their end values", at_least(1),
       only_with("annealing", "yes"));
+    v("symmetry", symmetry,
+      "for symmetric tasks: augment adds a mirrored copy of each sample to the mini-batches, loss adds a loss that "
+      "makes mirrored observations lead to mirrored actions",
+      one_of({"none", "augment", "loss", "both"}), added_later("none"));
+    v("mirror_loss_coeff", mirror_loss_coeff, "weight of that loss, the mean squared error of the actor's outputs",
+      above(0), added_later("0.1"), not_with("symmetry", "none"), not_with("symmetry", "augment"));
+  }
+  SymmetryUse symmetry_use() const {
+    return {symmetry == "augment" || symmetry == "both", symmetry == "loss" || symmetry == "both", mirror_loss_coeff};
   }
   bool anneals() const { return entropy_coef_end || desired_kl_end; }
   NormalizerRule reward_rule() const {

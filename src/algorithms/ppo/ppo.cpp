@@ -24,6 +24,7 @@ LossSettings loss_settings(const PpoOptions& options) {
       options.use_clipped_value_loss ? static_cast<float>(options.value_clip) : std::numeric_limits<float>::infinity();
   loss.value_loss_coef = static_cast<float>(options.value_loss_coef);
   loss.entropy_coef = static_cast<float>(options.entropy_coef);
+  loss.weight = options.symmetry_use().augments ? 0.5f : 1.0f;
   return loss;
 }
 
@@ -50,8 +51,9 @@ double explained_variance(std::span<const double> m) {
 
 }  // namespace
 
-BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSpec&) {
+BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSpec& task) {
   check_options(options);
+  if (options.symmetry_use().any()) require_symmetry(task, requested.sequences, "ppo.symmetry " + options.symmetry);
   requested.num_mini_batches = options.num_mini_batches;
   requested.check(kName, "--num_steps_per_env");
   return requested;
@@ -69,14 +71,15 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
       policy_(parts, slots_),
       sampler_(parts, policy_, slots_),
       rounds_(queue_, options, parts.plan, parts.seed),
-      optimizer_(parts, options, policy_, rounds_, kLossColumns, kRemedy),
+      optimizer_(parts, options, policy_, rounds_, loss_columns(), kRemedy),
       settings_(queue_, 1),
-      gradient_(parts, policy_, rollout(), LossId::ppo, kLossColumns,
-                [this](const auto& distribution) {
-                  return PpoLoss{distribution, rollout(), settings_.data()};
-                }),
-      recorder_(queue_, parts.graphs),
-      clock_(queue_),
+      gradient_(
+          parts, policy_, rollout(), LossId::ppo, loss_columns(),
+          [this](const auto& distribution) {
+            return PpoLoss{distribution, rollout(), settings_.data(), {}, loss_columns()};
+          },
+          options.symmetry_use()),
+      loop_(parts, slots_, policy_, sampler_, rounds_, optimizer_),
       last_values_(queue_, static_cast<size_t>(rollout().last_rows * rollout().num_envs)),
       reward_normalizer_(queue_, options.reward_normalization ? 1 : 0, options.reward_rule()),
       discounted_return_(queue_, options.reward_normalization ? static_cast<size_t>(rollout().num_envs) : 0),
@@ -92,16 +95,7 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
 void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
   rounds_.begin(ppo_inputs(options_, iteration));
-  clock_.begin();
-  recorder_.run(
-      "collect", comm, [&] { collect(); }, !sampler_.on_host());
-  clock_.collected();
-  recorder_.run("reduce", comm, [&] { reduce(comm); });
-  for (int k = 0; k < rounds_.count(); ++k) recorder_.run("mini-batch", comm, [&] { update(comm); });
-  recorder_.run("end", comm, [&] { end(); });
-  clock_.end();
-  comm.wait([&] { return queue_.done(); });
-  recorder_.iteration_ended();
+  loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); }});
   read(loop_sums);
 }
 
@@ -175,31 +169,29 @@ void Ppo::update(Communicator& comm) {
 // Copies the last row of observations to the first row of the next rollout, and the results to the host.
 void Ppo::end() {
   sampler_.rollout().roll_over();
-  rounds_.enqueue_end();
-  slots_.enqueue_end();
-  policy_.enqueue_end();
+  loop_.enqueue_end();
 }
 
 void Ppo::read(std::span<double> loop_sums) {
-  slots_.end(loop_sums, kRemedy);
-  optimizer_.end();
-  policy_.end(slots_);
+  loop_.read(loop_sums, kRemedy, stats_);
   reward_normalizer_.merge(slots_.sums(discounted_));
   explained_variance_ = explained_variance(slots_.sums(moments_));
-  sampler_.end(rounds_.iteration(), rounds_.first_step(), slots_, stats_);
-  stats_.collection_time = clock_.collection_time(), stats_.learning_time = clock_.learning_time();
 }
 
 std::vector<Metric> Ppo::metrics() const {
-  return {{"value_loss", "Value loss", "Loss/value", rounds_.mean(kValue), true},
-          {"surrogate_loss", "Surrogate loss", "Loss/surrogate", rounds_.mean(kSurrogate), true},
-          {"entropy", "Entropy", "Loss/entropy", rounds_.mean(kEntropy), true},
-          {"kl", "KL", "Policy/kl", rounds_.mean(kKl), false, "kl {:>9}"},
-          {"clip_fraction", "Clip fraction", "Policy/clip_fraction", rounds_.mean(kClipped)},
-          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", rounds_.gradient_norm()},
-          {"explained_variance", "Explained variance", "Loss/explained_variance", explained_variance_},
-          {"learning_rate", "Learning rate", "Loss/learning_rate", optimizer_.learning_rate(), false, "lr {:>9}"},
-          {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true}};
+  std::vector<Metric> all = {
+      {"value_loss", "Value loss", "Loss/value", rounds_.mean(kValue), true},
+      {"surrogate_loss", "Surrogate loss", "Loss/surrogate", rounds_.mean(kSurrogate), true},
+      {"entropy", "Entropy", "Loss/entropy", rounds_.mean(kEntropy), true},
+      {"kl", "KL", "Policy/kl", rounds_.mean(kKl), false, "kl {:>9}"},
+      {"clip_fraction", "Clip fraction", "Policy/clip_fraction", rounds_.mean(kClipped)},
+      {"gradient_norm", "Gradient norm", "Loss/gradient_norm", rounds_.gradient_norm()},
+      {"explained_variance", "Explained variance", "Loss/explained_variance", explained_variance_},
+      {"learning_rate", "Learning rate", "Loss/learning_rate", optimizer_.learning_rate(), false, "lr {:>9}"},
+      {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true}};
+  if (options_.symmetry_use().any())
+    all.push_back({"symmetry_loss", "Symmetry loss", "Loss/symmetry", rounds_.mean(kSymmetryColumn)});
+  return all;
 }
 
 void Ppo::visit_state(StateVisitor& visitor) {

@@ -9,7 +9,7 @@
 // time-outs bootstrap from the episode's true last observation, and advantages and observations are normalised with the
 // moments of all ranks.
 //
-// All work is enqueued on a Queue. A GPU records it once as a few graphs and then launches those (Recorder); a
+// All work is enqueued on a Queue. A GPU records it once as a few graphs and then launches those (OnPolicyLoop); a
 // collection in which the host steps the environments is not recorded. Apart from such a collection and from a task's
 // curriculum, the host waits once per iteration, for the copies of step 4.
 #pragma once
@@ -22,11 +22,11 @@
 #include "algorithms/learned_policy.hpp"
 #include "algorithms/learner_parts.hpp"
 #include "algorithms/loss_gradient.hpp"
+#include "algorithms/on_policy_loop.hpp"
 #include "algorithms/optimizer.hpp"
 #include "algorithms/ppo/options.hpp"
 #include "algorithms/ppo/ppo_kernels.hpp"
 #include "algorithms/ppo/recurrent_critic.hpp"
-#include "algorithms/recorder.hpp"
 #include "algorithms/rounds.hpp"
 #include "algorithms/sampler.hpp"
 #include "algorithms/slots.hpp"
@@ -66,6 +66,7 @@ class Ppo final : public Algorithm {
   void update(Communicator& comm);
   void end();
   void read(std::span<double> loop_sums);
+  int loss_columns() const { return kLossColumns + options_.symmetry_use().any(); }
   bool per_mini_batch() const { return options_.normalize_advantage_per_mini_batch; }
 
   Queue& queue_;
@@ -81,8 +82,7 @@ class Ppo final : public Algorithm {
   Optimizer optimizer_;
   Array<LossSettings> settings_;
   LossGradient gradient_;
-  Recorder recorder_;
-  PhaseClock clock_;
+  OnPolicyLoop loop_;
   Array<float> last_values_;        // [last_rows, N]
   Normalizer reward_normalizer_;    // normalises rewards by the moments of discounted returns; frozen in an iteration
   Array<float> discounted_return_;  // [N], each environment's running discounted return, continued across rollouts

@@ -103,6 +103,7 @@ struct LossSettings {
   float value_clip = 0.2f;  // infinity: the value loss is not clipped
   float value_loss_coef = 1.0f;
   float entropy_coef = 0.0f;
+  float weight = 1;  // of a sample in the surrogate and the value loss: 0.5 if mirrored samples augment the batch
   float advantage_mean = 0, advantage_inv_std = 1;  // over all ranks
 
   // Sets the normalisation of advantages to mean 0 and standard deviation 1 (unbiased, as in torch.std) from their
@@ -116,6 +117,7 @@ struct LossSettings {
 
 // Columns of PPO's loss, after those that every loss has.
 enum LossColumn : int { kSurrogate = kKl + 1, kValue, kEntropy, kClipped, kLossColumns };
+inline constexpr int kSymmetryColumn = kLossColumns;  // only with SymmetryUse
 
 // Starts an update and normalises the advantages over the whole rollout. `sums`: n, sum, sum of squares of the
 // advantages.
@@ -159,34 +161,40 @@ struct PpoLoss {
   RolloutView r;
   const LossSettings* settings;
   LossTile tile = {};
+  int columns = kLossColumns;  // of the loss
 
   template <class F, class Sums>
   DRL_HD void lanes(int64_t i, Sums& sums) const {
     const LossSettings s = *settings;
-    const auto [rows, policy_out, value, d_policy, d_value] = tile;
+    const auto [rows, policy_out, value, d_policy, d_value, mirrored_action] = tile;
     const Int<F> row = load<Int<F>>(rows + i);
-    const auto* action = reinterpret_cast<const typename Policy::Action*>(r.action);
-    const Evaluated<F> e = policy.template evaluate<F>(policy_out, r.policy_out, action, i, row, d_policy);
+    // Mirrored actions are those of the tile. There is no old output to compare them with.
+    const bool mirrored = mirrored_action;
+    const Int<F> at = mirrored ? Int<F>(static_cast<int32_t>(i)) + lane_numbers<Int<F>>() : row;
+    const auto* action = reinterpret_cast<const typename Policy::Action*>(mirrored ? mirrored_action : r.action);
+    const float* old_out = mirrored ? policy_out : r.policy_out;
+    const Evaluated<F> e = policy.template evaluate<F>(policy_out, old_out, action, i, at, d_policy);
 
     const F advantage = (gather<F>(r.advantage, row) - F(s.advantage_mean)) * F(s.advantage_inv_std);
     const F ratio = math::exp(e.log_prob - gather<F>(r.log_prob, row));
     const F clipped_ratio = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
     const F surrogate = -advantage * ratio, clipped_surrogate = -advantage * clipped_ratio;
     const F d_log_prob = math::select(surrogate >= clipped_surrogate, surrogate, F(0));  // d ratio / d log_prob = ratio
-    policy.template gradient<F>(policy_out, action, i, row, e, d_log_prob, F(s.entropy_coef), d_policy, sums,
-                                kLossColumns);
+    policy.template gradient<F>(policy_out, action, i, at, e, F(s.weight) * d_log_prob,
+                                F(mirrored ? 0.0f : s.entropy_coef), d_policy, sums, columns);
 
     const F v = load<F>(value + i), old_value = gather<F>(r.value, row), target = gather<F>(r.return_target, row);
     const F change = v - old_value, change_limited = math::clamp(change, F(-s.value_clip), F(s.value_clip));
     const F error = v - target, clipped_error = old_value + change_limited - target;
     const F squared = error * error, clipped_squared = clipped_error * clipped_error;
     const Mask<F> is_plain = (squared >= clipped_squared) | (change == change_limited);
-    store(d_value + i, math::select(is_plain, F(2.0f * s.value_loss_coef) * error, F(0)));
+    store(d_value + i, math::select(is_plain, F(2.0f * s.value_loss_coef * s.weight) * error, F(0)));
 
+    sums.add(kSurrogate, F(s.weight) * math::max(surrogate, clipped_surrogate));
+    sums.add(kValue, F(s.weight) * math::max(squared, clipped_squared));
+    if (mirrored) return;
     sums.add(kSamples, F(1));
     sums.add(kKl, e.kl);
-    sums.add(kSurrogate, math::max(surrogate, clipped_surrogate));
-    sums.add(kValue, math::max(squared, clipped_squared));
     sums.add(kEntropy, e.entropy);
     sums.add(kClipped, math::select(ratio == clipped_ratio, F(0), F(1)));
   }

@@ -1,0 +1,98 @@
+#include "apps/teacher.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "envs/make_env.hpp"
+#include "nets/host_nets.hpp"
+#include "run/pretrained.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_manifest.hpp"
+#include "run/state.hpp"
+
+namespace drl {
+
+TeacherRun::TeacherRun(const Options& student, Communicator& comm) : student_(student) {
+  const std::string& run = student.train.teacher;
+  file_ = on_rank_zero(comm, [&] {
+    if (run.empty())
+      throw UsageError(
+          "--algorithm distill needs a teacher (the student learns its actions): give --teacher RUN, or --teacher "
+          "pretrained/NAME");
+    std::string file = find_checkpoint(run).string();
+    checkpoint_ = read_checkpoint(file);
+    load_task_of(checkpoint_, file);
+    return file;
+  });
+  task_ = on_rank_zero(comm, [&] { return attribute<std::string>(checkpoint_, file_, "task"); });
+  const std::string ini = on_rank_zero(comm, [&] { return attribute<std::string>(checkpoint_, file_, "options"); });
+  is_alone_ = !on_rank_zero(comm, [&] { return std::string(is_policy_alone(checkpoint_) ? "alone" : ""); }).empty();
+  on_all_ranks(comm, [&] {
+    OptionTable table;
+    options_.add_to(table);
+    options_.apply(table, [&] { table.apply_run(ini, file_); });
+    options_.env->choose_physics();
+    spec_ = options_.algorithm().policy(task_spec(task_, options_.env->bytes()), options_.policy);
+    require_fit();
+  });
+}
+
+ObservationGroup TeacherRun::group() const {
+  const std::vector<std::byte> params = options_.env->bytes();
+  return TaskParams::groups(TaskParams::record_of(task_record(task_), params), params).actor;
+}
+
+// The teacher sees a whole group of the student's task. Observations of the policy's group must have the same names.
+void TeacherRun::require_fit() const {
+  const std::string& task = student_.train.task;
+  const TaskSpec own = task_spec(task), now = task_spec(task, student_params());
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(
+        fmt::format("the teacher {} cannot teach {} ({}): give another --teacher or --task", file_, task, why));
+  };
+  const int inputs = spec_.inputs(), given = now.critic_obs_dim;
+  const std::string group_name = group() == ObservationGroup::critic ? "critic" : "policy";
+  if (inputs != given)
+    refuse(fmt::format("it sees {} of the group {}, and the student's task has {} there",
+                       counted(inputs, "observation"), group_name, given));
+  if (group() == ObservationGroup::policy && !own.observations.empty())
+    for (size_t k = 0; k < own.observations.size() && k < spec_.observations.size(); ++k)
+      if (own.observations[k].name != spec_.observations[k].name)
+        refuse(fmt::format("it sees {}, where the student's task has {}", spec_.observations[k].name,
+                           own.observations[k].name));
+  if (spec_.action.discrete) refuse("its actions are discrete, and distillation compares continuous ones");
+  if (spec_.action.size != now.action.size)
+    refuse(fmt::format("it chooses {}, and the student's task has {}", counted(spec_.action.size, "action"),
+                       now.action.size));
+}
+
+std::vector<std::byte> TeacherRun::student_params() const {
+  std::vector<std::byte> params = student_.env->bytes();
+  const TaskRecord& record = TaskParams::record_of(task_record(student_.train.task), params);
+  TaskParams::set_critic(record, group(), params);
+  return params;
+}
+
+Teacher TeacherRun::load(Queue& queue, int threads, Communicator& comm) {
+  const TrainOptions& train = student_.train;
+  nets_ = make_host_nets(queue, spec_.layout, train.nets, threads, train.precision);
+  params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
+  const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
+  normalizer_.emplace(queue, spec_.normalized(), rule);
+  Normalizer of_critic(queue, spec_.normalized_of_critic(), rule);
+  StateList state =
+      list_state([&](StateVisitor& visitor) { visit_policy(visitor, spec_, params_.data(), *normalizer_, of_critic); });
+  if (is_alone_) state = actor_state(state);
+  on_rank_zero(comm, [&]() -> std::string {
+    require_state(state, checkpoint_, file_);
+    return "";
+  });
+  restore_state(state, checkpoint_, comm);
+  normalizer_->refresh();
+  checkpoint_ = {};
+  return {spec_, *nets_, params_.data(), normalizer_->view(), /*sees_critic_obs=*/true};
+}
+
+}  // namespace drl
