@@ -68,7 +68,7 @@ void add_activation() {
 template <class Policy>
 void add_distribution() {
   add<ChooseActions<Policy>>([](const ChooseActions<Policy>& f, double envs) {
-    const int actions = f.policy.action_size() * (std::is_same_v<Policy, Gaussian> ? 2 : 1);
+    const int actions = f.policy.action_size() * (std::is_same_v<Policy, Categorical> ? 1 : 2);
     return Cost{envs * (f.policy.outputs() + actions + 1) * kFloat};
   });
   add<GpuSumRows<PpoLoss<Policy>>>([](const GpuSumRows<PpoLoss<Policy>>& sum, double partials) {
@@ -123,6 +123,7 @@ void register_all() {
   add_sum<ObservationMoments>(kFloat / 2);  // two columns of each number
   add_sum<AdvantageMoments>(kFloat / 2);
   add_sum<GradientSquares>(kFloat / 2);
+  add_sum<StateStd>(2 * kFloat);
   add<IntermediateSums>([](const IntermediateSums&, double sums) { return Cost{sums * (kSumLanes + 1) * kDouble}; });
   add_final_sums<StoreTo>();
   add_final_sums<StoreMoments>();
@@ -131,6 +132,7 @@ void register_all() {
 
   add_distribution<Gaussian>();
   add_distribution<Categorical>();
+  add_distribution<StateGaussian>();
   add<Advantages>([](const Advantages& f, double envs) {
     const double flags = 2;
     return Cost{envs * static_cast<double>(f.r.num_steps) * (5 * kFloat + flags)};

@@ -6,6 +6,7 @@
 #include "algorithms/rollout.hpp"
 #include "device/reduce.hpp"
 #include "drl/math.hpp"
+#include "policy/state_gaussian.hpp"
 
 namespace drl {
 
@@ -22,6 +23,19 @@ struct CheckFinite {
     if (finite) return;
     for (double* x = first; x != last; ++x) *x = 0;
     *slot = 1;
+  }
+};
+
+// The mean of a sample's standard deviations.
+struct StateStd {
+  static constexpr int kColumns = 1;
+  StateGaussian policy;
+  const float* out;  // [samples, outputs]
+  template <class F>
+  DRL_HD Wide<F> at(int64_t row, int) const {
+    F sum = F(0);
+    for (int k = 0; k < policy.size; ++k) sum = sum + policy.normal_at<F>(out, row, k).std;
+    return convert<Wide<F>>(sum * F(1.0f / static_cast<float>(policy.size)));
   }
 };
 

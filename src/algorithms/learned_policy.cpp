@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/algorithm_kernels.hpp"
 #include "base/check.hpp"
 #include "device/reduce.hpp"
 #include "policy/initialize.hpp"
@@ -27,9 +28,11 @@ LearnedPolicy::LearnedPolicy(const LearnerParts& parts, Slots& slots)
       critic_normalizer_(queue_, spec_.normalized_of_critic(), spec_.normalizer.value_or(NormalizerRule{})),
       obs_moments_(slots.add(obs_normalizer_.moments_size())),
       critic_obs_moments_(slots.add(critic_normalizer_.moments_size())),
+      state_std_(slots.add(std::holds_alternative<StateGaussian>(spec_.distribution) ? 2 : 0)),
       actor_(queue_, parts.nets, spec_, parameters_.data(), obs_normalizer_.view()),
       host_std_(queue_, actor_.std().size(), Memory::host),
-      scratch_(queue_, sum_scratch(queue_, 2 * std::max(spec_.normalized(), spec_.normalized_of_critic()))) {
+      scratch_(queue_, sum_scratch(queue_, std::max({StateStd::kColumns, 2 * spec_.normalized(),
+                                                     2 * spec_.normalized_of_critic()}))) {
   initialize_parameters(spec_, checked(parts.policy), parts.seed, host_parameters_);
   queue_.copy(parameters(), host_parameters_.data(), host_parameters_.size());
   actor_.repack();
@@ -39,6 +42,9 @@ LearnedPolicy::LearnedPolicy(const LearnerParts& parts, Slots& slots)
 void LearnedPolicy::enqueue_moments(const RolloutView& r, Slots& slots) {
   obs_normalizer_.moments(r.obs, r.samples(), slots.at(obs_moments_), scratch_.data());
   critic_normalizer_.moments(r.critic_obs, r.samples(), slots.at(critic_obs_moments_), scratch_.data());
+  if (const auto* gaussian = std::get_if<StateGaussian>(&distribution()))
+    sum_columns(queue_, r.samples(), StateStd::kColumns, scratch_.data(), StateStd{*gaussian, r.policy_out},
+                StoreMoments{r.samples(), slots.at(state_std_)});
 }
 
 void LearnedPolicy::enqueue_end() { queue_.copy(host_std_.data(), actor_.std().data(), host_std_.size()); }
@@ -46,9 +52,11 @@ void LearnedPolicy::enqueue_end() { queue_.copy(host_std_.data(), actor_.std().d
 void LearnedPolicy::end(const Slots& slots) {
   obs_normalizer_.merge(slots.sums(obs_moments_));
   critic_normalizer_.merge(slots.sums(critic_obs_moments_));
+  if (state_std_.size > 0) mean_state_std_ = slots.sums(state_std_)[1] / slots.sums(state_std_)[0];
 }
 
 double LearnedPolicy::action_std() const {
+  if (state_std_.size > 0) return mean_state_std_;
   double sum = 0;
   for (float std : host_std_) sum += static_cast<double>(std);
   return sum / static_cast<double>(host_std_.size());

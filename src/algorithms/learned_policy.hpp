@@ -57,8 +57,10 @@ class LearnedPolicy {
   Array<float> parameters_, host_parameters_;
   Normalizer obs_normalizer_, critic_normalizer_;
   Slots::Place obs_moments_, critic_obs_moments_;
+  Slots::Place state_std_;  // number and sum of the samples' standard deviations, if they depend on the state
   Actor actor_;
   Array<float> host_std_;
+  double mean_state_std_ = 0;
   Array<double> scratch_;
 };
 

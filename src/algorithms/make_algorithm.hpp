@@ -57,6 +57,7 @@ class AlgorithmKindOf final : public AlgorithmKind {
     return warning_of_schedule(options_, Learner::kName, done, max_iterations);
   }
   PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const override {
+    if constexpr (requires { Learner::check(options_, options); }) Learner::check(options_, options);
     return policy_spec(task, options, options_.normalizer(), Learner::kHasCritic);
   }
   BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const override {

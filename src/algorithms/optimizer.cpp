@@ -11,8 +11,6 @@
 namespace drl {
 namespace {
 
-float bound(const PolicySpec& spec, double std) { return static_cast<float>(spec.log_std ? std::log(std) : std); }
-
 OptimizerRule optimizer_rule(const UpdateOptions& options) {
   const double max_grad_norm = options.max_grad_norm;
   return {.type = options.optimizer == "sgd"     ? OptimizerType::sgd
@@ -70,8 +68,8 @@ Optimizer::Optimizer(const LearnerParts& parts, const UpdateOptions& options, Le
       scratch_(queue_, sum_scratch(queue_, GradientSquares::kColumns)),
       std_begin_(policy.spec().std_offset()),
       std_end_(std_begin_ + free_parameters(policy.distribution())),
-      std_low_(bound(policy.spec(), parts.policy.std_min)),
-      std_high_(bound(policy.spec(), parts.policy.std_max)) {
+      std_low_(std_parameter(parts.policy.std_min, policy.spec().log_std)),
+      std_high_(std_parameter(parts.policy.std_max, policy.spec().log_std)) {
   DRL_CHECK(loss_columns <= kMaxLossColumns, "the loss has more columns than UpdateNumbers::sums");
 }
 

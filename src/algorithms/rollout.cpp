@@ -16,10 +16,10 @@ int64_t truncations(const TaskSpec& task, int64_t num_steps) {
 }  // namespace
 
 Rollout::Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end,
-                 int actor_state, int critic_state)
+                 int actor_state, int critic_state, int out_size)
     : queue_(queue), every_end_(every_end), action_numbers_(task.action.numbers()) {
   const int64_t samples = num_steps * num_envs, with_next = samples + num_envs,
-                size = outputs(distribution_of(task.action));
+                size = out_size > 0 ? out_size : task.action.size;
   const int64_t last_rows = every_end ? num_steps : truncations(task, num_steps);
   const auto make = [&]<class T>(Array<T>& array, int64_t count) {
     array = Array<T>(queue, static_cast<size_t>(count));

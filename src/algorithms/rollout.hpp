@@ -34,9 +34,10 @@ struct RolloutView {
 class Rollout {
  public:
   // With `every_end` the last observation of every episode is stored, not only of truncated ones. `actor_state` and
-  // `critic_state` are the sizes of the states of recurrent networks.
+  // `critic_state` are the sizes of the states of recurrent networks. `out_size` is the number of the actor's outputs;
+  // 0: one for each number of an action, or each choice.
   Rollout(Queue& queue, const TaskSpec& task, int64_t num_steps, int64_t num_envs, bool every_end = false,
-          int actor_state = 0, int critic_state = 0);
+          int actor_state = 0, int critic_state = 0, int out_size = 0);
 
   Queue& queue() const { return queue_; }
   const RolloutView& view() const { return view_; }
@@ -57,7 +58,7 @@ class Rollout {
   int64_t action_numbers_;        // per sample
   Array<float> obs_;              // [T+1, N, obs_dim], not normalised; row T becomes the next rollout's row 0
   Array<float> critic_obs_;       // [T+1, N, critic_obs_dim], empty if the critic uses obs
-  Array<float> policy_out_;       // [T, N, out_size], the actor's means or logits
+  Array<float> policy_out_;       // [T, N, out_size], the actor's outputs: means or logits
   Array<std::byte> action_;       // [T, N, heads] choices (int32), or [T, N, size] floats before clipping
   Array<float> env_action_;       // [N, size], clipped to the task's bounds, of the current step; empty if discrete
   Array<float> log_prob_;         // [T, N]

@@ -10,7 +10,8 @@ Sampler::Sampler(const LearnerParts& parts, LearnedPolicy& policy, Slots& slots)
       watch_(parts.watch),
       actor_(policy.actor()),
       rollout_(queue_, envs_.spec(), parts.plan.num_steps, parts.plan.num_envs, /*every_end=*/false,
-               policy.spec().actor_rnn.state_size(), policy.spec().critic_rnn.state_size()),
+               policy.spec().actor_rnn.state_size(), policy.spec().critic_rnn.state_size(),
+               policy.spec().actor_net().outputs()),
       collector_(actor_, envs_, rollout_, {ActionChoice::sample, parts.seed, parts.plan.rank * parts.plan.num_envs}),
       episodes_(slots.add(episode_columns(envs_.spec()))),
       scratch_(queue_, sum_scratch(queue_, static_cast<int64_t>(episodes_.size))) {}

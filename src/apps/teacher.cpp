@@ -63,6 +63,8 @@ void TeacherRun::require_fit() const {
         refuse(fmt::format("it sees {}, where the student's task has {}", spec_.observations[k].name,
                            own.observations[k].name));
   if (spec_.action.discrete) refuse("its actions are discrete, and distillation compares continuous ones");
+  if (outputs(spec_.distribution) != spec_.action.size)
+    refuse("its networks compute standard deviations, and distillation compares actions alone");
   if (spec_.action.size != now.action.size)
     refuse(fmt::format("it chooses {}, and the student's task has {}", counted(spec_.action.size, "action"),
                        now.action.size));

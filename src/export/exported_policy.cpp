@@ -141,6 +141,13 @@ std::vector<double> dense(const ExportedLayer& layer, const std::vector<double>&
   return y;
 }
 
+// Removes the second half of a layer's outputs, which are standard deviations.
+void keep_means(ExportedLayer& layer) {
+  layer.outputs /= 2;
+  layer.weight.resize(static_cast<size_t>(layer.outputs * layer.inputs));
+  layer.bias.resize(static_cast<size_t>(layer.outputs));
+}
+
 }  // namespace
 
 void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
@@ -241,6 +248,7 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
     if (k > 0 && policy.layers[k].inputs != policy.layers[k - 1].outputs) read.refuse("its layers do not fit together");
   }
   if (policy.layers.empty()) read.refuse("it has no layers");
+  if (read.get<std::string>("distribution") == StateGaussian::kName) keep_means(policy.layers.back());
   if (!policy.recurrent.empty() && policy.layers.front().inputs != policy.rnn_width)
     read.refuse("its layers do not fit to its recurrent layers");
   for (const int32_t choices : read.array<int32_t>("action/choices", DType::i32)) policy.choices.push_back(choices);

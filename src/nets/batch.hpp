@@ -14,7 +14,7 @@ namespace drl {
 class Weights;
 
 enum class LossId { ppo, grpo, distill };
-enum class DistributionId { gaussian, categorical };  // in the order of the alternatives of Distribution
+enum class DistributionId { gaussian, categorical, state_gaussian };  // in the order of the alternatives of Distribution
 
 // A network's input: row i is observation index[i] (or i if `index` is null) of `data`, normalised.
 struct Rows {

@@ -35,6 +35,8 @@ Actor::Actor(Queue& queue, Nets& nets, const PolicySpec& spec, const float* para
   if (auto* categorical = std::get_if<Categorical>(&distribution_)) categorical->counts = heads_.data();
   if (auto* gaussian = std::get_if<Gaussian>(&distribution_))
     *gaussian = {gaussian->size, low_.data(), high_.data(), params + spec.std_offset(), spec.log_std, std_.data()};
+  if (auto* gaussian = std::get_if<StateGaussian>(&distribution_))
+    gaussian->low = low_.data(), gaussian->high = high_.data();
 }
 
 void Actor::begin() {

@@ -47,6 +47,7 @@ class Actor {
   const Distribution& distribution() const { return distribution_; }
   // Returns the standard deviations [action size] of the last begin(); empty for discrete actions.
   const Array<float>& std() const { return std_; }
+  int outputs() const { return outputs_; }
 
  private:
   Queue& queue_;

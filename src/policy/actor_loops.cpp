@@ -7,5 +7,6 @@ namespace drl::DRL_ISA {
 DRL_LOOP(StandardDeviations)
 DRL_LOOP(ChooseActions<Gaussian>)
 DRL_LOOP(ChooseActions<Categorical>)
+DRL_LOOP(ChooseActions<StateGaussian>)
 
 }  // namespace drl::DRL_ISA

@@ -1,21 +1,20 @@
-// The distribution of actions: Gaussian for continuous actions, categorical for discrete ones.
+// The distribution of actions: Gaussian for continuous actions, categorical for discrete ones. The standard deviation
+// is a parameter (Gaussian) or an output of the network (StateGaussian).
 #pragma once
 
+#include <cmath>
 #include <variant>
 
-#include "drl/task/spec.hpp"
 #include "policy/categorical.hpp"
 #include "policy/gaussian.hpp"
+#include "policy/state_gaussian.hpp"
 
 namespace drl {
 
-using Distribution = std::variant<Gaussian, Categorical>;
+using Distribution = std::variant<Gaussian, Categorical, StateGaussian>;
 
-// Returns the distribution for a space, with its sizes but without its arrays.
-inline Distribution distribution_of(const ActionSpace& space) {
-  if (space.discrete) return Categorical{space.size, space.head_count()};
-  return Gaussian{.size = space.size};
-}
+// Returns the value of a standard deviation's parameter, or of the network's output for it.
+inline float std_parameter(double std, bool log_std) { return static_cast<float>(log_std ? std::log(std) : std); }
 
 // Returns how many outputs of the network the distribution wants.
 inline int outputs(const Distribution& distribution) {

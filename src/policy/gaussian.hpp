@@ -25,25 +25,16 @@ struct Gaussian {
   // Returns the current standard deviation of dimension k.
   DRL_HD float std_now(int k) const { return log_std ? math::exp(param[k]) : param[k]; }
 
-  // Samples the actions of environments i, i + 1, ... (one per lane of F) from the means `out` [n, size] by Box-Muller,
-  // in which two dimensions share a pair of random numbers. Returns their log-probabilities.
+  // Samples the actions of environments i, i + 1, ... (one per lane of F) from the means `out` [n, size]. Returns their
+  // log-probabilities.
   template <class F>
   DRL_HD F sample(const ActionNoise& noise, const float* out, int64_t i, float* action, float* env_action) const {
-    constexpr float two_pi = 6.28318530717958647692f;
-    F log_prob = F(0), radius = F(0), angle = F(0);
-    Words4Of<Bits<F>> bits{};
-    for (int k = 0; k < size; ++k) {
-      if (k % 4 == 0) bits = noise.bits<F>(i, k / 4);
-      if (k % 2 == 0) {
-        const bool first = k % 4 == 0;
-        radius = math::sqrt(F(-2.0f) * math::log(F(1.0f) - uniform01(first ? bits[0] : bits[2])));
-        angle = F(two_pi) * uniform01(first ? bits[1] : bits[3]);
-      }
-      const F normal = radius * (k % 2 == 0 ? math::cos(angle) : math::sin(angle));
+    F log_prob = F(0);
+    standard_normals<F>(noise, i, size, [&](int k, const F& normal) DRL_LAMBDA {
       const F mean = load_column<F>(out, i, size, k);
       store_action(i, k, mean + F(std[k]) * normal, action, env_action);
       log_prob = log_prob + (F(-0.5f) * normal * normal - F(math::log(std[k]) + kHalfLogTwoPi));
-    }
+    });
     return log_prob;
   }
 
@@ -87,8 +78,6 @@ struct Gaussian {
   }
 
  private:
-  static constexpr float kHalfLogTwoPi = 0.91893853320467274178f;
-
   // Stores x, and x clipped to the bounds for the environment.
   template <class F>
   DRL_HD void store_action(int64_t i, int k, F x, float* action, float* env_action) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <variant>
 #include <vector>
 
 #include "base/check.hpp"
@@ -79,6 +80,16 @@ void initialize_net(const PolicySpec& policy, NetId id, double output_gain, bool
   }
 }
 
+// Makes the actor's outputs for the standard deviations, which follow `size` means, equal to `value` for all
+// observations.
+void initialize_state_std(const PolicySpec& policy, int size, float value, std::span<float> params) {
+  const NetSpec& net = policy.actor_net();
+  const int last = net.layers() - 1;
+  const int64_t inputs = net.dims[static_cast<size_t>(last)];
+  std::fill_n(params.begin() + policy.layout.weight(policy.actor, last).offset + size * inputs, size * inputs, 0.0f);
+  std::fill_n(params.begin() + policy.layout.bias(policy.actor, last).offset + size, size, value);
+}
+
 void initialize_rnn(const PolicySpec& policy, const RnnSpec& rnn, uint64_t seed, std::span<float> params) {
   for (const RnnSpec::Layer& layer : rnn.layers)
     for (const NetId map : {layer.input, layer.hidden})
@@ -101,10 +112,11 @@ void initialize_parameters(const PolicySpec& policy, const PolicyOptions& option
   initialize_rnn(policy, policy.critic_rnn, seed, params);
   initialize_net(policy, policy.actor, 0.01, orthogonal, seed, params);
   if (policy.critic >= 0) initialize_net(policy, policy.critic, 1, orthogonal, seed, params);
+  if (const auto* state_gaussian = std::get_if<StateGaussian>(&policy.distribution))
+    initialize_state_std(policy, state_gaussian->size, std_parameter(options.init_std, policy.log_std), params);
   if (policy.std < 0) return;
   const ParamSlice& slice = policy.layout.slices()[static_cast<size_t>(policy.std)];
-  const double value = policy.log_std ? std::log(options.init_std) : options.init_std;
-  std::fill_n(params.begin() + slice.offset, slice.count(), static_cast<float>(value));
+  std::fill_n(params.begin() + slice.offset, slice.count(), std_parameter(options.init_std, policy.log_std));
 }
 
 }  // namespace drl

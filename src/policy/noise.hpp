@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "drl/lanes/philox.hpp"
+#include "drl/math.hpp"
 
 namespace drl {
 
@@ -19,6 +20,26 @@ struct ActionNoise {
                                 static_cast<uint32_t>(block));
   }
 };
+
+// Calls use(k, z) with a standard normal number z for each dimension k < size of environments i, i + 1, ..., by
+// Box-Muller, in which two dimensions share a pair of random numbers.
+template <class F, class Use>
+DRL_HD void standard_normals(const ActionNoise& noise, int64_t i, int size, const Use& use) {
+  constexpr float two_pi = 6.28318530717958647692f;
+  F radius = F(0), angle = F(0);
+  Words4Of<Bits<F>> bits{};
+  for (int k = 0; k < size; ++k) {
+    if (k % 4 == 0) bits = noise.bits<F>(i, k / 4);
+    if (k % 2 == 0) {
+      const bool first = k % 4 == 0;
+      radius = math::sqrt(F(-2.0f) * math::log(F(1.0f) - uniform01(first ? bits[0] : bits[2])));
+      angle = F(two_pi) * uniform01(first ? bits[1] : bits[3]);
+    }
+    use(k, radius * (k % 2 == 0 ? math::cos(angle) : math::sin(angle)));
+  }
+}
+
+inline constexpr float kHalfLogTwoPi = 0.91893853320467274178f;
 
 // Load and store column k of rows i, i + 1, ..., one per lane of F, in an array [rows, size].
 template <class F>

@@ -15,6 +15,7 @@ struct PolicyOptions {
   bool layer_norm = false;
   double init_std = 1.0;
   std::string std_type = "log";
+  bool state_dependent_std = false;
   double std_min = 1e-3;
   double std_max = 100;
   std::string init = "uniform";
@@ -36,6 +37,9 @@ struct PolicyOptions {
     v("std_type", std_type,
       "whether the learned parameter is the logarithm of the standard deviation (log) or the deviation itself (scalar)",
       one_of({"log", "scalar"}), only_with("actions", "continuous"));
+    v("state_dependent_std", state_dependent_std,
+      "let the network compute the standard deviation (or its logarithm) from the observation, as it does the mean",
+      only_with("actions", "continuous"));
     v("std_min", std_min, "lower bound of the standard deviation", above(0), only_with("actions", "continuous"));
     v("std_max", std_max, "upper bound of the standard deviation", above(0), only_with("actions", "continuous"));
     v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",

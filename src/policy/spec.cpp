@@ -14,6 +14,17 @@ Activation activation_of(const std::string& name) {
   return static_cast<Activation>(found - std::begin(kActivations));
 }
 
+// Returns the distribution for a space, with its sizes but without its arrays.
+Distribution distribution_of(const ActionSpace& space, const PolicyOptions& options) {
+  if (space.discrete) return Categorical{space.size, space.head_count()};
+  if (!options.state_dependent_std) return Gaussian{.size = space.size};
+  const bool log_std = options.std_type == "log";
+  return StateGaussian{.size = space.size,
+                       .log_std = log_std,
+                       .std_low = std_parameter(options.std_min, log_std),
+                       .std_high = std_parameter(options.std_max, log_std)};
+}
+
 NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int outputs, const PolicyOptions& options) {
   NetSpec spec{std::move(name), {inputs}, activation_of(options.activation), options.layer_norm};
   spec.dims.insert(spec.dims.end(), hidden.begin(), hidden.end());
@@ -36,7 +47,7 @@ PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                   .actor_rnn = {},
                   .critic_rnn = {},
                   .log_std = options.std_type == "log",
-                  .distribution = distribution_of(task.action),
+                  .distribution = distribution_of(task.action, options),
                   .normalizer = normalizer,
                   .critic_observations = task.critic_obs_dim,
                   .task = task.name,

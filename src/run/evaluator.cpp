@@ -148,7 +148,7 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
   const uint64_t seed = plan.seed | kEvaluationKey;
   const std::unique_ptr<VecEnv> envs =
       make_env(plan.task, {plan.num_envs, 0, seed, false, plan.params, plan.threads}, actor.queue());
-  Rollout rollout(actor.queue(), envs->spec(), kStepsAtATime, plan.num_envs, true);
+  Rollout rollout(actor.queue(), envs->spec(), kStepsAtATime, plan.num_envs, true, 0, 0, actor.outputs());
   Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
   LostEpisodes lost(*envs, actor.queue());

@@ -25,6 +25,7 @@ struct Case {
   int rnn_layers = 1;
   bool fused = false;
   std::string symmetry = "none";
+  bool state_std = false;
 };
 
 // Signed permutations in which numbers change places and signs.
@@ -54,6 +55,7 @@ struct Example {
     policy.std_type = c.std_type;
     policy.layer_norm = c.layer_norm;
     policy.init_std = 0.8;
+    policy.state_dependent_std = c.state_std, policy.std_min = 0.1, policy.std_max = c.state_std ? 0.81 : 100;
     policy.rnn_type = c.rnn, policy.rnn_hidden_dim = 12, policy.rnn_num_layers = c.rnn_layers;
     options.reward_scale = reward_scale;
     options.num_learning_epochs = 2;
@@ -105,7 +107,7 @@ struct Autograd {
                      target = rows(r.return_target, 1).squeeze(1);
     at::Tensor ratio, limited;  // of the last call
     const auto surrogate_of = [&](const at::Tensor& out, const at::Tensor& of_action) {
-      spec.std < 0 ? categorical(out, s.env.spec().action, of_action) : gaussian(out, of_action);
+      s.env.spec().action.discrete ? categorical(out, s.env.spec().action, of_action) : gaussian(out, of_action);
       ratio = (log_prob - old_log_prob).exp();
       limited = ratio.clamp(1 - o.clip_param, 1 + o.clip_param);
       return at::max(-advantage * ratio, -advantage * limited);
@@ -121,7 +123,7 @@ struct Autograd {
       symmetry_loss = (mirrored_out - mirrored(out, mirror.action).detach()).pow(2).mean(1);
       if (o.symmetry_use().augments) {
         const at::Tensor mirrored_action =
-            spec.std < 0 ? mirrored_choices(action, mirror.action) : mirrored(action, mirror.action);
+            s.env.spec().action.discrete ? mirrored_choices(action, mirror.action) : mirrored(action, mirror.action);
         surrogate = surrogate_of(mirrored_out, mirrored_action);
         value_loss = value_loss_of(critic_of(mirrored(critic_obs, r.critic_obs_dim ? mirror.critic_obs : mirror.obs)));
       }
@@ -179,12 +181,22 @@ struct Autograd {
     const at::Tensor x = param(params, spec.layout.slices()[static_cast<size_t>(spec.std)]);
     return spec.log_std ? x.exp() : x;
   }
-  void gaussian(const at::Tensor& mean, const at::Tensor& action) {
-    const at::Tensor std = std_of(flat), old_std = std_of(old_params), old_mean = rows(r.policy_out, r.out_size);
+  // A distribution of the state has outputs for means and standard deviations.
+  void gaussian(const at::Tensor& out, const at::Tensor& action) {
+    const at::Tensor old_out = rows(r.policy_out, r.out_size);
+    const auto* state = std::get_if<StateGaussian>(&spec.distribution);
+    const int64_t size = state ? r.out_size / 2 : r.out_size;
+    const auto std_in = [&](const at::Tensor& from, const at::Tensor& params) {
+      if (!state) return std_of(params);
+      const at::Tensor bounded = from.narrow(1, size, size).clamp(state->std_low, state->std_high);
+      return spec.log_std ? bounded.exp() : bounded;
+    };
+    const at::Tensor mean = out.narrow(1, 0, size), old_mean = old_out.narrow(1, 0, size), std = std_in(out, flat),
+                     old_std = std_in(old_out, old_params);
     const at::Tensor z = (action - mean) / std;
     const double half_log_two_pi = 0.5 * std::log(2 * std::acos(-1.0));
     log_prob = (-0.5 * z * z - std.log() - half_log_two_pi).sum(1);
-    entropy = (0.5 + half_log_two_pi + std.log()).sum().expand({log_prob.size(0)});
+    entropy = (0.5 + half_log_two_pi + std.log()).expand(mean.sizes()).sum(1);
     kl = ((std / old_std).log() + (old_std.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1);
   }
   void categorical(const at::Tensor& logits, const ActionSpace& space, const at::Tensor& choices) {
@@ -246,6 +258,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1, 1024},
                     Case{"GaussianReluOwnCriticInput", "relu", "log", false, 2, 7, 5, 205},
                     Case{"GaussianSiluNorm", "silu", "log", false, 3, 0, 5, 500, true, true},
+                    Case{"StateLog", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, true, true},
+                    Case{"StateScalar", "tanh", "scalar", false, 2, 0, 5, 205, false, true, {}, "none", 1, false, true},
                     Case{"CategoricalGeluNorm", "gelu", "log", true, 3, 0, 3, 683, true},
                     Case{"CategoricalElu", "elu", "log", true, 3, 0, 3, 683},
                     Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},

@@ -65,6 +65,7 @@ TEST(DrlExport, WritesAPolicyThatComesWithDrlToTheWorkingDirectory) {
 TEST(DrlExport, VerifiesRecordingsOfPoliciesOfAllKinds) {
   for (const auto& [task, more] : {std::pair<std::string, Words>{"CartPole-v1", {}},
                                    {"Pendulum-v1", {"--ppo.obs_normalization"}},
+                                   {"Pendulum-v1", {"--policy.state_dependent_std"}},
                                    {"MountainCarContinuous-v0", {"--policy.layer_norm", "--policy.activation", "gelu"}},
                                    {"Cartpole", {"--policy.activation", "silu"}}}) {
     const Trained trained(task, more);

@@ -20,6 +20,7 @@ struct Case {
   int group_size = 0;  // above 0: GRPO
   bool every_option = false;
   std::string optimizer = "adam";
+  bool state_std = false;
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -40,7 +41,7 @@ LearnerOptions options_of(const Case& c) {
   o.ppo.reward_scale = 0.5;
   o.policy.actor_hidden_dims = {16, 8};
   o.policy.critic_hidden_dims = {12};
-  o.policy.std_type = c.std_type;
+  o.policy.std_type = c.std_type, o.policy.state_dependent_std = c.state_std;
   if (c.every_option) every_option(o);
   update.optimizer = c.optimizer;
   if (c.optimizer != "adam") {
@@ -152,19 +153,22 @@ TEST_P(GpuLearner, TheLearningRateOfTheOptionsCanReplaceThatOfTheState) {
   EXPECT_EQ(rate, 2e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, GpuLearner,
-                         testing::Values(Case{"CartPoleV1", "CartPole-v1", "linear", "log", false, 1},
-                                         Case{"Cartpole", "Cartpole", "adaptive", "log", true, 2},
-                                         Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
-                                         Case{"EveryOption", "Pendulum-v1", "adaptive", "log", true, 4, 0, true},
-                                         Case{"GrpoEveryOption", "CartPole-v1", "fixed", "log", true, 1, 8, true},
-                                         Case{"AdamW", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adamw"},
-                                         Case{"Sgd", "Pendulum-v1", "linear", "log", true, 2, 0, false, "sgd"},
-                                         Case{"GrpoSgd", "CartPole-v1", "fixed", "log", false, 1, 8, false, "sgd"},
-                                         Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
-                                         Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},
-                                         Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, GpuLearner,
+    testing::Values(Case{"CartPoleV1", "CartPole-v1", "linear", "log", false, 1},
+                    Case{"Cartpole", "Cartpole", "adaptive", "log", true, 2},
+                    Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
+                    Case{"EveryOption", "Pendulum-v1", "adaptive", "log", true, 4, 0, true},
+                    Case{"GrpoEveryOption", "CartPole-v1", "fixed", "log", true, 1, 8, true},
+                    Case{"AdamW", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adamw"},
+                    Case{"Sgd", "Pendulum-v1", "linear", "log", true, 2, 0, false, "sgd"},
+                    Case{"StateStd", "Pendulum-v1", "fixed", "log", true, 1, 0, false, "adam", true},
+                    Case{"GrpoStateStd", "Pendulum-v1", "fixed", "scalar", true, 1, 4, true, "adam", true},
+                    Case{"GrpoSgd", "CartPole-v1", "fixed", "log", false, 1, 8, false, "sgd"},
+                    Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
+                    Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},
+                    Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),
+    [](const auto& info) { return info.param.name; });
 
 #if defined(DRL_GPU_RUNTIME)
 

@@ -93,6 +93,41 @@ TEST(Actor, KeepsTheStdOfTheLastBegin) {
   }
 }
 
+// With one observation x and the weights (1, 0.5), the mean is x and the logarithm of the standard deviation x / 2. The
+// logarithm stays within those of its bounds, 0.5 and 1.5.
+TEST(Actor, SamplesWithTheStdOfTheObservation) {
+  PolicyOptions options;
+  options.actor_hidden_dims = options.critic_hidden_dims = {};
+  options.state_dependent_std = true, options.std_min = 0.5, options.std_max = 1.5;
+  const TaskSpec task = gaussian_task(1, 1);
+  const PolicySpec spec = policy_spec(task, options);
+  EXPECT_EQ(spec.actor_net().outputs(), 2);
+  EXPECT_EQ(spec.std, -1);
+  constexpr int64_t envs = 40000;
+  for (const auto& [x, std] : {std::pair{0.0f, 1.0}, {0.4f, std::exp(0.2)}, {3.0f, 1.5}, {-3.0f, 0.5}}) {
+    const std::vector<float> all = in_every_way([&, x = x](const Loops& loops) {
+      const std::unique_ptr<Nets> nets = make_fused_nets(loops.queue(), spec.layout, 1);
+      std::vector<float> params(static_cast<size_t>(spec.layout.size()));
+      const auto at = static_cast<size_t>(spec.layout.weight(spec.actor, 0).offset);
+      params[at] = 1, params[at + 1] = 0.5f;
+      Actor actor(loops.queue(), *nets, spec, params.data(), {});
+      std::vector<float> obs(envs, x), out(2 * envs), actions(2 * envs), log_prob(envs);
+      const ActionRow row{obs.data(), out.data(), reinterpret_cast<std::byte*>(actions.data()), actions.data() + envs,
+                          log_prob.data()};
+      actor.act(row, {ActionChoice::sample, 9, 0}, {nullptr, 4}, 0, envs);
+      actions.insert(actions.end(), log_prob.begin(), log_prob.end());
+      return actions;  // sampled, clipped to infinite bounds, and their log-probabilities
+    });
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < envs; ++i) {
+      sum += all[i] - x, squares += (all[i] - x) * (all[i] - x);
+      EXPECT_NEAR(all[2 * envs + i], gaussian_log_prob(all[i], x, std), 1e-4);
+    }
+    EXPECT_NEAR(sum / envs, 0, 5 * std / std::sqrt(envs)) << x;
+    EXPECT_NEAR(std::sqrt(squares / envs), std, 5 * std / std::sqrt(2 * envs)) << x;
+  }
+}
+
 TEST(Actor, HasTheDistributionOfItsActions) {
   TaskSpec task = categorical_task(1, 5);
   task.action.heads = {2, 3};

@@ -9,6 +9,7 @@ DRL_LOOP(test::Sample<Categorical>)
 DRL_LOOP(test::MostProbable<Gaussian>)
 DRL_LOOP(test::MostProbable<Categorical>)
 DRL_SUM_ROWS(test::Differentiate<Gaussian>)
+DRL_SUM_ROWS(test::Differentiate<StateGaussian>)
 DRL_SUM_ROWS(test::Differentiate<Categorical>)
 
 }  // namespace drl::DRL_ISA

@@ -106,6 +106,19 @@ TEST(InitializeParameters, UniformWeightsHaveTheirBoundsMeanAndVariance) {
   }
 }
 
+TEST(InitializeParameters, AStateDependentStdBeginsAtInitStdForAllObservations) {
+  for (const char* init : {"uniform", "orthogonal"}) {
+    PolicyOptions options = policy({8}, {8}, init);
+    options.state_dependent_std = true;
+    const PolicySpec spec = policy_spec(gaussian_task(4, 3), options);
+    const std::vector<float> params = parameters(spec, options, 1);
+    const ParamSlice &weight = spec.layout.weight(spec.actor, 1), &bias = spec.layout.bias(spec.actor, 1);
+    ASSERT_EQ(weight.shape, (std::vector<int64_t>{6, 8}));
+    for (int64_t i = 0; i < 48; ++i) EXPECT_EQ(params[weight.offset + i] == 0, i >= 24) << i;
+    for (int64_t k = 3; k < 6; ++k) EXPECT_NEAR(params[bias.offset + k], std::log(0.5), 1e-7);
+  }
+}
+
 // Checks that W W^T = gain^2 I (W^T W if the matrix has more rows than columns).
 void expect_orthogonal(const ParamSlice& s, const std::vector<float>& params, double gain) {
   const int64_t outputs = s.shape[0], inputs = s.shape[1];

@@ -20,7 +20,7 @@ from unittest import mock
 import torch
 from rsl_rl.algorithms import PPO
 from rsl_rl.models import MLPModel, RNNModel
-from rsl_rl.modules.distribution import GaussianDistribution
+from rsl_rl.modules.distribution import GaussianDistribution, HeteroscedasticGaussianDistribution
 from rsl_rl.storage import RolloutStorage
 from tensordict import TensorDict
 
@@ -51,13 +51,14 @@ class RslRl:
     def __init__(self, update, policy, algorithm, normalization=False, rnn=None):
         self.update = update
         self.steps, self.envs, obs_dim = update.rollout["obs"][:-1].shape
-        actions = update.rollout["policy_out"].shape[2]
+        actions = update.rollout["action"].shape[2]
         example = TensorDict({"policy": torch.zeros(self.envs, obs_dim)}, batch_size=[self.envs])
         groups = {"actor": ["policy"], "critic": ["policy"]}
         model = RNNModel if rnn else MLPModel
         common = {"activation": policy["activation"], "obs_normalization": normalization, **(rnn or {})}
-        distribution = {"class_name": GaussianDistribution, "std_type": policy["std_type"],
-                        "std_range": (1e-3, 100)}
+        self.state_std = update.rollout["policy_out"].shape[2] > actions
+        distribution = {"class_name": HeteroscedasticGaussianDistribution if self.state_std else GaussianDistribution, "std_type": policy["std_type"],
+                        "std_range": policy.get("std_range", (1e-3, 100))}
         actor = model(example, groups, "actor", actions, policy["actor"], distribution_cfg=distribution, **common)
         critic = model(example, groups, "critic", 1, policy["critic"], **common)
         storage = RolloutStorage("rl", self.envs, self.steps, example, [actions])
@@ -115,7 +116,7 @@ class RslRl:
             ppo.act(self.obs(r["obs"][t]))
             ppo.transition.actions = r["action"][t]
             ppo.transition.actions_log_prob = ppo.actor.get_output_log_prob(r["action"][t]).detach()
-            expect_close("means", r["policy_out"][t], ppo.actor.output_mean)
+            expect_close("means", r["policy_out"][t][:, :ppo.actor.output_mean.shape[1]], ppo.actor.output_mean)
             expect_close("log_prob", r["log_prob"][t], ppo.transition.actions_log_prob)
             expect_close("values", r["value"][t], ppo.transition.values)
             truncated = r["truncated"][t].bool()
@@ -239,6 +240,12 @@ class Parity(unittest.TestCase):
         policy = {**POLICY, "std_type": "scalar", "activation": "tanh"}
         algorithm = {**ALGORITHM, "normalize_advantage_per_mini_batch": True, "use_clipped_value_loss": False}
         RslRl(Update(**options(policy, algorithm)), policy, algorithm).run(4)
+
+    def test_std_of_the_state(self):
+        for std_type in ("log", "scalar"):
+            policy = {**POLICY, "std_type": std_type, "std_range": (0.9, 1.05)}
+            more = {"policy__state_dependent_std": "true", "policy__std_min": 0.9, "policy__std_max": 1.05}
+            RslRl(Update(iterations=2, **options(policy, **more)), policy, ALGORITHM).run(4)
 
     def test_normalised_observations(self):
         more = {"ppo__obs_normalization": "true", "ppo__obs_normalization_clip": 0, "iterations": 2}

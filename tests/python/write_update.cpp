@@ -82,7 +82,7 @@ struct Writer {
     if (task.action.discrete)
       add("rollout/action", reinterpret_cast<const int32_t*>(r.action), {t, n});
     else
-      add("rollout/action", reinterpret_cast<const float*>(r.action), {t, n, r.out_size});
+      add("rollout/action", reinterpret_cast<const float*>(r.action), {t, n, task.action.size});
     add("rollout/log_prob", r.log_prob, {t, n});
     add("rollout/terminated", r.terminated, {t, n});
     add("rollout/truncated", r.truncated, {t, n});

@@ -42,6 +42,13 @@ BatchPlan Distill::plan(const DistillOptions& options, BatchPlan requested, cons
   return requested;
 }
 
+void Distill::check(const DistillOptions&, const PolicyOptions& policy) {
+  if (policy.state_dependent_std)
+    throw UsageError(
+        "--policy.state_dependent_std cannot be used with --algorithm distill (a student explores with the constant "
+        "--policy.init_std): leave the option out");
+}
+
 std::string Distill::describe_update(const DistillOptions& options) {
   return fmt::format("{} epochs, a gradient step for every {} steps", options.num_learning_epochs,
                      options.gradient_length);

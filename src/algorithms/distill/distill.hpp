@@ -34,6 +34,8 @@ class Distill final : public Algorithm {
   static constexpr bool kHasCritic = false, kCollectsEpisodes = false;
   // Throws UsageError if the actions are discrete, or if a rollout does not consist of whole segments.
   static BatchPlan plan(const DistillOptions& options, BatchPlan requested, const TaskSpec& task);
+  // Throws UsageError if the policy's options cannot be used.
+  static void check(const DistillOptions& options, const PolicyOptions& policy);
   static std::string describe_update(const DistillOptions& options);
 
   // parts.teacher must exist.

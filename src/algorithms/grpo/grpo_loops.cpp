@@ -9,7 +9,9 @@ DRL_LOOP(GroupAdvantages)
 DRL_SUM_COLUMNS(GroupColumns)
 DRL_LOOP(LogProbs<Gaussian>)
 DRL_LOOP(LogProbs<Categorical>)
+DRL_LOOP(LogProbs<StateGaussian>)
 DRL_SUM_ROWS(GrpoLoss<Gaussian>)
 DRL_SUM_ROWS(GrpoLoss<Categorical>)
+DRL_SUM_ROWS(GrpoLoss<StateGaussian>)
 
 }  // namespace drl::DRL_ISA

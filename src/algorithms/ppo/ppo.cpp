@@ -59,6 +59,13 @@ BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSp
   return requested;
 }
 
+void Ppo::check(const PpoOptions& options, const PolicyOptions& policy) {
+  if (options.symmetry_use().any() && policy.state_dependent_std)
+    throw UsageError("--ppo.symmetry " + options.symmetry +
+                     " cannot be used with --policy.state_dependent_std (tasks say how actions are mirrored, not their "
+                     "standard deviations): leave one of them out");
+}
+
 Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
     : queue_(parts.queue),
       nets_(parts.nets),

@@ -40,6 +40,7 @@ class Ppo final : public Algorithm {
   static constexpr bool kHasCritic = true, kCollectsEpisodes = false;
   // Throws UsageError if the options contradict each other or the environments do not divide evenly.
   static BatchPlan plan(const PpoOptions& options, BatchPlan requested, const TaskSpec& task);
+  static void check(const PpoOptions& options, const PolicyOptions& policy);  // throws UsageError too
 
   Ppo(const LearnerParts& parts, const PpoOptions& options);
 

@@ -13,5 +13,6 @@ DRL_LOOP(SetEntropyCoef)
 DRL_LOOP(StandardizeMiniBatch)
 DRL_SUM_ROWS(PpoLoss<Gaussian>)
 DRL_SUM_ROWS(PpoLoss<Categorical>)
+DRL_SUM_ROWS(PpoLoss<StateGaussian>)
 
 }  // namespace drl::DRL_ISA
