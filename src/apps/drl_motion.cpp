@@ -58,7 +58,7 @@ struct MotionOptions {
 std::string model_file(const std::string& name) {
   try {
     std::error_code ignored;
-    return std::filesystem::exists(name, ignored) ? name : find_model(name, ModelOrigin{.here = &kUsage});
+    return std::filesystem::exists(name, ignored) ? name : find_model(name, ModelOrigin{});
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

@@ -115,9 +115,9 @@ class CsvReader {
     if (names.empty()) {
       if (count != wanted)
         throw UsageError(fmt::format(
-            "motion {} has {} columns ({} needs {}: 7 of the root and {} joints): give a motion of this robot, or a "
+            "motion {} has {} columns ({} needs {}: 7 of the root and {}): give a motion of this robot, or a "
             "first line with the columns' names (drl_motion --help)",
-            path_, count, robot_.file(), wanted, joints_));
+            path_, count, robot_.file(), wanted, counted(static_cast<int64_t>(joints_), "joint")));
       for (size_t k = 0; k < wanted; ++k) columns_.push_back(k);
       return;
     }
@@ -224,9 +224,10 @@ Poses read_npz(const std::string& path, const MotionRobot& robot) {
     throw UsageError("motion " + path + " has no fps between 1 and 10000: make it with mjlab's csv_to_npz");
   const int64_t frames = angles.shape.empty() ? 0 : angles.shape[0];
   if (angles.shape != std::vector<int64_t>{frames, joints})
-    fail(fmt::format("has joint_pos of shape ({}) (the robot has {} joints)", fmt::join(angles.shape, ", "), joints));
+    fail(fmt::format("has joint_pos of shape ({}) (the robot has {})", fmt::join(angles.shape, ", "),
+                     counted(joints, "joint")));
   if (places.shape != std::vector<int64_t>{frames, bodies, 3} || turns.shape != std::vector<int64_t>{frames, bodies, 4})
-    fail(fmt::format("has body_pos_w of shape ({}) and body_quat_w of shape ({}) (the robot has {} bodies)",
+    fail(fmt::format("has body_pos_w of shape ({}) and body_quat_w of shape ({}) (the robot has bodies: {})",
                      fmt::join(places.shape, ", "), fmt::join(turns.shape, ", "), bodies));
   Poses poses{.rate = rate.numbers[0],
               .frames = frames,

@@ -29,11 +29,11 @@ struct G1Follower : G1Robot {
   static constexpr char preset[] = R"(
 num_envs = 512
 num_steps_per_env = 24
-max_iterations = 1700
+max_iterations = 500
 [ppo]
 learning_rate = 1e-3
 schedule = linear
-schedule_iterations = 1700
+schedule_iterations = 500
 num_learning_epochs = 5
 num_mini_batches = 4
 clip_param = 0.2

@@ -53,6 +53,7 @@ TEST(Tasks, AreListedWithTheirSizesAndTheirLibraryOnce) {
   for (const char* robot : {"Ant-v5",
                             "AnymalC-Velocity-Flat",
                             "BerkeleyHumanoid-Velocity-Flat",
+                            "G1-Tracking",
                             "G1-Velocity-Flat",
                             "G1-Velocity-Rough",
                             "Go1-Velocity-Flat",

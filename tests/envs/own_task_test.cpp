@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -234,6 +235,7 @@ TEST(Spring, TakesItsParametersFromOptions) {
   EXPECT_THROW(table.set("env.stiffness", "0"), UsageError);
   table.set("env.stiffness", "4000");
   table.set("env.max_rounds", "3");
+  table.set("env.winds", "storms/../may.h5");
   Spring::Params expected;
   expected.stiffness = 4000, expected.max_rounds = 3;
   Spring::Params read;
@@ -242,6 +244,18 @@ TEST(Spring, TakesItsParametersFromOptions) {
   EXPECT_EQ(read.stiffness, 4000);
   EXPECT_EQ(read.max_rounds, 3);
   EXPECT_EQ(read.gust, 0.5f);
+  EXPECT_EQ(read.winds.path, (std::filesystem::current_path() / "may.h5").string());
+  const int room = FileName::kSize - 1;
+  for (const int length : {room, room + 1}) {
+    TaskParams other(record_of("Spring"));
+    OptionTable names;
+    names.section("env", "Task", other);
+    names.set("env.winds", "/" + std::string(static_cast<size_t>(length - 1), 'x'));
+    if (length == room)
+      EXPECT_NO_THROW(other.bytes());
+    else
+      EXPECT_THROW(other.bytes(), UsageError);
+  }
 
   const auto queue = make_host_queue(available_isas().back());
   TaskEnvs envs(record_of("Spring"), {.num_envs = 20, .seed = kSeed, .params = params.bytes()}, *queue);

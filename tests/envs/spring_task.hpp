@@ -29,11 +29,13 @@ struct SpringTask {
     S gust = S(0.5), noise = S(0.01), x_limit = S(0.45);
     int max_rounds = 50;
     int32_t wind = 1;
+    FileName winds;  // not read
     template <class V>
     void describe(V& v) {
       v("stiffness", stiffness, "stiffness of the spring", above(0), unit("N/m"));
       v("gust", gust, "standard deviation of the wind's force", at_least(0), unit("N"));
       v("wind", wind, "whether there is wind", named_values(kWinds));
+      v("winds", winds, "file of winds");
       v("max_rounds", max_rounds, "largest number of Newton iterations", between(1, 1000));
     }
   };

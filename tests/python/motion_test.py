@@ -224,7 +224,7 @@ class Refusal(Folder):
     def test_motions_of_other_robots(self):
         self.refuse_csv(lambda numbers: numbers[:, :10], ["10 columns", "11"])
         self.refuse(self.write_npz(joint_pos=np.zeros((40, 3))), mentions=["(40, 3)", "4 joints"])
-        self.refuse(self.write_npz(body_pos_w=np.zeros((40, 4, 3))), mentions=["(40, 4, 3)", "5 bodies"])
+        self.refuse(self.write_npz(body_pos_w=np.zeros((40, 4, 3))), mentions=["(40, 4, 3)", "bodies: 5"])
         moved = ROBOT.arrays(poses(), 50)["body_pos_w"]
         moved[:, 2] += [0, 0.05, 0]  # a longer leg
         self.refuse(self.write_npz(body_pos_w=moved), mentions=["shank", "0.05"])

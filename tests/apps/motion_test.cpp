@@ -1,0 +1,59 @@
+// Trains G1-Tracking on two ranks. Needs the robot (tools/fetch_robots).
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "programs.hpp"
+
+namespace drl::test {
+namespace {
+
+class MotionRuns : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(DRL_BIN "/../share/drl/models/g1_exercise.h5")) GTEST_SKIP() << "run tools/fetch_robots, and build";
+  }
+  // Runs four iterations whose learning rate is too small to change a parameter.
+  Result train(const std::string& name, const Words& more) const {
+    return runs_.train(Words{"--quiet", "--device", "cpu", "--max_iterations", "4", "--num_steps_per_env", "24"} +
+                       Words{"--policy.actor_hidden_dims", "16", "--policy.critic_hidden_dims", "16"} +
+                       Words{"--ppo.obs_normalization", "false", "--ppo.schedule", "fixed"} +
+                       Words{"--ppo.learning_rate", "1e-12", "--run_name", name} + more);
+  }
+  // Returns the averages of failures in each part of the motion.
+  std::vector<float> failures(const std::string& name) const {
+    std::vector<float> all;
+    for (const Tensor& tensor : datasets(checkpoint_file(runs_.run(name), 4)))
+      if (tensor.name.starts_with("curriculum/failed_"))
+        std::memcpy(&all.emplace_back(), tensor.data.data(), sizeof(float));
+    return all;
+  }
+  const Runs runs_{"G1-Tracking"};
+};
+
+// The same 64 environments fail in the same parts of the motion, whichever rank they are on.
+TEST_F(MotionRuns, SampleAlikeOnOneRankAndTwo) {
+  const Result one = train("one", {"--ranks", "1", "--num_envs", "64"});
+  const Result two = train("two", {"--ranks", "2", "--num_envs", "32"});
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  ASSERT_EQ(two.exit_code, 0) << two.err;
+  const std::vector<float> of_one = failures("one");
+  EXPECT_EQ(of_one.size(), 20u);
+  EXPECT_GT(std::ranges::count_if(of_one, [](float x) { return x > 0; }), 5);
+  EXPECT_EQ(failures("two"), of_one);
+}
+
+TEST_F(MotionRuns, RefuseFilesThatAreNoMotions) {
+  const std::string file = (runs_.folder / "walk.h5").string();
+  spill(file, "not a motion");
+  for (const std::string& motion : {file, file + ".missing"}) {
+    const Result result = train("bad", {"--env.motion", motion});
+    EXPECT_EQ(result.exit_code, 2);
+    expect_mentions(result.err, {"error: ", motion});
+    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    EXPECT_FALSE(fs::exists(runs_.run("bad")));
+  }
+}
+
+}  // namespace
+}  // namespace drl::test
