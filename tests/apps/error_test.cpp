@@ -229,6 +229,8 @@ TEST_F(Errors, OfTeachersAndObservationsSayWhatIsMissing) {
   expect_error({"--task", "Cartpole", "--env.actor_obs", "critic"}, {"--env.actor_obs critic", "Cartpole"});
   expect_error({"--task", "Cartpole", "--env.hidden_obs", "speed"}, {"--env.hidden_obs speed", "x_dot"});
   expect_error({"--task", "MountainCar-v0", "--ppo.symmetry", "augment"}, {"--ppo.symmetry augment", "Cartpole"});
+  expect_error({"--task", "Cartpole", "--ppo.symmetry", "loss", "--policy.state_dependent_std"},
+               {"--ppo.symmetry loss", "--policy.state_dependent_std"});
 }
 
 TEST_F(Errors, InDevicesMentionTheDevice) {
