@@ -91,11 +91,11 @@ struct Training {
   }
 
   Options options;
+  std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
   PolicySpec teacher_spec;
   std::unique_ptr<Nets> teacher_nets;
   Array<float> teacher_params;
   std::optional<Teacher> teacher;
-  std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
   std::unique_ptr<VecEnv> envs;
   std::unique_ptr<Nets> nets;
   std::unique_ptr<Algorithm> learner;
