@@ -33,8 +33,7 @@ struct GroupOptions {
     return actor == "critic" ? ObservationGroup::critic : ObservationGroup::policy;
   }
   // Returns the numbers of the task's observation that are hidden from the actor. Throws UsageError if a name is not
-  // that of an observation, if none would be left, or if the task has no observations of its own for the critic that
-  // the actor should see.
+  // that of an observation, or if none would be left.
   std::vector<int32_t> hidden_numbers(const TaskSpec& task) const;
 };
 

@@ -30,7 +30,7 @@ struct RoughGround {
   using Options = TerrainOptions;
   // A mirror reverses the order of the grid's rows, each of which lies along the robot.
   template <class Table>
-  static consteval Table mirror_scan(const Table& table) {
+  static constexpr Table mirror_scan(const Table& table) {
     char row[along + 1] = {};
     for (int k = 0; k < along; ++k) row[k] = '+';
     return table.add(reversed_numbers<across>(), row);

@@ -37,7 +37,7 @@ using namespace common;
 // Returns whether a mirror turns the part `a` into `b`. The names of parts on a side begin with a text of `sides`, and
 // those on the other side with the other text of the same pair.
 template <class Sides>
-consteval bool are_mirrored(std::string_view a, std::string_view b, const Sides& sides) {
+constexpr bool are_mirrored(std::string_view a, std::string_view b, const Sides& sides) {
   for (const auto& pair : sides)
     for (int k = 0; k < 2; ++k) {
       const std::string_view side = pair[k], other = pair[1 - k];
@@ -47,7 +47,7 @@ consteval bool are_mirrored(std::string_view a, std::string_view b, const Sides&
 }
 // Returns what a mirror does to N parts with the names name(0), name(1), ...: parts of the two sides change places.
 template <int N, class Sides, class Name>
-consteval MirrorTable<N> mirrored_parts(const Sides& sides, const Name& name) {
+constexpr MirrorTable<N> mirrored_parts(const Sides& sides, const Name& name) {
   MirrorTable<N> table;
   for (; table.size < N; ++table.size) {
     int& source = table.numbers[table.size].source;
@@ -99,7 +99,7 @@ struct FlatGround {
   // |command - velocity| in m/s and in rad/s; mean |second difference| of the actions.
   static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc"};
   template <class Table>
-  static consteval Table mirror_scan(const Table& table) {
+  static constexpr Table mirror_scan(const Table& table) {
     return table;
   }
   struct Options {
@@ -175,7 +175,7 @@ struct Task {
   }();
   // Adds the numbers of write_observation and of the scan.
   template <class Table>
-  static consteval Table mirror_observation(const Table& empty) {
+  static constexpr Table mirror_observation(const Table& empty) {
     const Table table = empty.add("+-+").add("-+-").add("+-+").add(mirrored_action).add(mirrored_action);
     return Ground::mirror_scan(table.add(mirrored_action).add("+--"));
   }
