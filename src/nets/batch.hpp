@@ -13,7 +13,8 @@ namespace drl {
 class Weights;
 
 enum class LossId { ppo, grpo };
-enum class DistributionId { gaussian, categorical, state_gaussian };  // in the order of the alternatives of Distribution
+// In the order of the alternatives of Distribution.
+enum class DistributionId { gaussian, categorical, state_gaussian };
 
 // A network's input: row i is observation index[i] (or i if `index` is null) of `data`, normalised.
 struct Rows {
