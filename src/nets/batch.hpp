@@ -14,7 +14,8 @@ namespace drl {
 class Weights;
 
 enum class LossId { ppo, grpo, distill };
-enum class DistributionId { gaussian, categorical, state_gaussian };  // in the order of the alternatives of Distribution
+// In the order of the alternatives of Distribution.
+enum class DistributionId { gaussian, categorical, state_gaussian };
 
 // A network's input: row i is observation index[i] (or i if `index` is null) of `data`, normalised.
 struct Rows {
@@ -34,7 +35,8 @@ struct LossTile {
   const int32_t* rows = nullptr;  // [count] indices into the rollout
   float *policy_out = nullptr, *value = nullptr;
   float *d_policy = nullptr, *d_value = nullptr;
-  // [count] actions of mirrored samples, which the networks' outputs then belong to; null: the samples are not mirrored.
+  // [count] actions of mirrored samples, which the networks' outputs then belong to; null: the samples are not
+  // mirrored.
   const std::byte* mirrored_action = nullptr;
 };
 
