@@ -19,6 +19,8 @@ constexpr OtherName kNames[] = {
     {"Mjlab-Velocity-Flat-Unitree-G1", "G1-Velocity-Flat", kSame},
     {"Mjlab-Velocity-Rough-Unitree-Go1", "Go1-Velocity-Rough", kGround},
     {"Mjlab-Velocity-Rough-Unitree-G1", "G1-Velocity-Rough", kGround},
+    {"Mjlab-Tracking-Flat-Unitree-G1", "G1-Tracking",
+     "its terms are the same, its motions are files of drl_motion, and docs/motion.md lists the differences"},
     {"Mjlab-Cartpole-Balance", "Cartpole", "it has Isaac Lab's model and rewards"},
     {"Mjlab-Cartpole-Swingup", "Cartpole", "it has Isaac Lab's model and rewards, and the pole begins upright"},
     // Isaac Lab
