@@ -17,7 +17,8 @@ namespace drl {
 namespace {
 
 constexpr char kFormat[] = "drl-motion";
-constexpr char kSeparator = '\n';  // between names, in attributes
+constexpr int64_t kMostFrames = 1 << 24;  // a task counts frames in floats
+constexpr char kSeparator = '\n';         // between names, in attributes
 
 template <class T>
 Tensor tensor_of(const std::string& name, DType type, std::vector<int64_t> shape, const std::vector<T>& numbers) {
@@ -48,6 +49,9 @@ class Reader {
     const auto joints = static_cast<int64_t>(loaded_.joints.size()),
                bodies = static_cast<int64_t>(loaded_.bodies.size());
     if (loaded_.frames < 2) fail("has no two frames");
+    if (loaded_.frames > kMostFrames)
+      throw UsageError(fmt::format("motion {} has {} frames (at most {}, about 93 hours): split it", path_,
+                                   loaded_.frames, kMostFrames));
     for (const char* name : {"joint_pos", "joint_vel"}) check(name, {loaded_.frames, joints});
     for (const char* name : {"body_pos_w", "body_lin_vel_w", "body_ang_vel_w"})
       check(name, {loaded_.frames, bodies, 3});

@@ -23,7 +23,7 @@ using namespace common;
 
 // The motions that all environments of this process track. Empty until Params::prepare reads them.
 inline MotionFrames motions{};
-// GPUs cannot read them.
+// Returns them. GPUs cannot read them, and refuse the task.
 DRL_HD const MotionFrames* tracked() {
 #if defined(DRL_GPU_COMPILER)
   return nullptr;
@@ -383,7 +383,7 @@ struct Task {
       share[k] = F(p.curriculum.failed[k]) + F(p.uniform_ratio) * F(1.0 / kParts);
       sum = sum + share[k];
     }
-    F below = F(0), chosen = F(0);  // the number of parts whose shares add up to less than `part`
+    F below = F(0), chosen = F(0);  // the sum of the shares of the parts up to k; the part in which `part` of all lies
     for (int k = 0; k < kParts - 1; ++k) {
       below = below + share[k];
       chosen = chosen + math::select(part * sum >= below, F(1), F(0));
