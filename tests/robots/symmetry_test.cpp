@@ -2,6 +2,7 @@
 // mirrored state that takes mirrored actions sees mirrored observations, and gets the same rewards.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <random>
@@ -181,7 +182,7 @@ template <template <class> class TaskOf, class Config>
 void expect_mirrored_steps(double tolerance, int steps) {
   using Task = TaskOf<MujocoRobot>;
   static constexpr char here = 0;
-  const std::string file = find_model(Task::model, &here);
+  const std::string file = find_model(std::string(Task::model.file), &here);
   if (!std::filesystem::exists(std::filesystem::path(file).parent_path() / Task::model.fetched))
     GTEST_SKIP() << Task::model.fetched << " was not downloaded";
   const auto model = load_model(file);
