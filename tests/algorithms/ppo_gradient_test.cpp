@@ -154,7 +154,7 @@ struct Autograd {
     return as_index(to).index_select(0, choices.squeeze(1)).unsqueeze(1);
   }
   at::Tensor actions(const ActionSpace& space) const {
-    if (!space.discrete) return rows(reinterpret_cast<const float*>(r.action), r.out_size);
+    if (!space.discrete) return rows(reinterpret_cast<const float*>(r.action), space.size);
     const int64_t heads = space.head_count();
     return as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples() * heads)})
         .reshape({-1, heads});

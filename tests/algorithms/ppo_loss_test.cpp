@@ -245,7 +245,7 @@ Example random_example(const Case& c) {
   for (auto* numbers : {&e.action, &e.advantage}) fill_uniform(*numbers, random, -2, 2);
   fill_uniform(e.std, random, 0.5, 1.5);
   e.log_std = c.log_std;
-  e.settings = {0.2f, c.value_clip, 0.7f, c.entropy_coef, 0.1f, 0.8f};
+  e.settings = {0.2f, c.value_clip, 0.7f, c.entropy_coef, 1, 0.1f, 0.8f};
   const auto size = static_cast<size_t>(c.actions);
   for (size_t i = 0; i < 800; ++i) {
     e.choice[i] = static_cast<int32_t>(random() % size);
