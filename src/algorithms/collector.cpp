@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace drl {
 namespace {
 
@@ -15,6 +17,7 @@ int64_t half(int64_t num_envs) {
 
 Collector::Collector(Actor& actor, VecEnv& envs, Rollout& rollout, const ActionSource& source)
     : actor_(actor), envs_(envs), rollout_(rollout), source_(source) {
+  DRL_CHECK(rollout.view().out_size == actor.outputs(), "a rollout has room for the actor's outputs");
   actor_.begin_episodes(rollout.view().num_envs);
 }
 

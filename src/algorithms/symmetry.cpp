@@ -9,6 +9,11 @@
 namespace drl {
 
 void require_symmetry(const TaskSpec& task, bool is_recurrent, const std::string& option) {
+  if (task.mirror.empty() && task_record(task.name).mirrored_obs)
+    throw UsageError(
+        "--" + option +
+        " cannot be used with these --env.hidden_obs (one of them changes places in a mirror with a number "
+        "that is not hidden): hide both, or leave one of the options out");
   if (task.mirror.empty()) {
     std::vector<std::string> symmetric;
     for (const std::string& name : task_names())

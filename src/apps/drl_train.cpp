@@ -156,6 +156,24 @@ void require_task_of_origin(const Settings& settings, Communicator& comm) {
   });
 }
 
+// Replaces --teacher by its checkpoint's absolute path, which the run records. A run that goes on keeps its teacher: a
+// path such as runs/TASK/latest leads to the student after the first start.
+void keep_teacher(Settings& settings, const std::string& run_ini, Communicator& comm) {
+  std::string& teacher = settings.options.train.teacher;
+  if (teacher.empty()) return;
+  teacher = on_rank_zero(comm, [&] {
+    std::string recorded = run_ini.empty() ? "" : teacher;
+    if (!run_ini.empty())
+      for (const OptionDifference& difference : differences(settings.table, run_ini, "options.ini"))
+        if (difference.name == "teacher") recorded = difference.other;
+    if (recorded.empty() && std::filesystem::path(teacher).parent_path() == "pretrained") return teacher;
+    std::string file = std::filesystem::absolute(find_checkpoint(teacher)).lexically_normal().string();
+    if (recorded.empty() || recorded == file) return file;
+    if (recorded != teacher) log::warn("the run keeps its teacher {} (--teacher {} is another one)", recorded, teacher);
+    return recorded;
+  });
+}
+
 // Applies all options. The options of a resumed run have a lower priority than those of the command line.
 void apply_options(Settings& settings, const std::string& config, const RunContext& context, Communicator& comm) {
   const std::string run_ini = on_rank_zero(comm, [&] {
@@ -170,6 +188,7 @@ void apply_options(Settings& settings, const std::string& config, const RunConte
     settings.require_chosen(config);
     settings.options.env->choose_physics();
   });
+  keep_teacher(settings, run_ini, comm);
 }
 
 // Chooses and locks the run's directory. The result is filled in on rank 0 only.

@@ -71,7 +71,8 @@ bool has_critic(const StateList& state) {
 // Returns whether an option decides what the networks in `loaded` compute.
 bool describes_networks(const std::string& option, const StateList& loaded) {
   return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type",
-                   "policy.rnn_type", "policy.rnn_hidden_dim", "policy.rnn_num_layers"},
+                   "policy.rnn_type", "policy.rnn_hidden_dim", "policy.rnn_num_layers", "policy.state_dependent_std",
+                   "env.actor_obs", "env.hidden_obs"},
                   option) ||
          (option == "policy.critic_hidden_dims" && has_critic(loaded)) ||
          option.find(".obs_normalization") != option.npos;
@@ -80,8 +81,8 @@ bool describes_networks(const std::string& option, const StateList& loaded) {
 // Returns whether a difference in this option leaves all shapes as they are.
 bool keeps_shapes(const OptionDifference& difference) {
   const auto activation = [](const std::string& name) { return name == "swish" ? "silu" : name; };
-  return difference.name == "policy.activation" ? activation(difference.value) != activation(difference.other)
-                                                : difference.name.find(".obs_normalization_") != std::string::npos;
+  if (difference.name == "policy.activation") return activation(difference.value) != activation(difference.other);
+  return difference.name.starts_with("env.") || difference.name.find(".obs_normalization_") != std::string::npos;
 }
 
 // Throws UsageError unless task, algorithm, networks and the fields in `loaded` fit the source.

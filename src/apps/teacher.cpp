@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
 #include "nets/host_nets.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
@@ -28,6 +29,11 @@ TeacherRun::TeacherRun(const Options& student, Communicator& comm) : student_(st
   });
   task_ = on_rank_zero(comm, [&] { return attribute<std::string>(checkpoint_, file_, "task"); });
   const std::string ini = on_rank_zero(comm, [&] { return attribute<std::string>(checkpoint_, file_, "options"); });
+  const std::string library = on_rank_zero(comm, [&] {
+    return checkpoint_.attributes.contains("task_library") ? attribute<std::string>(checkpoint_, file_, "task_library")
+                                                           : std::string();
+  });
+  if (!library.empty()) on_all_ranks(comm, [&] { load_recorded_library(task_, library); });
   is_alone_ = !on_rank_zero(comm, [&] { return std::string(is_policy_alone(checkpoint_) ? "alone" : ""); }).empty();
   on_all_ranks(comm, [&] {
     OptionTable table;

@@ -52,10 +52,13 @@ int32_t index_of(const TaskParam& param, const std::string& name) {
   return static_cast<int32_t>(std::ranges::find(names, name) - names.begin());
 }
 
-// Returns the absolute path of a file, "" for "". Throws UsageError if it is too long.
+std::string or_none(const std::string& path) { return path.empty() ? "none" : path; }
+
+// Returns the absolute path of a file, "" for "none" and "". Throws UsageError if it is too long.
 FileName file_name(const TaskParam& param, const std::string& text) {
   FileName name;
-  const std::string path = text.empty() ? "" : std::filesystem::absolute(text).lexically_normal().string();
+  const std::string path =
+      text.empty() || text == "none" ? "" : std::filesystem::absolute(text).lexically_normal().string();
   if (path.size() >= sizeof(name.path))
     throw UsageError("--env." + std::string(param.name) + " " + printable(path) + " has " +
                      std::to_string(path.size()) + " bytes (a path may have " + std::to_string(sizeof(name.path) - 1) +
@@ -118,7 +121,7 @@ TaskParams::TaskParams(const TaskRecord& record) : record_(record) {
         values_.emplace_back(read<bool>(from, param.offset));
         break;
       case TaskParamKind::file:
-        values_.emplace_back(std::string(read<FileName>(from, param.offset).path));
+        values_.emplace_back(or_none(read<FileName>(from, param.offset).path));
         break;
     }
   }
@@ -179,11 +182,11 @@ std::string TaskParams::check_lanes() const {
 }
 
 void TaskParams::choose_physics() {
-  if (!record_.robot) return;
-  std::error_code ignored;
   for (int k = 0; k < record_.param_count; ++k)
     if (std::string* text = std::get_if<std::string>(&values_[static_cast<size_t>(k)]))
-      if (record_.params[k].kind == TaskParamKind::file) *text = file_name(record_.params[k], *text).path;
+      if (record_.params[k].kind == TaskParamKind::file) *text = or_none(file_name(record_.params[k], *text).path);
+  if (!record_.robot) return;
+  std::error_code ignored;
   if (model_ != record_.robot->own.model && std::filesystem::exists(model_, ignored))
     model_ = std::filesystem::absolute(model_).lexically_normal().string();
   inspection();
@@ -310,7 +313,12 @@ std::vector<std::byte> TaskParams::bytes() const {
   TaskSpec spec = spec_of(record_);
   spec.observations = observations;
   const std::vector<int32_t> hidden = groups_.hidden_numbers(spec);
-  const GroupPlan groups{.actor = groups_.actor_group(), .hidden_count = static_cast<int32_t>(hidden.size())};
+  // What the actor does not see, a critic without a group of its own still does.
+  const bool critic_sees_all = !hidden.empty() && record.critic_obs_dim == 0;
+  const GroupPlan groups{.actor = groups_.actor_group(),
+                         .has_other_critic = critic_sees_all ? 1 : 0,
+                         .critic = critic_sees_all ? ObservationGroup::policy : ObservationGroup::critic,
+                         .hidden_count = static_cast<int32_t>(hidden.size())};
   append(&groups, sizeof(groups));
   append(hidden.data(), hidden.size() * sizeof(int32_t));
   if (!record_.robot) return bytes;

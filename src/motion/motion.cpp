@@ -126,20 +126,15 @@ void find_columns(const std::string& path, const std::string& kind, const std::v
   }
 }
 
-// Returns the file's content, which is read once in a process and never freed. Reads it again if it has changed.
+// Returns the file's content, which is read once in a process and never freed: environments that step now must not
+// change when an evaluation makes others.
 const Loaded& loaded(const std::string& path) {
-  struct Entry {
-    std::filesystem::file_time_type time;
-    std::unique_ptr<Loaded> content;
-  };
   static std::mutex mutex;
-  static std::map<std::string, std::vector<Entry>> files;
+  static std::map<std::string, std::unique_ptr<Loaded>> files;
   const std::lock_guard<std::mutex> lock(mutex);
-  std::error_code ignored;
-  const auto time = std::filesystem::last_write_time(path, ignored);
-  std::vector<Entry>& entries = files[path];
-  if (entries.empty() || entries.back().time != time) entries.push_back({time, Reader(path).read()});
-  return *entries.back().content;
+  std::unique_ptr<Loaded>& content = files[path];
+  if (!content) content = Reader(path).read();
+  return *content;
 }
 
 MotionFrames frames_for(const std::string& path, std::span<const char* const> joints,

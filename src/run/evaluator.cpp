@@ -165,7 +165,7 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
 void watch(const EvaluationPlan& plan, Actor& actor, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
   const uint64_t seed = plan.seed | kEvaluationKey;
   const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.params, 1}, actor.queue());
-  Rollout rollout(actor.queue(), envs->spec(), 1, 1, true);
+  Rollout rollout(actor.queue(), envs->spec(), 1, 1, true, 0, 0, actor.outputs());
   Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
   set_curriculum(*envs, plan.curriculum);
   envs->reset(actor.queue(), rollout.start_row(), {});

@@ -40,8 +40,8 @@ struct TrainOptions {
     v("task", task, "task to learn; --list_tasks prints all names");
     v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
     v("teacher", teacher,
-      "run or checkpoint whose policy the student learns (pretrained/NAME comes with drl); it sees a whole group of "
-      "observations of the student's task: that of its own --env.actor_obs",
+      "run or checkpoint whose policy the student learns (pretrained/NAME comes with drl); the teacher sees all "
+      "observations of the group with which it was trained: policy, or critic with --env.actor_obs critic",
       as_path, only_with("algorithm", "distill"));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24), only_with("num_envs_total", "0"));
     v("num_envs_total", num_envs_total, "environments on all ranks together; 0 = num_envs on each rank",

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/terrain_heights.hpp"
@@ -16,11 +19,15 @@ namespace drl {
 
 // Returns the picture that these options name, or none. As for any height field of MuJoCo, the darkest point has height
 // 0 and the brightest has 1, and the top of the picture is at the highest y. Throws std::invalid_argument if the file
-// cannot be read.
+// cannot be read. A file is read once in a process: the ground must not change when an evaluation makes environments.
 inline TerrainPicture read_terrain_picture(const TerrainOptions& options) {
   constexpr int kMostPoints = 4000000;
+  static std::mutex mutex;
+  static std::map<std::string, TerrainPicture> pictures;
   const std::string file = options.file.path;
   if (file.empty()) return {};
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (const auto known = pictures.find(file); known != pictures.end()) return known->second;
   const auto fail = [&](const std::string& why) {
     throw std::invalid_argument("--env.terrain_file " + file + " cannot be read (" + why +
                                 "): give a PNG picture, whose white points are the highest");
@@ -33,6 +40,7 @@ inline TerrainPicture read_terrain_picture(const TerrainOptions& options) {
   if (!model) {
     std::string why = mjs_getError(spec.get());
     std::ranges::replace(why, '\n', ' ');
+    if (why.starts_with("Error: ")) why.erase(0, std::string_view("Error: ").size());
     fail("MuJoCo: " + why);
   }
   TerrainPicture picture{model->hfield_nrow[0], model->hfield_ncol[0], {}};
@@ -42,7 +50,7 @@ inline TerrainPicture read_terrain_picture(const TerrainOptions& options) {
   picture.heights.assign(model->hfield_data, model->hfield_data + model->nhfielddata);
   if (!std::ranges::all_of(picture.heights, [](float height) { return std::isfinite(height); }))
     fail("it has heights that are not finite");
-  return picture;
+  return pictures[file] = picture;
 }
 
 }  // namespace drl
