@@ -119,6 +119,12 @@ TEST_F(Groups, TheCriticCanSeeTheHiddenObservations) {
   expect_numbers(student.view().critic_obs, own.view().obs, kRows, 12, numbers_below(12));
 }
 
+TEST_F(Groups, ACriticWithoutObservationsOfItsOwnSeesWhatIsHidden) {
+  const TaskSpec spec = task_spec("Pendulum-v1", bytes_of("Pendulum-v1", {{"hidden_obs", "theta_dot"}}));
+  EXPECT_EQ(spec.obs_dim, 2);
+  EXPECT_EQ(spec.critic_obs_dim, 3);
+}
+
 TEST_F(Groups, MirrorsAreThoseOfTheNumbersThatAreLeft) {
   TaskSpec task;
   task.obs_dim = 4;
