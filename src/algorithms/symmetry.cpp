@@ -9,15 +9,15 @@
 namespace drl {
 
 void require_symmetry(const TaskSpec& task, bool is_recurrent, const std::string& option) {
-  if (task.mirror.empty() && task_record(task.name).mirrored_obs)
-    throw UsageError(
-        "--" + option +
-        " cannot be used with these --env.hidden_obs (one of them changes places in a mirror with a number "
-        "that is not hidden): hide both, or leave one of the options out");
   if (task.mirror.empty()) {
     std::vector<std::string> symmetric;
     for (const std::string& name : task_names())
       if (task_record(name).mirrored_obs) symmetric.push_back(name);
+    if (contains(symmetric, task.name))
+      throw UsageError(
+          "--" + option +
+          " cannot be used with these --env.hidden_obs (one of them changes places in a mirror with a number "
+          "that is not hidden): hide both, or leave one of the options out");
     throw UsageError("--" + option + " cannot be used with " + task.name +
                      " (its header does not say how its observations are mirrored, mirrored_obs in drl/task.hpp; those "
                      "of " +

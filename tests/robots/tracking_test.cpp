@@ -250,7 +250,9 @@ Motions small(std::vector<std::string> joints, std::vector<std::string> bodies) 
 class MotionFile : public testing::Test {
  protected:
   std::string write(const Motions& motions) {
-    const std::string path = testing::TempDir() + "/motion_" + std::to_string(::getpid()) + ".h5";
+    static int number = 0;  // a process reads a path once
+    const std::string path =
+        testing::TempDir() + "/motion_" + std::to_string(::getpid()) + "_" + std::to_string(number++) + ".h5";
     write_motions(path, motions);
     paths_.push_back(path);
     return path;
