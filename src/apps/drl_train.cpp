@@ -167,7 +167,7 @@ void keep_teacher(Settings& settings, const std::string& run_ini, Communicator& 
       for (const OptionDifference& difference : differences(settings.table, run_ini, "options.ini"))
         if (difference.name == "teacher") recorded = difference.other;
     if (recorded.empty() && std::filesystem::path(teacher).parent_path() == "pretrained") return teacher;
-    std::string file = std::filesystem::absolute(find_checkpoint(teacher)).lexically_normal().string();
+    std::string file = std::filesystem::canonical(find_checkpoint(teacher)).string();
     if (recorded.empty() || recorded == file) return file;
     if (recorded != teacher) log::warn("the run keeps its teacher {} (--teacher {} is another one)", recorded, teacher);
     return recorded;
