@@ -88,6 +88,19 @@ TEST(Identity, TaskSeedAndShapesCannotChange) {
   EXPECT_EQ(metrics(runs.run("r")), before);
 }
 
+// After its first start, the link `latest` leads to the student itself.
+TEST(Identity, AStudentKeepsItsTeacher) {
+  const Runs runs("Pendulum-v1");
+  ASSERT_EQ(runs.train(Words{"--run_name", "teacher"} + iterations_of(1)).exit_code, 0);
+  const std::string teacher = checkpoint_file(runs.run("teacher"), 1).string();
+  const Words student = {"--algorithm",         "distill", "--teacher",  runs.run("latest").string(),
+                         "--num_steps_per_env", "15",      "--run_name", "student"};
+  for (const int last : {1, 2}) {
+    ASSERT_EQ(runs.train(student + iterations_of(last) + (last == 1 ? Words{} : Words{"--resume"})).exit_code, 0);
+    EXPECT_TRUE(holds(slurp(runs.run("student") / "options.ini"), "teacher = " + teacher));
+  }
+}
+
 TEST(Identity, ResumeSelectsTheLatestRun) {
   const Runs runs;
   for (const char* name : {"b", "a"}) ASSERT_EQ(runs.train(Words{"--run_name", name} + iterations_of(1)).exit_code, 0);
