@@ -5,6 +5,57 @@
 
 namespace drl::velocity {
 
+// With mjlab's weights and few environments, robots other than Go1 learn to stand still. Here the commanded velocity is
+// worth more than standing upright, and first steps, which are low and jerky, cost less.
+constexpr char kFollow[] = R"(
+[ppo]
+entropy_coef = 0.005
+gamma = 0.985
+[env]
+push = 0.5
+[env.reward]
+track_linear_velocity = 4
+action_rate_l2 = -0.01
+foot_clearance = -0.5
+)";
+// Robots of 45 kg and more stand still with that, too. They learn from feet in the air, pushes, and actions that stay
+// random for longer.
+constexpr char kFollowHeavily[] = R"(
+[policy]
+init_std = 0.7
+[ppo]
+entropy_coef = 0.01
+gamma = 0.99
+[env.reward]
+track_linear_velocity = 4
+action_rate_l2 = -0.01
+air_time = 0.5
+foot_clearance = -0.5
+foot_swing_height = 0
+)";
+// Returns the preset of a run of this many iterations, with one of these texts.
+consteval common::Preset quadruped_preset(const char* iterations, const char* rest) {
+  return {R"(
+num_envs = 512
+num_steps_per_env = 24
+max_iterations = )",
+          iterations, R"(
+[policy]
+actor_hidden_dims = 128,128,128
+critic_hidden_dims = 128,128,128
+activation = elu
+std_type = scalar
+[ppo]
+learning_rate = 1e-3
+schedule = linear
+num_learning_epochs = 5
+num_mini_batches = 4
+max_grad_norm = 1.0
+obs_normalization = true
+schedule_iterations = )",
+          iterations, rest};
+}
+
 struct Quadruped {
   static constexpr const char* self_contact = nullptr;
   static constexpr const char *sides[][2] = {{"FR", "FL"}, {"RR", "RL"}}, *flips[] = {"_hip_"};
@@ -48,52 +99,8 @@ struct Quadruped {
     return {{sliding, torsional, log_uniform(draws, 1e-5, 5e-3)}};
   }
 
-  // What the presets have in common.
-  static constexpr char learning[] = R"(
-num_envs = 512
-num_steps_per_env = 24
-max_iterations = 500
-[policy]
-actor_hidden_dims = 128,128,128
-critic_hidden_dims = 128,128,128
-activation = elu
-std_type = scalar
-[ppo]
-learning_rate = 1e-3
-schedule = linear
-schedule_iterations = 500
-num_learning_epochs = 5
-num_mini_batches = 4
-max_grad_norm = 1.0
-obs_normalization = true)";
-  // With mjlab's weights and few environments, robots other than Go1 learn to stand still. Here the commanded velocity
-  // is worth more than standing upright, and first steps, which are low and jerky, cost less.
-  static constexpr common::Preset preset{learning, R"(
-[ppo]
-entropy_coef = 0.005
-gamma = 0.985
-[env]
-push = 0.5
-[env.reward]
-track_linear_velocity = 4
-action_rate_l2 = -0.01
-foot_clearance = -0.5
-)"};
-  // Robots of 45 kg and more stand still with that, too. They learn from feet in the air, pushes, and actions that stay
-  // random for longer.
-  static constexpr common::Preset heavy_preset{learning, R"(
-[policy]
-init_std = 0.7
-[ppo]
-entropy_coef = 0.01
-gamma = 0.99
-[env.reward]
-track_linear_velocity = 4
-action_rate_l2 = -0.01
-air_time = 0.5
-foot_clearance = -0.5
-foot_swing_height = 0
-)"};
+  static constexpr common::Preset preset = quadruped_preset("500", kFollow);
+  static constexpr common::Preset heavy_preset = quadruped_preset("500", kFollowHeavily);
 };
 
 }  // namespace drl::velocity
