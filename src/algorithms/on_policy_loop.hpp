@@ -18,7 +18,7 @@ namespace drl {
 
 class OnPolicyLoop {
  public:
-  // What a learner enqueues in an iteration, in this order; `update` once for each mini-batch.
+  // The work that a learner enqueues in an iteration, in this order. `update` is called once for each mini-batch.
   struct Steps {
     std::function<void()> collect, reduce, update, end;
   };

@@ -25,8 +25,8 @@ struct UpdateNumbers {
   int32_t mini_batch;           // number of mini-batches finished in this iteration
   int32_t gradient_not_finite;  // 1: the parameters no longer change in this iteration
   AdamScale adam;
-  // Of actor and critic: the step's factor of the gradient or its mean, the parameters' factor (AdamW's decay), squared
-  // gradient norms, and the factors that clip the gradients.
+  // Each array has a number for the actor and one for the critic. `step_size` multiplies the gradient or its mean,
+  // `decay` the parameters (AdamW), and `clip` the gradient, whose squared norm is in `squared_norms`.
   float step_size[2], decay[2];
   double squared_norms[2];
   float clip[2];
@@ -247,8 +247,8 @@ struct PrepareStep {
   }
 };
 
-// What the steps of all optimisers have in common. They clip the gradient, change the parameters, and clamp the
-// standard deviation's parameters to their bounds. The gradient is not zeroed at the bounds. They do nothing if the
+// The part that the steps of all optimisers share. A step clips the gradient, changes the parameters, and clamps the
+// standard deviation's parameters to their bounds. It does not zero the gradient at the bounds, and does nothing if the
 // gradient is not finite.
 struct StepTarget {
   const UpdateNumbers* numbers;

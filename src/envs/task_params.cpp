@@ -313,7 +313,7 @@ std::vector<std::byte> TaskParams::bytes() const {
   TaskSpec spec = spec_of(record_);
   spec.observations = observations;
   const std::vector<int32_t> hidden = groups_.hidden_numbers(spec);
-  // What the actor does not see, a critic without a group of its own still does.
+  // A critic without observations of its own sees all of the policy's, also those that are hidden from the actor.
   const bool critic_sees_all = !hidden.empty() && record.critic_obs_dim == 0;
   const GroupPlan groups{.actor = groups_.actor_group(),
                          .has_other_critic = critic_sees_all ? 1 : 0,

@@ -30,9 +30,8 @@ struct Motions {
 // Writes the file as write_checkpoint does (store/checkpoint.hpp).
 void write_motions(const std::filesystem::path& path, const Motions& motions);
 
-// What a task reads in its steps: pointers into memory that is shared by all environments of the process, and by all
-// processes of a node that read the same file. It stays valid until the process ends. Frames without numbers (count 0)
-// belong to no file.
+// The numbers that a task reads in its steps. The pointers lead into the file's memory, which all environments of the
+// process and all processes of the node share. They stay valid until the process ends. If count is 0, there is no file.
 struct MotionFrames {
   static constexpr int kMost = 64;  // joints, and bodies
 

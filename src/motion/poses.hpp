@@ -18,7 +18,7 @@ struct Poses {
   std::vector<double> root_pos;   // [frames, 3], m
   std::vector<double> root_quat;  // [frames, 4], (w, x, y, z), of length 1
   std::vector<double> joint_pos;  // [frames, joints], rad, in the model's order
-  // Where a file has them, the positions of all bodies in m, [frames, bodies, 3], to check that it is this robot's.
+  // Positions of all bodies in m, [frames, bodies, 3], if the file has them. They show whether it is this robot's.
   std::vector<double> body_pos;
   int bodies = 0;
 };

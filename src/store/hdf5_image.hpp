@@ -35,7 +35,7 @@ FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std:
 // Reads an HDF5 file, including its user block. Tensors are sorted by name. Throws Error with HDF5's reason.
 Checkpoint from_hdf5(std::span<const std::byte> file);
 
-// Where an array is in a file.
+// The place of an array in a file.
 struct ArrayPlace {
   std::string name;
   DType type;

@@ -273,7 +273,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"LstmLayers", "elu", "scalar", false, 2, 4, 12, 9, false, false, {}, "lstm", 2, true}),
     [](const auto& info) { return info.param.name; });
 
-// The same with mirrored samples, which lie around those of the samples: the surrogate is clipped for many of them.
+// Gradients with mirrored samples. Their ratios differ from 1, so that the surrogate is clipped for many of them.
 INSTANTIATE_TEST_SUITE_P(
     Symmetry, PpoGradientOf,
     testing::Values(Case{"Augment", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, false, "augment"},
