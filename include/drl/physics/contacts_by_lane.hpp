@@ -44,7 +44,8 @@ DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[may
   const auto &axis = w.geom_axis[g], &from = w.geom_axis[origin];
   Shape shape;
   for (int k = 0; k < 3; ++k) {
-    shape.position[k] = static_cast<double>(lane(axis.center[k], l)) - static_cast<double>(lane(from.center[k], l));
+    shape.origin[k] = lane(from.center[k], l);
+    shape.position[k] = static_cast<double>(lane(axis.center[k], l)) - shape.origin[k];
     shape.size[k] = geom.size[k];
   }
   shape.kind = geom.kind, shape.hull = nullptr;

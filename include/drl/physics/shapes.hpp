@@ -53,13 +53,14 @@ struct Hull {
   double radius;  // of the bounding sphere, as geom_rbound
 };
 
-// A geom. `turn` has the geom's axes as columns (xmat).
+// A geom. `turn` has the geom's axes as columns (xmat). The centre is at `position` + `origin` in the world, and contacts
+// are relative to `origin`.
 struct Shape {
   ShapeKind kind;
   double size[3];               // geom_size
   const Hull* hull;             // of a mesh; not owned
   const Vec3* prism = nullptr;  // six corners: the triangle below, the triangle above; not owned
-  double position[3], turn[3][3];
+  double position[3], turn[3][3], origin[3] = {0, 0, 0};
 
   DRL_HD Vec3 center() const { return {position[0], position[1], position[2]}; }
   DRL_HD Vec3 axis(int k) const { return {turn[0][k], turn[1][k], turn[2][k]}; }

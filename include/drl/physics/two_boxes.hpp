@@ -276,6 +276,13 @@ class TwoBoxes {
     }
     return is_inside ? -1 : 0;
   }
+  // Returns whether two points have the same coordinates in the world, which MuJoCo compares. Relative to the origin they
+  // may differ: the digits are finer there.
+  DRL_HD bool are_equal(const Vec3& a, const Vec3& b) const {
+    const double* origin = box_[0]->origin;
+    return a[0] + origin[0] == b[0] + origin[0] && a[1] + origin[1] == b[1] + origin[1] &&
+           a[2] + origin[2] == b[2] + origin[2];
+  }
   // Removes points that are outside of one box and not inside the other, and the earlier ones of equal points.
   DRL_HD void remove_wrong() {
     int kept = 0;
@@ -288,8 +295,7 @@ class TwoBoxes {
     for (int k = 0; k < kept; ++k) {
       bool comes_again = false;
       for (int later = k + 1; later < kept && !comes_again; ++later)
-        comes_again = points_[k].at[0] == points_[later].at[0] && points_[k].at[1] == points_[later].at[1] &&
-                      points_[k].at[2] == points_[later].at[2];
+        comes_again = are_equal(points_[k].at, points_[later].at);
       if (!comes_again) points_[count_++] = points_[k];
     }
   }
