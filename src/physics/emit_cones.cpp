@@ -80,6 +80,7 @@ std::string emit_sensor_places(const RobotModel& model) {
       "int", "sensor_place", "kSensorNumbers", wrapped(listed(sensor_places(model), text) + ",", "        "));
 }
 
+constexpr char kNumberOfSensed[] = "kContacts + kCones + (kSensesPairs ? kGroundPairs + kPairs : 0)";
 // Contact sensors and, for each contact with the floor and then for each pair, the sensors that it matches.
 std::string emit_contact_sensors(const RobotModel& model) {
   std::string sensors, contacts;
@@ -95,15 +96,32 @@ std::string emit_contact_sensors(const RobotModel& model) {
     add(pair.sensed, model.pair_geoms[static_cast<size_t>(pair.first)].name + " and " +
                          model.pair_geoms[static_cast<size_t>(pair.second)].name);
   return wrapped("static constexpr int kContactSensors = " + count(model.contact_sensors.size()) + ";", "  ") +
-         wrapped(std::string("static constexpr bool kSensesPairs = ") + (senses_pairs(model) ? "true" : "false") + ";",
-                 "  ") +
          emit_table("  // What contact sensors show: MuJoCo's reduce and data, and the first place.\n", "ContactSensor",
                     "contact_sensor", "kContactSensors", sensors) +
          emit_table(
              "  // Bits of the sensors that show a contact, and of those that turn it around; its place in MuJoCo's "
              "order.\n",
-             "SensedContact", "sensed_contact", "kContacts + kCones + (kSensesPairs ? kGroundPairs + kPairs : 0)",
-             contacts);
+             "SensedContact", "sensed_contact", kNumberOfSensed, contacts);
+}
+// Touch sensors and, for each contact, the bodies that have some.
+std::string emit_touch_sensors(const RobotModel& model) {
+  constexpr const char* kKinds[] = {"sphere", "capsule", "ellipsoid", "cylinder", "box"};
+  std::string sensors, contacts;
+  for (const TouchSensor& s : model.touch_sensors)
+    sensors += "        {" + count(s.frame) + ", " + count(model.bodies[static_cast<size_t>(s.site.body)].tree) +
+               ", ShapeKind::" + kKinds[s.kind] + ", {" + listed({s.size[0], s.size[1], s.size[2]}) + "}, " +
+               count(s.place) + ", " + number(s.cutoff) + "},\n";
+  const auto add = [&](const std::pair<int, int>& frames) {
+    contacts += "{" + count(frames.first) + ", " + count(frames.second) + "}, ";
+  };
+  for (const FloorContact& c : model.contacts) add(touched_frames(model, 0, c.frame));
+  for (const GeomPair& pair : senses_pairs(model) ? model.pairs : std::vector<GeomPair>{})
+    add(touched_frames(model, pair));
+  return wrapped("static constexpr int kTouchSensors = " + count(model.touch_sensors.size()) + ";", "  ") +
+         emit_table("  // Touch sensors: the body, its tree, the kind and size of the site, the place, the cutoff.\n",
+                    "TouchSensor", "touch_sensor", "kTouchSensors", sensors) +
+         emit_table("  // The bodies of contacts that have touch sensors.\n", "TouchedBodies", "touched",
+                    kNumberOfSensed, wrapped(contacts, "        "));
 }
 
 }  // namespace
@@ -163,7 +181,10 @@ std::string emit_cone_tables(const RobotModel& model) {
             count(std::ranges::count(model.parameters, ModelParameter::push, &Parameter::kind)) + ";\n" +
             emit_friction_factors(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
+  if (!model.contact_sensors.empty() || !model.touch_sensors.empty())
+    text += "  static constexpr bool kSensesPairs = " + yes(senses_pairs(model)) + ";\n";
   if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);
+  if (!model.touch_sensors.empty()) text += emit_touch_sensors(model);
   return text;
 }
 

@@ -358,6 +358,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   if (senses_lengths(model)) line("bool", {{"kSensesLengths", "true"}});
   if (senses_actuators(model)) line("bool", {{"kSensesActuators", "true"}});
   if (senses_accelerations(model)) line("bool", {{"kSensesAccelerations", "true"}});
+  if (senses_loads(model)) line("bool", {{"kSensesLoads", "true"}});
   if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (model.noslip) {

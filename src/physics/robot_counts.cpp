@@ -130,13 +130,14 @@ std::vector<int> sensor_places(const RobotModel& model) {
   std::vector<int> places;
   for (const Sensor& sensor : model.sensors) {
     places.resize(static_cast<size_t>(sensor.first + sensor.size), -1);
+    const auto index = static_cast<size_t>(sensor.index);
+    if (sensor.kind == Sensor::touch) places.back() = model.touch_sensors[index].place;
     for (int k = 0; k < sensor.size && sensor.kind == Sensor::contact; ++k)
-      places[static_cast<size_t>(sensor.first + k)] =
-          model.contact_sensors[static_cast<size_t>(sensor.index)].place + k;
+      places[static_cast<size_t>(sensor.first + k)] = model.contact_sensors[index].place + k;
   }
   int next = count_numbers(places);
   for (const Sensor& sensor : model.sensors)
-    for (int k = 0; k < sensor.size && model.runge_kutta; ++k)
+    for (int k = 0; k < sensor.size && (model.runge_kutta || sensor.shows_load()); ++k)
       if (int& place = places[static_cast<size_t>(sensor.first + k)]; place < 0) place = next++;
   return places;
 }
@@ -210,8 +211,20 @@ bool edges_vary(const RobotModel& model) {
   const auto varies = [](const auto& contact) { return contact.cone.dimensions > 1 && !contact.cone.varies.empty(); };
   return !model.elliptic && (std::ranges::any_of(model.contacts, varies) || std::ranges::any_of(model.pairs, varies));
 }
+std::pair<int, int> touched_frames(const RobotModel& model, int first, int second) {
+  const auto touched = [&](int frame) {
+    return std::ranges::find(model.touch_sensors, frame, &TouchSensor::frame) == model.touch_sensors.end() ? -1 : frame;
+  };
+  return {touched(first), touched(second)};
+}
+std::pair<int, int> touched_frames(const RobotModel& model, const GeomPair& pair) {
+  return touched_frames(model, model.pair_geoms[static_cast<size_t>(pair.first)].frame,
+                        model.pair_geoms[static_cast<size_t>(pair.second)].frame);
+}
 bool senses_pairs(const RobotModel& model) {
-  return std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.sensed.sensors != 0; });
+  return std::ranges::any_of(model.pairs, [&](const GeomPair& pair) {
+    return pair.sensed.sensors != 0 || touched_frames(model, pair) != std::pair(-1, -1);
+  });
 }
 bool senses_axes(const RobotModel& model) {
   return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_axes);
@@ -221,6 +234,7 @@ bool senses_distances(const RobotModel& model) {
 }
 bool senses_lengths(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_length); }
 bool senses_actuators(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_actuators); }
+bool senses_loads(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_load); }
 bool senses_accelerations(const RobotModel& model) {
   return std::ranges::any_of(model.sensors, &Sensor::shows_acceleration);
 }

@@ -58,6 +58,7 @@ std::vector<int> sensor_places(const RobotModel& model);
 bool senses_lengths(const RobotModel& model);
 // Return whether one shows the force of actuators, or an acceleration.
 bool senses_actuators(const RobotModel& model);
+bool senses_loads(const RobotModel& model);
 bool senses_accelerations(const RobotModel& model);
 int count_sensed(const RobotModel& model);  // in groups of four places
 // Returns whether distances from the floor are computed in double. This is so with elliptic cones.
@@ -82,7 +83,11 @@ std::vector<int> branches(const RobotModel& model);
 int most_friction_directions(const RobotModel& model);
 // Returns whether environments change the friction of pyramids.
 bool edges_vary(const RobotModel& model);
-// Return whether a contact sensor matches pairs of geoms, and whether one needs a contact's own axes or its distance.
+// Returns the frames of a contact's geoms, or -1 for those without a touch sensor.
+std::pair<int, int> touched_frames(const RobotModel& model, int first, int second);
+std::pair<int, int> touched_frames(const RobotModel& model, const GeomPair& pair);
+// Return whether a contact or touch sensor shows pairs of geoms, and whether a contact sensor needs a contact's own
+// axes or its distance.
 bool senses_pairs(const RobotModel& model);
 bool senses_axes(const RobotModel& model);
 bool senses_distances(const RobotModel& model);

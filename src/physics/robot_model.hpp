@@ -316,7 +316,8 @@ struct Parameter {
 
 struct Sensor {
   // accelerometer: of a site. The kinds that begin with frame_ show an object, in the axes of the world or of a
-  // reference. center and its velocity: of a frame with its descendants.
+  // reference. center and its velocity: of a frame with its descendants. Loads are the force and torque between the
+  // object's frame and its parent.
   enum Kind {
     gyro,
     velocimeter,
@@ -333,6 +334,9 @@ struct Sensor {
     center_velocity,
     angular_momentum,
     contact,
+    touch,
+    load_force,
+    load_torque,
     joint,
     ball,
     tendon,
@@ -344,7 +348,7 @@ struct Sensor {
   bool is_velocity = false;  // of a joint, ball, tendon or actuator; otherwise it shows a position or length
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
-  int index = 0;  // of the site, frame, joint, tendon or actuator, or among the contact sensors
+  int index = 0;  // of the site, frame, joint, tendon or actuator, or among the contact or touch sensors
   int size = 3;   // number of its values
   int axis = 0;   // of frame_axis
   // A body, geom, site or camera. A body's inertial frame has the frame's centre of mass as its place.
@@ -360,6 +364,9 @@ struct Sensor {
   bool is_positive = false;
   bool shows_length() const { return kind == joint || kind == ball || kind == tendon || kind == actuator; }
   bool shows_actuators() const { return kind == actuator_force || kind == joint_force || kind == tendon_force; }
+  bool shows_load() const { return kind == load_force || kind == load_torque; }
+  // Whether a stage keeps its values, because they are known only with the solution's forces.
+  bool shows_forces() const { return kind == contact || kind == touch || shows_load(); }
   bool shows_acceleration() const {
     return kind == accelerometer || kind == frame_acceleration || kind == frame_angular_acceleration;
   }
@@ -371,6 +378,15 @@ struct ContactSensor {
   int reduce = 0, data = 0;
   int place = 0;                                    // of its first value among those that a stage keeps
   bool needs_axes = false, needs_distance = false;  // of a contact
+};
+// The volume of a touch sensor.
+struct TouchSensor {
+  int frame = 0;  // whose contacts it shows
+  Placement site{};
+  enum Kind { sphere, capsule, ellipsoid, cylinder, box } kind = sphere;
+  Numbers3 size{};
+  int place = 0;  // of its value among those that a stage keeps
+  double cutoff = 0;
 };
 // A sensor that lanes do not compute. It stops only tasks that use it.
 struct LackingSensor {
@@ -440,6 +456,7 @@ struct RobotModel {
   bool randomised = false;  // options may change all numbers that drl/physics/randomised_model.hpp lists
   std::vector<Sensor> sensors;
   std::vector<ContactSensor> contact_sensors;
+  std::vector<TouchSensor> touch_sensors;
   std::vector<LackingSensor> lacking_sensors;
   std::vector<Keyframe> keyframes;       // those with names
   std::vector<double> start;             // initial qpos [nq]

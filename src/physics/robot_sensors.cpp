@@ -97,6 +97,14 @@ class Reader : PartReader {
         sensor.kind = Sensor::contact;
         if (const std::string why = read_contact_sensor(s, sensor); !why.empty()) return why;
         break;
+      case mjSENS_TOUCH:
+        sensor.kind = Sensor::touch, sensor.size = 1;
+        if (const std::string why = read_touch_sensor(sensor); !why.empty()) return why;
+        break;
+      case mjSENS_FORCE:
+      case mjSENS_TORQUE:
+        sensor.kind = m_.sensor_type[s] == mjSENS_FORCE ? Sensor::load_force : Sensor::load_torque;
+        return read_objects(s, sensor);
       case mjSENS_JOINTPOS:
       case mjSENS_JOINTVEL:
         read_length(Sensor::joint, m_.sensor_type[s] == mjSENS_JOINTVEL, sensor);
@@ -225,6 +233,20 @@ class Reader : PartReader {
     return "";
   }
 
+  // Reads a touch sensor, or returns why lanes do not compute it.
+  std::string read_touch_sensor(Sensor& sensor) {
+    const int site = sensor.index, frame = m_.site_bodyid[site];
+    TouchSensor touch{
+        .frame = frame, .site = r_.sites[static_cast<size_t>(site)], .place = places_, .cutoff = sensor.cutoff};
+    if (touch.site.body < 0) return "its site does not move";
+    touch.kind = static_cast<TouchSensor::Kind>(m_.site_type[site] - mjGEOM_SPHERE);
+    touch.size = numbers(m_.site_size + 3 * site);
+    sensor.index = static_cast<int>(r_.touch_sensors.size());
+    r_.touch_sensors.push_back(touch);
+    places_ += 1;
+    return "";
+  }
+
   int geom_of(int pair_geom) const { return r_.pair_geoms[static_cast<size_t>(pair_geom)].geom; }
   // Returns whether a geom belongs to a sensor's object.
   bool belongs(int g, int type, int object) const {
@@ -272,7 +294,7 @@ class Reader : PartReader {
   static constexpr int kLeastDistance = 1, kNetForce = 3;  // of MuJoCo's reduce
   static constexpr int kMostContactSensors = 64;           // bits of SensedContact
   static constexpr int kInFrame = 1 << mjCONDATA_FORCE | 1 << mjCONDATA_TANGENT;
-  int places_ = 0;  // of values that contact sensors have used
+  int places_ = 0;  // of values that contact and touch sensors have used
 };
 
 }  // namespace

@@ -212,6 +212,10 @@ BodyPose body_pose(const RobotModel& model, int body, Program& p);
 Expr derived_number(Program& p, const std::string& array, size_t k, int c);
 Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 0);
 void trace_sensors(const RobotModel& model, Program& p);
+// Returns the accelerations of bodies about their trees' origins, with gravity as an upward acceleration.
+std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p);
+// Writes a sensor's three values to their places in MuJoCo's sensordata.
+void set_sensor(const RobotModel& model, const Sensor& sensor, const Vec3& value, Program& p);
 // Returns whether a robot's solution is refined (refine() in drl/physics/support.hpp), which needs the stored factors.
 inline bool refines(const RobotModel& model) { return has_exact_distances(model) && has_rows_of_pairs(model); }
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);

@@ -55,7 +55,8 @@ class Tracer {
     trace_edges();
     trace_coupling();
     trace_wrench();
-    if (!model_.contact_sensors.empty()) trace_force();
+    if (!model_.contact_sensors.empty() || !model_.touch_sensors.empty()) trace_force();
+    if (!model_.touch_sensors.empty()) trace_point();
   }
 
  private:
@@ -235,6 +236,12 @@ class Tracer {
     p_.set("force[1]", row_.friction * e.first_difference);
     p_.set("force[2]", row_.friction * e.second_difference);
     p_.set("tangent[0]", row_.tangent_x), p_.set("tangent[1]", row_.tangent_y);
+  }
+
+  void trace_point() {
+    p_.begin("Computes the place of a contact about the origin of its tree, for touch sensors.",
+             "contact_point(const ContactPoint& point, const ContactRow<F>& row, F* at)", true);
+    for (int k = 0; k < 3; ++k) p_.set(at("at", k), row_.point[k]);
   }
 
   // The matrix is packed by rows of its lower half.

@@ -39,6 +39,12 @@ class Tracer {
     p_.begin("Computes the forces of limits and contacts along qvel.",
              "derive_constraints(const F* qpos, const F (*wrench)[kWrench], const F* limit, Derived& derived)");
     trace_constraint_forces();
+    if (!senses_loads(model_)) return;
+    p_.begin("Computes sensors of the force and torque between a body and its parent.",
+             "find_loads(const F* qpos, const F* qvel, const F* qacc, const F (*wrench)[kWrench], " +
+                 std::string(model_.equalities.empty() ? "" : "const F* limit, ") + parameters_argument(model_) +
+                 "F (*sensed)[4])");
+    trace_loads();
   }
 
  private:
@@ -146,20 +152,62 @@ class Tracer {
   Vec3 center_of_wrench(const Frame& frame) const {
     return frame.body < 0 ? subtree_center(index(frame.root)) - k_.origin[0] : center_of_tree(frame);
   }
-  void trace_forces() {
+  // Returns the wrenches of contacts, equality constraints and pushes on all frames, about the origin of each one's
+  // tree (of static frames: of the first tree).
+  std::vector<Spatial> external_wrenches() {
     const std::vector<int> frames = touching_frames(model_);
-    const std::vector<Spatial> from_equalities = equality_wrenches();
+    std::vector<Spatial> wrenches = equality_wrenches();
     for (size_t f = 1; f < model_.frames.size(); ++f) {
-      Spatial wrench = wrench_of(f, frames[f]) + from_equalities[f];
+      wrenches[f] = wrench_of(f, frames[f]) + wrenches[f];
       if (const auto push = push_on(model_, static_cast<int>(f), p_)) {
         const int frame = static_cast<int>(f);
-        wrench =
-            wrench + Spatial{cross(from_origin(model_.frames[f].body, center_of(model_, frame, p_)), *push), *push};
+        wrenches[f] = wrenches[f] +
+                      Spatial{cross(from_origin(model_.frames[f].body, center_of(model_, frame, p_)), *push), *push};
       }
+    }
+    return wrenches;
+  }
+  void trace_forces() {
+    const std::vector<Spatial> wrenches = external_wrenches();
+    for (size_t f = 1; f < model_.frames.size(); ++f) {
+      const Spatial& wrench = wrenches[f];
       const Vec3 torque = wrench.angular - cross(center_of_wrench(model_.frames[f]), wrench.linear);
       const int place = static_cast<int>(f) - 1;
       for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, c), torque[c]);
       for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, 3 + c), wrench.linear[c]);
+    }
+  }
+
+  // Newton and Euler's equations, as in mj_rnePostConstraint: what a frame's parent exerts on it is what moves it and
+  // its subtree, less the external wrenches on these.
+  void trace_loads() {
+    const std::vector<Spatial> external = external_wrenches(), accelerations = accelerations_of(model_, k_, p_);
+    std::vector<Spatial> loads(model_.frames.size());
+    for (size_t f = model_.frames.size(); f-- > 1;) {
+      const Frame& frame = model_.frames[f];
+      const int k = static_cast<int>(f);
+      const bool moves = frame.body >= 0;
+      const Vec3 center = from_origin(frame.body, center_of(model_, k, p_)) - (moves ? Vec3{} : k_.origin[0]);
+      const Inertia inertia = inertia_at(mass_of(model_, k, p_), center,
+                                         moves ? k_.turn[index(frame.body)] : identity(), inertia_of(model_, k, p_));
+      const Spatial velocity = moves ? k_.velocity[index(frame.body)] : Spatial{};
+      const Spatial acceleration = moves ? accelerations[index(frame.body)] : Spatial{{}, Expr(-1) * k_.gravity};
+      loads[f] = loads[f] + inertia * acceleration + cross_force(velocity, inertia * velocity) + Expr(-1) * external[f];
+      const Frame& parent = model_.frames[index(frame.parent)];
+      Spatial of_parent = loads[f];
+      if (moves && parent.body < 0)
+        of_parent.angular = of_parent.angular + cross(origin(frame.body) - k_.origin[0], of_parent.linear);
+      loads[index(frame.parent)] = loads[index(frame.parent)] + of_parent;
+    }
+    for (const Sensor& sensor : model_.sensors) {
+      if (!sensor.shows_load()) continue;
+      const Placement& site = sensor.object.place;
+      const Vec3 place =
+          from_origin(site.body, robot_compiler::known(site.pos)) - (site.body < 0 ? k_.origin[0] : Vec3{});
+      const Mat3 turn = (site.body < 0 ? identity() : k_.turn[index(site.body)]) * robot_compiler::known(site.turn);
+      const Spatial& load = loads[index(sensor.object.frame)];
+      const Vec3 value = sensor.kind == Sensor::load_force ? load.linear : load.angular - cross(place, load.linear);
+      set_sensor(model_, sensor, transposed(turn) * value, p_);
     }
   }
 

@@ -186,26 +186,6 @@ Expr actuator_force(const RobotModel& model, const Sensor& sensor, Program& p) {
     if (model.actuators[a].pulls(sensor.index)) sum += read("actuator_force", static_cast<int>(a));
   return sum;
 }
-// Returns the accelerations of bodies, with gravity as an upward acceleration.
-std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p) {
-  std::vector<Expr> qacc;  // in the solver's axes
-  for (int i = 0; i < model.nv; ++i) qacc.push_back(p.input(at("qacc", i), "qacc_" + std::to_string(i)));
-  for (const Joint& joint : model.joints)
-    if (joint.kind == Joint::free) {
-      const auto d = static_cast<size_t>(joint.dof) + 3;
-      const Mat3& turn = kinematics.turn[static_cast<size_t>(model.dofs[d].body)];
-      const Vec3 turned = turn * Vec3{qacc[d], qacc[d + 1], qacc[d + 2]};
-      for (int k = 0; k < 3; ++k) qacc[d + static_cast<size_t>(k)] = turned[k];
-    }
-  std::vector<Spatial> of(model.bodies.size());
-  for (size_t b = 0; b < of.size(); ++b) {
-    if (model.bodies[b].parent >= 0) of[b] = of[static_cast<size_t>(model.bodies[b].parent)];
-    for (size_t i = 0; i < model.dofs.size(); ++i)
-      if (model.dofs[i].body == static_cast<int>(b)) of[b] = of[b] + qacc[i] * kinematics.axis[i];
-  }
-  for (size_t b = 0; b < of.size(); ++b) of[b] = of[b] + kinematics.bias[b];
-  return of;
-}
 void trace_accelerations(const RobotModel& model, Program& p) {
   if (!senses_accelerations(model)) return;
   p.begin("Computes sensors of accelerations.",
@@ -230,7 +210,47 @@ void trace_accelerations(const RobotModel& model, Program& p) {
   }
 }
 
+void trace_touch_sites(const RobotModel& model, Program& p) {
+  if (model.touch_sensors.empty()) return;
+  p.begin("Computes the places of touch sensors about the origins of their trees, and their axes.",
+          "touch_sites(const F* qpos, F (*site)[12])");
+  const Kinematics kinematics = trace_kinematics(model, p);
+  for (size_t t = 0; t < model.touch_sensors.size(); ++t) {
+    const Placement& site = model.touch_sensors[t].site;
+    const auto b = static_cast<size_t>(site.body);
+    const Vec3 place = kinematics.pos[b] + kinematics.turn[b] * known(site.pos);
+    const Mat3 turn = kinematics.turn[b] * known(site.turn);
+    for (int k = 0; k < 3; ++k) {
+      p.set(at("site", static_cast<int>(t), k), place[k]);
+      for (int i = 0; i < 3; ++i) p.set(at("site", static_cast<int>(t), 3 + 3 * k + i), turn.column(k)[i]);
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  std::vector<Expr> qacc;  // in the solver's axes
+  for (int i = 0; i < model.nv; ++i) qacc.push_back(p.input(at("qacc", i), "qacc_" + std::to_string(i)));
+  for (const Joint& joint : model.joints)
+    if (joint.kind == Joint::free) {
+      const auto d = static_cast<size_t>(joint.dof) + 3;
+      const Mat3& turn = kinematics.turn[static_cast<size_t>(model.dofs[d].body)];
+      const Vec3 turned = turn * Vec3{qacc[d], qacc[d + 1], qacc[d + 2]};
+      for (int k = 0; k < 3; ++k) qacc[d + static_cast<size_t>(k)] = turned[k];
+    }
+  std::vector<Spatial> of(model.bodies.size());
+  for (size_t b = 0; b < of.size(); ++b) {
+    if (model.bodies[b].parent >= 0) of[b] = of[static_cast<size_t>(model.bodies[b].parent)];
+    for (size_t i = 0; i < model.dofs.size(); ++i)
+      if (model.dofs[i].body == static_cast<int>(b)) of[b] = of[b] + qacc[i] * kinematics.axis[i];
+  }
+  for (size_t b = 0; b < of.size(); ++b) of[b] = of[b] + kinematics.bias[b];
+  return of;
+}
+void set_sensor(const RobotModel& model, const Sensor& sensor, const Vec3& value, Program& p) {
+  set(model, sensor, {value[0], value[1], value[2]}, p);
+}
 
 void trace_sensors(const RobotModel& model, Program& p) {
   if (model.sensors.empty()) return;
@@ -239,7 +259,7 @@ void trace_sensors(const RobotModel& model, Program& p) {
                             : "derive_sensors(Derived& derived)");
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
-    if (sensor.kind == Sensor::contact || sensor.shows_length() || sensor.shows_acceleration()) continue;
+    if (sensor.shows_forces() || sensor.shows_length() || sensor.shows_acceleration()) continue;
     p.section("sensor " + sensor.name);
     const auto index = static_cast<size_t>(sensor.index);
     if (sensor.shows_actuators()) {
@@ -265,6 +285,7 @@ void trace_sensors(const RobotModel& model, Program& p) {
   }
   trace_lengths(model, p);
   trace_accelerations(model, p);
+  trace_touch_sites(model, p);
 }
 
 }  // namespace drl::robot_compiler

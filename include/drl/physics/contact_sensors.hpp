@@ -3,6 +3,7 @@
 #pragma once
 
 #include "drl/physics/rows.hpp"
+#include "drl/physics/touch_sensors.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -152,38 +153,70 @@ DRL_HD void find_pair_force(const typename P::Work& w, const ContactPair& pair, 
     }
 }
 
-// Shows the contacts between geoms.
-template <class P>
-DRL_HD void show_pairs(const typename P::Work& w, SensedContacts<P>& sensed) {
+// A contact of the solution for sensors: its force and axes, and where it is (see TouchSensors::add).
+template <class F>
+struct ContactFound {
+  int number;  // those with the floor, then pairs
+  Mask<F> lanes;
+  ContactShown<F> shown;
+  F point[3];
+  bool is_of_pair;
+};
+// Calls body(contact) for the contacts of the solution whose number is_wanted.
+template <class P, class IsWanted, class Body>
+DRL_HD void each_contact_found(const typename P::Work& w, const IsWanted& is_wanted, const Body& body) {
   using F = typename P::Number;
-  F count = F(0), cones = F(0);
-  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& at) DRL_LAMBDA {
-    const int k = index_of<P>(pair);
-    ContactShown<F> contact;
-    contact.distance = at.distance;
-    find_pair_force<P>(w, pair, lanes, count, cones, contact.force);
-    const ConeAxes<F> axes(at);
-    for (int r = 0; r < 3; ++r)
-      for (int i = 0; i < 3; ++i) contact.axis[r][i] = axes.axis[r][i];
-    sensed.show(P::sensed_contact(P::kContacts + P::kCones + k), lanes, contact);
-  });
-}
-
-// Shows the contacts with geoms of the world.
-template <class P>
-DRL_HD void show_ground(const typename P::Work& w, SensedContacts<P>& sensed) {
-  using F = typename P::Number;
-  each_ground_contact<P>(w, [&](const ContactPair& pair, const GroundContact<F>& at) DRL_LAMBDA {
-    ContactShown<F> contact;
-    F force[kResiduals];
-    at.template find_force<P::kElliptic>(pair.dimensions, force);
-    contact.distance = at.distance;
-    for (int r = 0; r < 3; ++r) {
-      contact.force[r] = force[r];
-      for (int i = 0; i < 3; ++i) contact.axis[r][i] = pair.first_moves ? -at.axis[r][i] : at.axis[r][i];
+  ContactFound<F> contact;
+  contact.is_of_pair = false;
+  if constexpr (P::kContacts + P::kCones > 0)
+    for (int t = 0; t < w.touches; ++t) {
+      const int c = w.touching[t];
+      if (!is_wanted(c)) continue;
+      show_floor_contact<P>(w, c, contact.shown);
+      F hardness;
+      if constexpr (P::kCones > 0)
+        hardness = w.cone[c].hardness;
+      else
+        hardness = w.weight[c];
+      if constexpr (count_touch_sensors<P>() > 0) {
+        if constexpr (P::kCones > 0)
+          for (int k = 0; k < 3; ++k) contact.point[k] = w.cone[c].point[k];
+        else
+          P::contact_point(P::point(c), w.contact[c].row, contact.point);
+      }
+      contact.number = c, contact.lanes = F(0) < hardness;
+      body(contact);
     }
-    sensed.show(P::sensed_contact(P::kContacts + P::kCones + pair.number), F(0) < at.hardness, contact);
-  });
+  if constexpr (P::kSensesPairs) {
+    if constexpr (P::kPairs > 0)
+      if (w.pair_rows + w.pair_cones > 0) {
+        F count = F(0), cones = F(0);
+        contact.is_of_pair = true;
+        each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& at) DRL_LAMBDA {
+          contact.number = P::kContacts + P::kCones + index_of<P>(pair), contact.lanes = lanes;
+          contact.shown.distance = at.distance;
+          find_pair_force<P>(w, pair, lanes, count, cones, contact.shown.force);
+          const ConeAxes<F> axes(at);
+          for (int i = 0; i < 3; ++i) {
+            contact.point[i] = at.point[i];
+            for (int r = 0; r < 3; ++r) contact.shown.axis[r][i] = axes.axis[r][i];
+          }
+          body(contact);
+        });
+      }
+    contact.is_of_pair = false;
+    each_ground_contact<P>(w, [&](const ContactPair& pair, const GroundContact<F>& at) DRL_LAMBDA {
+      F force[kResiduals];
+      at.template find_force<P::kElliptic>(pair.dimensions, force);
+      contact.number = P::kContacts + P::kCones + pair.number, contact.lanes = F(0) < at.hardness;
+      contact.shown.distance = at.distance;
+      for (int r = 0; r < 3; ++r) {
+        contact.point[r] = at.point[r], contact.shown.force[r] = force[r];
+        for (int i = 0; i < 3; ++i) contact.shown.axis[r][i] = pair.first_moves ? -at.axis[r][i] : at.axis[r][i];
+      }
+      body(contact);
+    });
+  }
 }
 
 // Returns the number of contact sensors. Robots without them do not define kContactSensors.
@@ -195,28 +228,28 @@ constexpr int count_contact_sensors() {
     return 0;
 }
 
-// Computes the contact sensors from the solution that the work holds.
+// Computes the contact sensors and touch sensors from the solution that the work holds.
 template <class P>
 DRL_HD_CALLED void find_contact_sensors(const typename P::Work& w, typename P::Stage& stage) {
   using F = typename P::Number;
-  SensedContacts<P> sensed(stage);
-  if constexpr (P::kContacts + P::kCones > 0)
-    for (int t = 0; t < w.touches; ++t) {
-      const int c = w.touching[t];
-      const SensedContact& of = P::sensed_contact(c);
-      if (of.sensors == 0) continue;
-      ContactShown<F> contact;
-      show_floor_contact<P>(w, c, contact);
-      F hardness;
-      if constexpr (P::kCones > 0)
-        hardness = w.cone[c].hardness;
-      else
-        hardness = w.weight[c];
-      sensed.show(of, F(0) < hardness, contact);
-    }
-  if constexpr (P::kSensesPairs && P::kPairs > 0)
-    if (w.pair_rows + w.pair_cones > 0) show_pairs<P>(w, sensed);
-  if constexpr (P::kSensesPairs) show_ground<P>(w, sensed);
+  if constexpr (count_contact_sensors<P>() > 0) {
+    SensedContacts<P> sensed(stage);
+    each_contact_found<P>(
+        w, [](int number) DRL_LAMBDA { return P::sensed_contact(number).sensors != 0; },
+        [&](const ContactFound<F>& contact)
+            DRL_LAMBDA { sensed.show(P::sensed_contact(contact.number), contact.lanes, contact.shown); });
+  }
+  if constexpr (count_touch_sensors<P>() > 0) {
+    TouchSensors<P> touched(w, stage);
+    const auto is_touched = [](int number)
+                                DRL_LAMBDA { return P::touched(number).first >= 0 || P::touched(number).second >= 0; };
+    each_contact_found<P>(w, is_touched, [&](const ContactFound<F>& contact) DRL_LAMBDA {
+      if (is_touched(contact.number))
+        touched.add(P::touched(contact.number), contact.lanes, contact.shown.force[0], contact.shown.axis[0],
+                    contact.point, contact.is_of_pair);
+    });
+    touched.finish();
+  }
 }
 
 }  // namespace physics

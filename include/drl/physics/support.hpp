@@ -112,12 +112,31 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w) {
     for (int r = 0; r < P::kEqualityRows; ++r)
       w.forces.limit[P::kLimits + count_frictions<P>() + r] = w.equality[r].push;
 }
-// Adds the forces of pairs. Also sets the contact sensors if this stage is the one that they show.
+// True if a sensor shows the force or torque between a body and its parent.
+template <class P>
+constexpr bool senses_loads() {
+  return requires { P::kSensesLoads; };
+}
+// Computes the sensors of forces and torques between bodies.
+template <class P>
+DRL_HD void find_load_sensors(const typename P::Work& w, typename P::Stage& s) {
+  if constexpr (P::kParameters > 0 && count_equality_rows<P>() > 0)
+    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, w.forces.limit, s.parameters, s.sensed);
+  else if constexpr (count_equality_rows<P>() > 0)
+    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, w.forces.limit, s.sensed);
+  else if constexpr (P::kParameters > 0)
+    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, s.parameters, s.sensed);
+  else
+    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, s.sensed);
+}
+// Adds the forces of pairs. Also sets the sensors of contacts and loads if this stage is the one that they show.
 template <class P, bool kIsShown = true>
 DRL_HD void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   find_floor_forces<P>(w);
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
-  if constexpr (kIsShown && count_contact_sensors<P>() > 0) find_contact_sensors<P>(w, stage);
+  if constexpr (kIsShown && count_contact_sensors<P>() + count_touch_sensors<P>() > 0)
+    find_contact_sensors<P>(w, stage);
+  if constexpr (kIsShown && senses_loads<P>()) find_load_sensors<P>(w, stage);
 }
 
 // Reduces the rounding error of a solution in these lanes. The solver computes all accelerations with rounded factors;
