@@ -25,6 +25,7 @@ struct Moment : Record {
 };
 struct Recording {
   std::vector<std::string> terms;
+  Numbers ground;                             // of rough ground: hfield_size [4] and heights
   std::vector<std::vector<Moment>> episodes;  // the first moment of an episode is its start
 };
 
@@ -42,6 +43,10 @@ Recording recorded(const std::string& task) {
     if (kind == "step") all.episodes.back().emplace_back();
     Numbers numbers;
     for (double x; line >> x;) numbers.push_back(x);
+    if (kind == "ground") {
+      all.ground = numbers;
+      continue;
+    }
     Moment& now = all.episodes.back().back();
     if (kind == "substep")
       now.substeps.push_back(numbers);
