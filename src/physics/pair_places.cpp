@@ -71,7 +71,8 @@ class Places {
 
  private:
   static constexpr int kEnoughRows = 64, kEnoughCones = 8;
-  static constexpr int kRuns = 6, kSteps = 500;
+  // Runs from initial states, then from random ones, of which many short runs follow: bodies may land on each other.
+  static constexpr int kRuns = 6, kSteps = 500, kShortRuns = 40, kShortSteps = 50;
   static constexpr int kMostCost = 200'000;  // of a run: degrees of freedom and rows, summed over its steps
 
   static int rows_of(const PairPlaces& places) { return places.rows + 6 * places.cones; }
@@ -115,7 +116,7 @@ class Places {
     const auto draw = [&](double low, double high) {
       return low + (high - low) * static_cast<double>(uniform01(random_bits(1, Purpose::benchmark, draws++, 0)[0]));
     };
-    for (int run = 0; run < kRuns; ++run) {
+    for (int run = 0; run < kRuns + kShortRuns; ++run) {
       mj_resetData(&m_, &d);
       if (m_.nkey > 0 && run < m_.nkey) mj_resetDataKeyframe(&m_, &d, run);
       for (int j = 0; j < m_.njnt && run >= kRuns / 2; ++j) {
@@ -124,7 +125,7 @@ class Places {
         if (is_short && m_.jnt_limited[j]) d.qpos[m_.jnt_qposadr[j]] = draw(range[0], range[1]);
       }
       int cost = 0;
-      for (int step = 0; step < kSteps && cost < kMostCost; ++step) {
+      for (int step = 0; step < (run < kRuns ? kSteps : kShortSteps) && cost < kMostCost; ++step) {
         for (int a = 0; a < m_.nu; ++a) {
           const mjtNum* range = m_.actuator_ctrlrange + 2 * a;
           if (step % 10 == 0) d.ctrl[a] = m_.actuator_ctrllimited[a] ? draw(range[0], range[1]) : draw(-1, 1);
