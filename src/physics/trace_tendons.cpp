@@ -65,8 +65,9 @@ AroundCircle around_circle(const Vec2& from, const Vec2& to, const Vec2* side, d
   way.wraps = select_less(line_square, kLeastLength, 0, way.wraps);
   way.wraps = select_less(from_square, square, 0, select_less(to_square, square, 0, way.wraps));
 
-  // If the straight line goes through the circle, the ways beside it do not cross, and turn by less than pi. Rounding
-  // must not decide otherwise where the line nearly touches the circle.
+  // If the straight line goes through the circle, the ways beside it do not cross, and the one on the nearer side turns
+  // by less than pi. Rounding must not decide otherwise where the line nearly touches the circle. Way 0 has the circle
+  // on its right, and is the nearer one if the line has, too.
   const Expr goes_through = select_less(dot(nearest, nearest), square, 1, 0);
   const Expr first_root = sqrt(max(from_square - square, 0)), second_root = sqrt(max(to_square - square, 0));
   Vec2 firsts[2], seconds[2];
@@ -91,7 +92,10 @@ AroundCircle around_circle(const Vec2& from, const Vec2& to, const Vec2* side, d
   const Expr turned = cross(way.second, way.first), angle = angle_between(way.first, way.second);
   const Expr is_long = select_less(quality[1], quality[0], -turned, turned);
   const Expr turn = select_less(0, is_long, Expr(2 * std::numbers::pi) - angle, angle);
-  way.length = Expr(radius) * select_less(0, goes_through, angle, turn);
+  const Expr turns_left = cross(from, to);
+  const Expr is_nearer =
+      select_less(quality[1], quality[0], select_less(0, turns_left, 0, 1), select_less(0, turns_left, 1, 0));
+  way.length = Expr(radius) * select_less(0, goes_through * is_nearer, angle, turn);
   return way;
 }
 

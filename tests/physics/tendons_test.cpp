@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "reference.hpp"
 #include "tendon_robots.hpp"
 
 namespace drl {
@@ -84,6 +85,28 @@ TEST(Tendon, FindsItsSideOfAGeomInFloat) {
   }
   EXPECT_GT(straight, 100);
   EXPECT_LT(straight, 19900);
+}
+
+// A belt whose straight line goes through the drum near its border: the way that libmujoco chooses may turn by more than
+// half a turn.
+TEST(Tendon, GoesAroundTheFartherSideOfAGeomAsLibmujocoDoes) {
+  using Capstan = capstan_robot::Physics<double>;
+  test::Reference reference("tests/physics/models/capstan.xml");
+  int far = 0, near = 0;
+  for (int k = 0; k < 3000; ++k) {
+    Capstan::State state{};
+    Capstan::Stage stage;
+    Capstan::Derived derived;
+    const double control = 0, angle = -3 + 0.002 * k;
+    state.qpos[0] = angle;
+    evaluate<Capstan>(state, &control, stage);
+    Capstan::derive_lengths(stage.qpos, stage.qvel, derived);
+    const double length = reference.after_forward({{angle}, {0}, {0}, {0}}).ten_length[1];
+    ASSERT_NEAR(derived.sensor[1], length, 1e-12) << "angle " << angle;
+    (length > 0.04 * 3.2 ? far : near) += 1;
+  }
+  EXPECT_GT(far, 100);
+  EXPECT_GT(near, 100);
 }
 
 }  // namespace
