@@ -9,11 +9,6 @@
 namespace drl {
 namespace {
 
-Activation activation_of(const std::string& name) {
-  const auto* found = std::ranges::find(kActivations, name == "swish" ? "silu" : name);
-  return static_cast<Activation>(found - std::begin(kActivations));
-}
-
 // Returns the distribution for a space, with its sizes but without its arrays.
 Distribution distribution_of(const ActionSpace& space, const PolicyOptions& options) {
   if (space.discrete) return Categorical{space.size, space.head_count()};
@@ -40,6 +35,11 @@ std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const st
 }
 
 }  // namespace
+
+Activation activation_of(const std::string& name) {
+  const auto* found = std::ranges::find(kActivations, name == "swish" ? "silu" : name);
+  return static_cast<Activation>(found - std::begin(kActivations));
+}
 
 PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                        const std::optional<NormalizerRule>& normalizer, bool has_critic) {

@@ -233,6 +233,12 @@ TEST_F(Errors, OfTeachersAndObservationsSayWhatIsMissing) {
                {"--ppo.symmetry loss", "--policy.state_dependent_std"});
 }
 
+TEST_F(Errors, OfSchedulesOfIntrinsicRewardsNameTheSteps) {
+  expect_error({"--task", "Cartpole", "--ppo.rnd.weight", "1", "--ppo.rnd.weight_schedule", "linear",
+                "--ppo.rnd.initial_step", "70", "--ppo.rnd.final_step", "70"},
+               {"ppo.rnd.final_step 70", "ppo.rnd.initial_step 70"});
+}
+
 TEST_F(Errors, InDevicesMentionTheDevice) {
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--device", "tpu"}, {"tpu", "cpu"});

@@ -98,10 +98,10 @@ struct Writer {
   Checkpoint file;
 };
 
-// Writes the algorithm's state before the last iteration, without the environments'.
-void add_state(Writer& writer, Algorithm& algorithm) {
+// Writes the algorithm's state, without the environments', or the part of it whose names begin with `part`.
+void add_state(Writer& writer, const std::string& group, Algorithm& algorithm, const std::string& part = "") {
   for (const auto& [name, field] : AlgorithmState(algorithm).fields)
-    writer.file.tensors.push_back({"before/" + name, field.type, field.shape, field.read()});
+    if (name.starts_with(part)) writer.file.tensors.push_back({group + name, field.type, field.shape, field.read()});
 }
 
 void write_update(const std::string& file, const std::vector<std::string>& arguments) {
@@ -124,7 +124,9 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
       ppo_options, {.num_envs = own.num_envs, .num_steps = own.num_steps_per_env, .sequences = policy.is_recurrent()},
       env.spec());
   const uint64_t seed = 1;
-  Ppo ppo(LearnerParts{*queue, policy, plan, seed, spec, *nets, env}, ppo_options);
+  LearnerParts parts{*queue, policy, plan, seed, spec, *nets, env};
+  parts.make_nets = [&](const ParamLayout& layout) { return make_fused_nets(*queue, layout, 1); };
+  Ppo ppo(parts, ppo_options);
 
   Writer writer;
   const int64_t last = own.iterations - 1;
@@ -141,14 +143,17 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
     writer.add(group + "sums", gradient.data() + spec.layout.size(), {kLossColumns});
     writer.add_parameters(group + "gradient/", spec.layout, gradient.data());
     writer.add_parameters(group + "parameters/", spec.layout, ppo.host_parameters().data());
+    add_state(writer, group, ppo, "rnd/");
     ++update;
   });
   for (; iteration <= last; ++iteration) {
-    if (iteration == last) add_state(writer, ppo);
+    if (iteration == last) add_state(writer, "before/", ppo);
     ppo.iterate(iteration, comm, {});
   }
   writer.add("rollout/reward", env.rewards(), {own.num_steps_per_env, own.num_envs});
   writer.add_parameters("after/parameters/", spec.layout, ppo.host_parameters().data());
+  add_state(writer, "after/", ppo, "rnd/");
+  if (ppo_options.rnd.is_on()) writer.file.attributes["rnd_loss"] = metric(ppo, "rnd_loss");
   std::string names;  // in the order of the optimiser's moments
   for (const ParamSlice& slice : spec.layout.slices()) names += slice.name + "\n";
   writer.file.attributes["parameters"] = names;
