@@ -26,6 +26,12 @@ OptimizerRule optimizer_rule(const UpdateOptions& options) {
           .momentum = options.momentum};
 }
 
+// Returns the value after `iteration` of `iterations` on the line from `begin` to `end`, or `begin` without an end.
+double annealed(double begin, const std::optional<double>& end, int64_t iteration, int iterations) {
+  if (!end) return begin;
+  return begin + (*end - begin) * std::min(1.0, static_cast<double>(iteration) / iterations);
+}
+
 // Returns the next multiple of the alignment of parameters.
 int64_t aligned(int64_t floats) {
   return (floats + ParamLayout::kAligned - 1) / ParamLayout::kAligned * ParamLayout::kAligned;
@@ -43,8 +49,9 @@ double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration) 
 UpdateInputs scheduled_inputs(const UpdateOptions& options, int64_t iteration) {
   return {.iteration = iteration,
           .learning_rate = scheduled_learning_rate(options, iteration),
-          .desired_kl = options.desired_kl,
-          .entropy_coef = static_cast<float>(options.entropy_coef)};
+          .desired_kl = annealed(options.desired_kl, options.desired_kl_end, iteration, options.anneal_iterations),
+          .entropy_coef = static_cast<float>(
+              annealed(options.entropy_coef, options.entropy_coef_end, iteration, options.anneal_iterations))};
 }
 
 std::string warning_of_schedule(const UpdateOptions& options, std::string_view section, int64_t done,

@@ -16,7 +16,7 @@ namespace drl {
 // Returns the learning rate of an iteration for the schedules "fixed" and "linear", and NaN for "adaptive", which
 // changes the rate after each mini-batch.
 double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration);
-// Returns the inputs of an iteration. desired_kl and entropy_coef are those of the options.
+// Returns the inputs of an iteration: its learning rate, desired_kl and entropy_coef.
 UpdateInputs scheduled_inputs(const UpdateOptions& options, int64_t iteration);
 // Returns a warning, with the option to give, if some of the iterations that remain after the first `done` of
 // `max_iterations` are beyond the linear schedule, where the learning rate is 0; otherwise "". `section` is that of the

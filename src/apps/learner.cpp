@@ -102,11 +102,9 @@ BatchPlan batch_plan(const Options& options, const Communicator& comm, const Tas
                                      .shards = train.shards ? train.shards : ranks,
                                      .sequences = options.policy.is_recurrent()},
                                     task);
-  } catch (const UsageError& error) {
-    const std::string text = error.what();
-    if (train.num_envs_total == 0 || text.find("use --num_envs ") == std::string::npos) throw;
-    throw UsageError(fmt::format("{} (--num_envs_total is {})", text,
-                                 ranks == 1 ? "the same number" : fmt::format("{} times that number", ranks)));
+  } catch (const EnvCountError& error) {
+    if (train.num_envs_total == 0) throw;
+    throw error.in_total(train.num_envs_total, ranks);
   }
 }
 

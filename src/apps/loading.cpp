@@ -73,7 +73,7 @@ bool has_critic(const StateList& state) { return has_fields(state, "policy/criti
 bool describes_networks(const std::string& option, const StateList& loaded) {
   return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type",
                    "policy.rnn_type", "policy.rnn_hidden_dim", "policy.rnn_num_layers", "policy.state_dependent_std",
-                   "env.actor_obs", "env.hidden_obs"},
+                   "policy.distribution", "env.actor_obs", "env.hidden_obs"},
                   option) ||
          (option == "policy.critic_hidden_dims" && has_critic(loaded)) ||
          (contains({"ppo.rnd.weight", "ppo.rnd.state", "ppo.rnd.state_normalization", "ppo.rnd.reward_normalization",
@@ -88,8 +88,8 @@ bool describes_networks(const std::string& option, const StateList& loaded) {
 bool keeps_shapes(const OptionDifference& difference) {
   const auto activation = [](const std::string& name) { return name == "swish" ? "silu" : name; };
   if (difference.name.ends_with(".activation")) return activation(difference.value) != activation(difference.other);
-  return difference.name == "ppo.rnd.state" || difference.name.starts_with("env.") ||
-         difference.name.find(".obs_normalization_") != std::string::npos;
+  return difference.name == "policy.distribution" || difference.name == "ppo.rnd.state" ||
+         difference.name.starts_with("env.") || difference.name.find(".obs_normalization_") != std::string::npos;
 }
 
 // Throws UsageError unless task, algorithm, networks and the fields in `loaded` fit the source.

@@ -81,9 +81,9 @@ void initialize_net(const ParamLayout& layout, NetId id, double output_gain, boo
   }
 }
 
-// Makes the actor's outputs for the standard deviations, which follow `size` means, equal to `value` for all
-// observations.
-void initialize_state_std(const PolicySpec& policy, int size, float value, std::span<float> params) {
+// Makes the second half of the actor's outputs, the standard deviations of `size` actions or the raw numbers of their
+// beta, equal to `value` for all observations.
+void initialize_second_half(const PolicySpec& policy, int size, float value, std::span<float> params) {
   const NetSpec& net = policy.actor_net();
   const int last = net.layers() - 1;
   const int64_t inputs = net.dims[static_cast<size_t>(last)];
@@ -119,7 +119,8 @@ void initialize_parameters(const PolicySpec& policy, const PolicyOptions& option
   initialize_net(policy.layout, policy.actor, 0.01, orthogonal, seed, 0, params);
   if (policy.critic >= 0) initialize_net(policy.layout, policy.critic, 1, orthogonal, seed, 0, params);
   if (const auto* state_gaussian = std::get_if<StateGaussian>(&policy.distribution))
-    initialize_state_std(policy, state_gaussian->size, std_parameter(options.init_std, policy.log_std), params);
+    initialize_second_half(policy, state_gaussian->size, std_parameter(options.init_std, policy.log_std), params);
+  if (const auto* beta = std::get_if<Beta>(&policy.distribution)) initialize_second_half(policy, beta->size, 0, params);
   if (policy.std < 0) return;
   const ParamSlice& slice = policy.layout.slices()[static_cast<size_t>(policy.std)];
   std::fill_n(params.begin() + slice.offset, slice.count(), std_parameter(options.init_std, policy.log_std));

@@ -1,17 +1,39 @@
 #include "policy/spec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "base/check.hpp"
 #include "base/format.hpp"
 
 namespace drl {
 namespace {
 
-// Returns the distribution for a space, with its sizes but without its arrays.
-Distribution distribution_of(const ActionSpace& space, const PolicyOptions& options) {
+// Throws UsageError unless all actions of the task have bounds.
+void require_bounds(const TaskSpec& task, const std::string& distribution) {
+  const ActionSpace& space = task.action;
+  for (size_t k = 0; k < space.low.size(); ++k)
+    if (!(std::isfinite(space.low[k]) && std::isfinite(space.high[k]) && space.low[k] < space.high[k]))
+      throw UsageError(fmt::format(
+          "--policy.distribution {} cannot be used with {} (its actions are within the task's bounds, and {} of this "
+          "task has none): use --policy.distribution gaussian",
+          distribution, task.name, k < task.actions.size() ? task.actions[k].name : fmt::format("action[{}]", k)));
+}
+
+// Returns the distribution for a task, with its sizes but without its arrays.
+Distribution distribution_of(const TaskSpec& task, const PolicyOptions& options) {
+  const ActionSpace& space = task.action;
   if (space.discrete) return Categorical{space.size, space.head_count()};
+  if (options.distribution != "gaussian") {
+    if (options.state_dependent_std)
+      throw UsageError("--policy.state_dependent_std cannot be used with --policy.distribution " +
+                       options.distribution + " (only the plain Gaussian has it): leave one of them out");
+    require_bounds(task, options.distribution);
+    if (options.distribution == "beta") return Beta{.size = space.size};
+    return SquashedGaussian{.size = space.size};
+  }
   if (!options.state_dependent_std) return Gaussian{.size = space.size};
   const bool log_std = options.std_type == "log";
   return StateGaussian{.size = space.size,
@@ -47,7 +69,7 @@ PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                   .actor_rnn = {},
                   .critic_rnn = {},
                   .log_std = options.std_type == "log",
-                  .distribution = distribution_of(task.action, options),
+                  .distribution = distribution_of(task, options),
                   .normalizer = normalizer,
                   .critic_observations = task.critic_obs_dim,
                   .task = task.name,

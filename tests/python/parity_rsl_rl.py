@@ -13,6 +13,7 @@ import configparser
 import contextlib
 import copy
 import inspect
+import math
 import pathlib
 import unittest
 from unittest import mock
@@ -20,7 +21,7 @@ from unittest import mock
 import torch
 from rsl_rl.algorithms import PPO
 from rsl_rl.models import MLPModel, RNNModel
-from rsl_rl.modules.distribution import GaussianDistribution, HeteroscedasticGaussianDistribution
+from rsl_rl.modules.distribution import BetaDistribution, GaussianDistribution, HeteroscedasticGaussianDistribution
 from rsl_rl.storage import RolloutStorage
 from tensordict import TensorDict
 
@@ -59,6 +60,9 @@ class RslRl:
         self.state_std = update.rollout["policy_out"].shape[2] > actions
         distribution = {"class_name": HeteroscedasticGaussianDistribution if self.state_std else GaussianDistribution, "std_type": policy["std_type"],
                         "std_range": policy.get("std_range", (1e-3, 100))}
+        self.bound = policy.get("bound")  # of a Beta distribution
+        if self.bound:
+            distribution = {"class_name": BetaDistribution, "action_range": (-self.bound, self.bound)}
         actor = model(example, groups, "actor", actions, policy["actor"], distribution_cfg=distribution, **common)
         critic = model(example, groups, "critic", 1, policy["critic"], **common)
         storage = RolloutStorage("rl", self.envs, self.steps, example, [actions])
@@ -159,7 +163,8 @@ class RslRl:
             ppo.act(self.obs(r["obs"][t]))
             ppo.transition.actions = r["action"][t]
             ppo.transition.actions_log_prob = ppo.actor.get_output_log_prob(r["action"][t]).detach()
-            expect_close("means", r["policy_out"][t][:, :ppo.actor.output_mean.shape[1]], ppo.actor.output_mean)
+            if not self.bound:
+                expect_close("means", r["policy_out"][t][:, :ppo.actor.output_mean.shape[1]], ppo.actor.output_mean)
             expect_close("log_prob", r["log_prob"][t], ppo.transition.actions_log_prob)
             expect_close("values", r["value"][t], ppo.transition.values)
             truncated = r["truncated"][t].bool()
@@ -211,6 +216,8 @@ class RslRl:
                 expect_close(f"gradient {first + k} of {name}", self.update.gradient(first + k)[name], recorded[k][name])
                 expect_close(f"{name} after {first + k}", self.update.parameters(first + k + 1)[name], after[k][name])
         ours = [self.update.losses(first + k) for k in range(count)]
+        if self.bound:  # rsl_rl's entropy is that of numbers in [0, 1], before they are scaled to the bounds
+            losses["entropy"] += self.update.rollout["action"].shape[2] * math.log(2 * self.bound)
         for loss in ("surrogate", "value", "entropy"):
             expect_close(loss, sum(o[loss] for o in ours) / count, losses[loss])
 
@@ -301,6 +308,14 @@ class Parity(unittest.TestCase):
             more = {"policy__state_dependent_std": "true", "policy__std_min": 0.9, "policy__std_max": 1.05}
             RslRl(Update(iterations=2, **options(policy, **more)), policy, ALGORITHM).run(4)
 
+    def test_beta_distribution(self):
+        policy = {**POLICY, "bound": 1.5}
+        more = {"policy__distribution": "beta", "bound": 1.5}
+        RslRl(Update(iterations=2, **options(policy, **more)), policy, ALGORITHM).run(4)
+        algorithm = {**ALGORITHM, "schedule": "adaptive", "learning_rate": 0.003}
+        update = Update(**options(policy, algorithm, **more))
+        self.run_adaptive(update, algorithm, policy)
+
     def test_normalised_observations(self):
         more = {"ppo__obs_normalization": "true", "ppo__obs_normalization_clip": 0, "iterations": 2}
         RslRl(Update(**options(**more)), POLICY, ALGORITHM, normalization=True).run(4)
@@ -311,8 +326,8 @@ class Parity(unittest.TestCase):
         update = Update(iterations=3, ppo__desired_kl_end=0.05, ppo__anneal_iterations=4, **options(algorithm=algorithm))
         self.run_adaptive(update, {**algorithm, "desired_kl": 0.01 + (0.05 - 0.01) * 2 / 4})
 
-    def run_adaptive(self, update, algorithm):
-        theirs = RslRl(update, POLICY, algorithm)
+    def run_adaptive(self, update, algorithm, policy=POLICY):
+        theirs = RslRl(update, policy, algorithm)
         theirs.ppo.learning_rate = start = float(update.before["optimizer/learning_rate"])
         for group in theirs.ppo.optimizer.param_groups:
             group["lr"] = start

@@ -24,6 +24,7 @@ struct UpdateOptionsOfTest {
   int obs = 5;
   int actions = 3;
   bool discrete = false;
+  double bound = 1e9;
 
   void describe(OptionVisitor& v) {
     v("num_envs", num_envs, "number of environments", at_least(1));
@@ -32,6 +33,7 @@ struct UpdateOptionsOfTest {
     v("obs", obs, "number of observations", at_least(1));
     v("actions", actions, "number of actions, or of choices", at_least(1));
     v("discrete", discrete, "an action is a choice");
+    v("bound", bound, "largest absolute value of an action", above(0));
   }
 };
 
@@ -115,7 +117,8 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
   table.section("ppo", "PPO", ppo_options);
   table.apply_command_line(arguments);
 
-  KeepRewards env(own.discrete ? categorical_task(own.obs, own.actions) : gaussian_task(own.obs, own.actions),
+  KeepRewards env(own.discrete ? categorical_task(own.obs, own.actions)
+                               : gaussian_task(own.obs, own.actions, static_cast<float>(own.bound)),
                   own.num_envs, own.num_steps_per_env);
   const PolicySpec spec = policy_spec(env.spec(), policy, ppo_options.normalizer());
   const std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());

@@ -72,9 +72,6 @@ struct PpoOptions : UpdateOptions {
   double reward_normalization_clip = 10;
   bool normalize_advantage = true;
   bool normalize_advantage_per_mini_batch = false;
-  std::optional<double> entropy_coef_end;
-  std::optional<double> desired_kl_end;
-  int anneal_iterations = 1000;
   std::string symmetry = "none";
   double mirror_loss_coeff = 0.1;
   RndOptions rnd;
@@ -100,14 +97,7 @@ struct PpoOptions : UpdateOptions {
       "normalise the advantages of all ranks' rollouts to mean 0 and standard deviation 1");
     v("normalize_advantage_per_mini_batch", normalize_advantage_per_mini_batch,
       "normalise advantages over each mini-batch instead of over the whole rollout");
-    v("entropy_coef_end", entropy_coef_end,
-      "change entropy_coef linearly to this value over anneal_iterations; none = it is constant", at_least(0));
-    v("desired_kl_end", desired_kl_end,
-      "change desired_kl linearly to this value over anneal_iterations; none = it is constant", above(0),
-      only_with("schedule", "adaptive"));
-    v("anneal_iterations", anneal_iterations,
-      "number of iterations after which entropy_coef and desired_kl have reached their end values", at_least(1),
-      only_with("annealing", "yes"));
+    describe_annealing(v);
     v("symmetry", symmetry,
       "for symmetric tasks: augment adds a mirrored copy of each sample to the mini-batches, loss adds a loss that "
       "makes mirrored observations lead to mirrored actions",
@@ -119,7 +109,6 @@ struct PpoOptions : UpdateOptions {
   SymmetryUse symmetry_use() const {
     return {symmetry == "augment" || symmetry == "both", symmetry == "loss" || symmetry == "both", mirror_loss_coeff};
   }
-  bool anneals() const { return entropy_coef_end || desired_kl_end; }
   NormalizerRule reward_rule() const {
     return {reward_normalization_eps, reward_normalization_clip, /*eps_inside_sqrt=*/true};
   }

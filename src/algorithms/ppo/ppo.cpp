@@ -35,21 +35,6 @@ LossSettings loss_settings(const PpoOptions& options) {
   return loss;
 }
 
-// Returns the value after `iteration` of `iterations` on the line from `begin` to `end`, or `begin` without an end.
-double annealed(double begin, const std::optional<double>& end, int64_t iteration, int iterations) {
-  if (!end) return begin;
-  return begin + (*end - begin) * std::min(1.0, static_cast<double>(iteration) / iterations);
-}
-
-UpdateInputs ppo_inputs(const PpoOptions& options, int64_t iteration) {
-  UpdateInputs inputs = scheduled_inputs(options, iteration);
-  const int iterations = options.anneal_iterations;
-  inputs.desired_kl = annealed(options.desired_kl, options.desired_kl_end, iteration, iterations);
-  inputs.entropy_coef =
-      static_cast<float>(annealed(options.entropy_coef, options.entropy_coef_end, iteration, iterations));
-  return inputs;
-}
-
 // Returns 1 - Var(advantage) / Var(return): the advantage is the part of the return that the value does not explain.
 double explained_variance(std::span<const double> m) {
   const double of_return = variance(m[0], m[3], m[4]);
@@ -67,6 +52,12 @@ BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSp
 }
 
 void Ppo::check(const PpoOptions& options, const PolicyOptions& policy) {
+  if (options.symmetry_use().any() && policy.distribution == "beta")
+    throw UsageError(
+        "--ppo.symmetry " + options.symmetry +
+        " cannot be used with --policy.distribution beta (tasks say how actions are mirrored, not the two "
+        "numbers of each that the network computes): use --policy.distribution squashed_gaussian, or leave "
+        "the symmetry out");
   if (options.symmetry_use().any() && policy.state_dependent_std)
     throw UsageError("--ppo.symmetry " + options.symmetry +
                      " cannot be used with --policy.state_dependent_std (tasks say how actions are mirrored, not their "
@@ -110,7 +101,7 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
 
 void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
-  rounds_.begin(ppo_inputs(options_, iteration));
+  rounds_.begin(scheduled_inputs(options_, iteration));
   loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); }});
   read(loop_sums);
 }

@@ -21,5 +21,7 @@ DRL_LOOP(ResetRndNumbers)
 DRL_SUM_ROWS(PpoLoss<Gaussian>)
 DRL_SUM_ROWS(PpoLoss<Categorical>)
 DRL_SUM_ROWS(PpoLoss<StateGaussian>)
+DRL_SUM_ROWS(PpoLoss<Beta>)
+DRL_SUM_ROWS(PpoLoss<SquashedGaussian>)
 
 }  // namespace drl::DRL_ISA
