@@ -145,15 +145,14 @@ double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::
 
 // Returns the actions for the last layer's outputs.
 std::vector<double> bounded(const ExportedPolicy& policy, std::vector<double> out) {
-  const std::vector<float> range = policy.range();
-  const size_t size = range.size();
+  const size_t size = policy.range.size();
   for (size_t k = 0; k < size; ++k) {
     double at = sigmoid(2 * out[k]);
     if (policy.bounding == Bounding::beta) {
       const double alpha = 1 + softplus(out[k]), beta = 1 + softplus(out[size + k]);
       at = alpha / (alpha + beta);
     }
-    out[k] = policy.low[k] + range[k] * at;
+    out[k] = policy.low[k] + policy.range[k] * at;
   }
   if (size > 0) out.resize(size);
   return out;
@@ -277,6 +276,8 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
     policy.low = read.array<float>("action/low", DType::f32, policy.actions());
     policy.high = read.array<float>("action/high", DType::f32, policy.actions());
     if (policy.low.empty() || policy.high.empty()) read.refuse("policy/action has neither choices nor bounds");
+    for (size_t k = 0; policy.bounding != Bounding::clip && k < policy.low.size(); ++k)
+      policy.range.push_back(policy.high[k] - policy.low[k]);
     policy.gain = read.array<float>("action/scale", DType::f32, policy.actions());
     policy.offset = read.array<float>("action/offset", DType::f32, policy.actions());
     if (policy.gain.size() != policy.offset.size()) read.refuse("policy/action has a scale without an offset");
@@ -307,12 +308,6 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   if (checkpoint.attributes.contains("policy/command_names"))
     policy.command_names = split(read.get<std::string>("command_names"), '\n');
   return policy;
-}
-
-std::vector<float> ExportedPolicy::range() const {
-  std::vector<float> range;
-  for (size_t k = 0; bounding != Bounding::clip && k < low.size(); ++k) range.push_back(high[k] - low[k]);
-  return range;
 }
 
 std::vector<double> applied(const ExportedPolicy& policy, std::vector<double> action) {

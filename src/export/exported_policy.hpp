@@ -54,6 +54,7 @@ struct ExportedPolicy {
   std::vector<int64_t> choices;        // the number of choices of each discrete action; empty: actions are continuous
   std::vector<float> low, high;        // [actions], the bounds of continuous actions
   Bounding bounding = Bounding::clip;  // how they are applied to the last layer's outputs
+  std::vector<float> range;            // [actions], high - low; empty for Bounding::clip
   std::vector<float> gain, offset;     // [actions] or empty; the action is then offset + gain * clipped action
 
   int64_t observations() const { return recurrent.empty() ? layers.front().inputs : recurrent.front().inputs; }
@@ -66,8 +67,6 @@ struct ExportedPolicy {
     if (!choices.empty()) return static_cast<int64_t>(choices.size());
     return layers.back().outputs / (bounding == Bounding::beta ? 2 : 1);
   }
-  // Returns high - low [actions] if the outputs determine where between the bounds an action is; otherwise nothing.
-  std::vector<float> range() const;
 };
 
 // Writes what `policy/` says besides the networks' parameters, which are there already: attributes for names, units,

@@ -56,7 +56,7 @@ void for_each_tensor(const ExportedPolicy& policy, Use&& use) {
     row("norm_bias" + std::to_string(k), layer.norm_bias);
   }
   row("low", policy.low);
-  row("range", policy.range());
+  row("range", policy.range);
   row("high", policy.high);
   row("gain", policy.gain);
   row("offset", policy.offset);

@@ -233,7 +233,6 @@ TEST(DrlExport, TorchScriptActsAsRecorded) {
   for (const auto& [task, more] :
        {std::pair<std::string, Words>{"CartPole-v1", {}},
         {"Pendulum-v1", {"--policy.distribution", "beta"}},
-        {"Pendulum-v1", {"--policy.distribution", "squashed_gaussian"}},
         {"Pendulum-v1", {"--ppo.obs_normalization", "--policy.layer_norm", "--policy.activation", "elu"}}}) {
     const Trained trained(task, more);
     const fs::path module = trained.folder / "policy.pt";

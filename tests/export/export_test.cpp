@@ -80,7 +80,7 @@ TEST(Export, AppliesGainAndOffsetToTheBoundedAction) {
 // a Beta distribution with the raw numbers 0.75 and -0.5, it is -1 + 4 A / (A + B) with A = 1 + log(1 + e^0.75).
 TEST(Export, PlacesActionsBetweenTheirBoundsByHand) {
   ExportedPolicy policy = small_policy();
-  policy.low = {-1}, policy.high = {3};
+  policy.low = {-1}, policy.high = {3}, policy.range = {4};
   policy.bounding = Bounding::squash;
   expect_action(policy, {2, 2}, {1 + 2 * std::tanh(0.75)});
   policy.layers[1] = {2, 2, {0.5, 1, 0, 0}, {0.25, -0.5}, {}, {}};
