@@ -17,8 +17,8 @@ void require_bounds(const TaskSpec& task, const std::string& distribution) {
   for (size_t k = 0; k < space.low.size(); ++k)
     if (!(std::isfinite(space.low[k]) && std::isfinite(space.high[k]) && space.low[k] < space.high[k]))
       throw UsageError(fmt::format(
-          "--policy.distribution {} cannot be used with {} (its actions are within the task's bounds, and {} of this "
-          "task has none): use --policy.distribution gaussian",
+          "--policy.distribution {} cannot be used with {} (the action {} of this task has no bounds): use "
+          "--policy.distribution gaussian",
           distribution, task.name, k < task.actions.size() ? task.actions[k].name : fmt::format("action[{}]", k)));
 }
 
