@@ -1,6 +1,7 @@
 // Distributions of bounded actions, compared with formulas in double: the library's lgamma, and integrals over a grid.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -166,18 +167,40 @@ TEST(Bounded, SquashedGaussianAndItsGradientEqualTheFormulas) {
   e.expect(e.differentiate(SquashedGaussian{kSize, kLow, kHigh, e.param.data(), true, e.std.data()}), squashed_formula);
 }
 
-// Values of torch.distributions 2.x: Beta(2, 3) with u = 0.4, as the old distribution Beta(3, 2), on [-1, 1].
+// Returns log_prob, kl and entropy of one sample with one action.
+template <class Policy>
+std::array<float, 3> evaluate_one(const Policy& policy, const float* raw, const float* old, float action) {
+  const float one = 1;
+  const int32_t row = 0;
+  std::array<float, 3> e;
+  float d_out[2];
+  double scratch[kSumLanes] = {};
+  Loops()(1, HostSumRows<Differentiate<Policy>>{{policy, raw, old, &action, &row, &one, 0, &e[0], &e[1], &e[2], d_out},
+                                                scratch});
+  return e;
+}
+
+// Values of torch.distributions: Beta(2, 3) at u = 0.4, as the old distribution Beta(3, 2), on [-1, 1].
 TEST(Bounded, BetaByHand) {
   const float raw[] = {static_cast<float>(std::log(std::exp(1) - 1)), static_cast<float>(std::log(std::exp(2) - 1))},
-              old[] = {raw[1], raw[0]}, action = -0.2f, low = -1, high = 1, one = 1;
-  const int32_t row = 0;
-  float log_prob, kl, entropy, d_out[2];
-  double scratch[kSumLanes] = {};
-  Loops()(1, HostSumRows<Differentiate<Beta>>{
-                 {Beta{1, &low, &high}, raw, old, &action, &row, &one, 0, &log_prob, &kl, &entropy, d_out}, scratch});
+              old[] = {raw[1], raw[0]}, low = -1, high = 1;
+  const auto [log_prob, kl, entropy] = evaluate_one(Beta{1, &low, &high}, raw, old, -0.2f);
   EXPECT_NEAR(log_prob, 0.546965 - std::log(2.0), 1e-5);  // log(12 * 0.4 * 0.6^2 / 2)
   EXPECT_NEAR(kl, 0.5, 1e-5);                             // psi(3) - psi(2)
   EXPECT_NEAR(entropy, -0.234907 + std::log(2.0), 1e-5);
+}
+
+// Values of TransformedDistribution(Normal(0.3, 0.5), [TanhTransform(), AffineTransform(1, 3)]), whose bounds are -2
+// and 4, with the old distribution Normal(0.1, 0.4). The entropy is that of four million samples of it.
+TEST(Bounded, SquashedGaussianByHand) {
+  const float mean = 0.3f, old_mean = 0.1f, std = 0.5f, low = -2, high = 4;
+  float old_std = 0.4f;
+  const SquashedGaussian squashed{1, &low, &high, &std, false, &old_std};
+  const auto [log_prob, kl, entropy] = evaluate_one(squashed, &mean, &old_mean, 2.5f);
+  EXPECT_NEAR(log_prob, -1.1610287, 1e-5);
+  EXPECT_NEAR(kl, 0.123144, 1e-5);  // log(0.5 / 0.4) + (0.4^2 + 0.2^2) / (2 0.5^2) - 0.5
+  EXPECT_NEAR(entropy, 1.52488, 2e-3);
+  EXPECT_NEAR(evaluate_one(squashed, &mean, &old_mean, -1.5f)[0], -4.6324680, 1e-5);
 }
 
 // Environments with the same outputs.
