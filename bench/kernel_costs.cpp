@@ -123,7 +123,8 @@ void register_all() {
   add_sum<ObservationMoments>(kFloat / 2);  // two columns of each number
   add_sum<AdvantageMoments>(kFloat / 2);
   add_sum<GradientSquares>(kFloat / 2);
-  add_sum<StateStd>(2 * kFloat);
+  add_sum<StateStd<StateGaussian>>(2 * kFloat);
+  add_sum<StateStd<Beta>>(2 * kFloat);
   add<IntermediateSums>([](const IntermediateSums&, double sums) { return Cost{sums * (kSumLanes + 1) * kDouble}; });
   add_final_sums<StoreTo>();
   add_final_sums<StoreMoments>();
@@ -133,6 +134,8 @@ void register_all() {
   add_distribution<Gaussian>();
   add_distribution<Categorical>();
   add_distribution<StateGaussian>();
+  add_distribution<Beta>();
+  add_distribution<SquashedGaussian>();
   add<Advantages>([](const Advantages& f, double envs) {
     const double flags = 2;
     return Cost{envs * static_cast<double>(f.r.num_steps) * (5 * kFloat + flags)};
@@ -140,7 +143,8 @@ void register_all() {
   add<MiniBatchRows>([](const MiniBatchRows&, double rows) { return Cost{rows * kFloat}; });
   add<AdamStep>([](const AdamStep&, double parameters) { return Cost{parameters * 7 * kFloat}; });
   add<SgdStep>([](const SgdStep&, double parameters) { return Cost{parameters * 5 * kFloat}; });
-  add_small<StandardDeviations>();
+  add_small<StandardDeviations<Gaussian>>();
+  add_small<StandardDeviations<SquashedGaussian>>();
   add_small<AddUp>();
   add_small<CheckFinite>();
   add_small<ResetUpdateNumbers>();

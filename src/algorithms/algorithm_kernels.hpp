@@ -6,7 +6,7 @@
 #include "algorithms/rollout.hpp"
 #include "device/reduce.hpp"
 #include "drl/math.hpp"
-#include "policy/state_gaussian.hpp"
+#include "policy/distribution.hpp"
 
 namespace drl {
 
@@ -27,14 +27,15 @@ struct CheckFinite {
 };
 
 // The mean of a sample's standard deviations.
+template <HasStateStd Policy>
 struct StateStd {
   static constexpr int kColumns = 1;
-  StateGaussian policy;
+  Policy policy;
   const float* out;  // [samples, outputs]
   template <class F>
   DRL_HD Wide<F> at(int64_t row, int) const {
     F sum = F(0);
-    for (int k = 0; k < policy.size; ++k) sum = sum + policy.normal_at<F>(out, row, k).std;
+    for (int k = 0; k < policy.size; ++k) sum = sum + policy.template std_at<F>(out, row, k);
     return convert<Wide<F>>(sum * F(1.0f / static_cast<float>(policy.size)));
   }
 };

@@ -4,12 +4,26 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/permutation.hpp"
+#include "base/check.hpp"
 #include "drl/lanes/hd.hpp"
 #include "drl/lanes/lanes.hpp"
 
 namespace drl {
+
+// The number of environments of each rank is not a multiple of a unit. The message suggests the nearest multiples for
+// --num_envs; in_total() suggests them for --num_envs_total.
+class EnvCountError : public UsageError {
+ public:
+  EnvCountError(const std::string& problem, const std::string& why, int64_t num_envs, int64_t unit);
+  UsageError in_total(int64_t num_envs_total, int ranks) const;
+
+ private:
+  std::string problem_, why_;
+  std::vector<int64_t> nearest_;
+};
 
 // The environments of all ranks, [0, num_envs * world_size), are divided by global index into `shards` equal shards;
 // each rank owns shards / world_size of them. The samples of each shard are permuted, and mini-batch m consists of
@@ -29,8 +43,8 @@ struct BatchPlan {
   DRL_HD int64_t samples_per_shard() const { return envs_per_shard() * num_steps; }
   DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // in one mini-batch
   DRL_HD int64_t rows() const { return rows_per_shard() * local_shards(); }  // of this rank in one mini-batch
-  // Throws UsageError unless the environments divide evenly into shards and mini-batches; the message suggests the
-  // nearest valid numbers of environments. For the message, `section` is the section of the algorithm's options, and
+  // Throws EnvCountError unless the environments divide evenly into shards and mini-batches, and UsageError if the
+  // numbers cannot be used otherwise. For the message, `section` is the section of the algorithm's options, and
   // `steps` is the option or property that determines the number of steps.
   void check(std::string_view section, const std::string& steps) const;
 

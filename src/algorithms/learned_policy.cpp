@@ -17,6 +17,10 @@ const PolicyOptions& checked(const PolicyOptions& policy) {
   return policy;
 }
 
+bool has_state_std(const Distribution& distribution) {
+  return std::visit([]<class Policy>(const Policy&) { return HasStateStd<Policy>; }, distribution);
+}
+
 }  // namespace
 
 LearnedPolicy::LearnedPolicy(const LearnerParts& parts, Slots& slots)
@@ -28,11 +32,10 @@ LearnedPolicy::LearnedPolicy(const LearnerParts& parts, Slots& slots)
       critic_normalizer_(queue_, spec_.normalized_of_critic(), spec_.normalizer.value_or(NormalizerRule{})),
       obs_moments_(slots.add(obs_normalizer_.moments_size())),
       critic_obs_moments_(slots.add(critic_normalizer_.moments_size())),
-      state_std_(slots.add(std::holds_alternative<StateGaussian>(spec_.distribution) ? 2 : 0)),
+      state_std_(slots.add(has_state_std(spec_.distribution) ? 2 : 0)),
       actor_(queue_, parts.nets, spec_, parameters_.data(), obs_normalizer_.view()),
       host_std_(queue_, actor_.std().size(), Memory::host),
-      scratch_(queue_, sum_scratch(queue_, std::max({StateStd::kColumns, 2 * spec_.normalized(),
-                                                     2 * spec_.normalized_of_critic()}))) {
+      scratch_(queue_, sum_scratch(queue_, std::max({1, 2 * spec_.normalized(), 2 * spec_.normalized_of_critic()}))) {
   initialize_parameters(spec_, checked(parts.policy), parts.seed, host_parameters_);
   queue_.copy(parameters(), host_parameters_.data(), host_parameters_.size());
   actor_.repack();
@@ -42,9 +45,13 @@ LearnedPolicy::LearnedPolicy(const LearnerParts& parts, Slots& slots)
 void LearnedPolicy::enqueue_moments(const RolloutView& r, Slots& slots) {
   obs_normalizer_.moments(r.obs, r.samples(), slots.at(obs_moments_), scratch_.data());
   critic_normalizer_.moments(r.critic_obs, r.samples(), slots.at(critic_obs_moments_), scratch_.data());
-  if (const auto* gaussian = std::get_if<StateGaussian>(&distribution()))
-    sum_columns(queue_, r.samples(), StateStd::kColumns, scratch_.data(), StateStd{*gaussian, r.policy_out},
-                StoreMoments{r.samples(), slots.at(state_std_)});
+  std::visit(
+      [&]<class Policy>(const Policy& policy) {
+        if constexpr (HasStateStd<Policy>)
+          sum_columns(queue_, r.samples(), StateStd<Policy>::kColumns, scratch_.data(),
+                      StateStd<Policy>{policy, r.policy_out}, StoreMoments{r.samples(), slots.at(state_std_)});
+      },
+      distribution());
 }
 
 void LearnedPolicy::enqueue_end() { queue_.copy(host_std_.data(), actor_.std().data(), host_std_.size()); }

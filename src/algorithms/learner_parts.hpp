@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 #include "algorithms/batch_plan.hpp"
 #include "algorithms/rollout.hpp"
@@ -48,6 +50,8 @@ struct LearnerParts {
   bool graphs = true;
   RolloutWatch* watch = nullptr;     // null: nobody watches
   const Teacher* teacher = nullptr;  // only for distillation
+  // Makes networks of another layout on the same backend; only for random network distillation.
+  std::function<std::unique_ptr<Nets>(const ParamLayout&)> make_nets = {};
 };
 
 }  // namespace drl

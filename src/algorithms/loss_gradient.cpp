@@ -58,7 +58,7 @@ void LossGradient::enqueue(const int32_t* rows, int64_t count, float* gradient) 
         pass.rnn->forward(weights, observations[k], states[k], rollout_.terminated, rollout_.truncated);
     inputs.back().rows = {features, nullptr, count};
   }
-  static_assert(std::variant_size_v<Distribution> == 3);  // DistributionId names them in this order
+  static_assert(std::variant_size_v<Distribution> == 5);  // DistributionId names them in this order
   const auto distribution_id = static_cast<DistributionId>(policy_.distribution().index());
   if (!is_recurrent && !mirrored_ &&
       nets_.gradient({inputs, weights, loss_.get()}, loss_id_, distribution_id, gradient))

@@ -26,6 +26,17 @@ OptimizerRule optimizer_rule(const UpdateOptions& options) {
           .momentum = options.momentum};
 }
 
+// Returns the value after `iteration` of `iterations` on the line from `begin` to `end`, or `begin` without an end.
+double annealed(double begin, const std::optional<double>& end, int64_t iteration, int iterations) {
+  if (!end) return begin;
+  return begin + (*end - begin) * std::min(1.0, static_cast<double>(iteration) / iterations);
+}
+
+// Returns the next multiple of the alignment of parameters.
+int64_t aligned(int64_t floats) {
+  return (floats + ParamLayout::kAligned - 1) / ParamLayout::kAligned * ParamLayout::kAligned;
+}
+
 }  // namespace
 
 double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration) {
@@ -38,8 +49,9 @@ double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration) 
 UpdateInputs scheduled_inputs(const UpdateOptions& options, int64_t iteration) {
   return {.iteration = iteration,
           .learning_rate = scheduled_learning_rate(options, iteration),
-          .desired_kl = options.desired_kl,
-          .entropy_coef = static_cast<float>(options.entropy_coef)};
+          .desired_kl = annealed(options.desired_kl, options.desired_kl_end, iteration, options.anneal_iterations),
+          .entropy_coef = static_cast<float>(
+              annealed(options.entropy_coef, options.entropy_coef_end, iteration, options.anneal_iterations))};
 }
 
 std::string warning_of_schedule(const UpdateOptions& options, std::string_view section, int64_t done,
@@ -53,7 +65,7 @@ std::string warning_of_schedule(const UpdateOptions& options, std::string_view s
 }
 
 Optimizer::Optimizer(const LearnerParts& parts, const UpdateOptions& options, LearnedPolicy& policy, Rounds& rounds,
-                     int loss_columns, std::string remedy)
+                     int loss_columns, std::string remedy, int64_t appended)
     : queue_(parts.queue),
       options_(options),
       rule_(optimizer_rule(options)),
@@ -62,7 +74,8 @@ Optimizer::Optimizer(const LearnerParts& parts, const UpdateOptions& options, Le
       rounds_(rounds),
       columns_(loss_columns),
       count_(policy.spec().layout.size()),
-      gradient_(queue_, static_cast<size_t>(count_ + loss_columns)),
+      appended_(appended),
+      gradient_(queue_, static_cast<size_t>(count_ + (appended > 0 ? aligned(loss_columns) + appended : loss_columns))),
       m_(queue_, static_cast<size_t>(count_)),
       v_(queue_, rule_.type == OptimizerType::sgd ? 0 : static_cast<size_t>(count_)),
       scratch_(queue_, sum_scratch(queue_, GradientSquares::kColumns)),

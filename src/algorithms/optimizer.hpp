@@ -16,7 +16,7 @@ namespace drl {
 // Returns the learning rate of an iteration for the schedules "fixed" and "linear", and NaN for "adaptive", which
 // changes the rate after each mini-batch.
 double scheduled_learning_rate(const UpdateOptions& options, int64_t iteration);
-// Returns the inputs of an iteration. desired_kl and entropy_coef are those of the options.
+// Returns the inputs of an iteration: its learning rate, desired_kl and entropy_coef.
 UpdateInputs scheduled_inputs(const UpdateOptions& options, int64_t iteration);
 // Returns a warning, with the option to give, if some of the iterations that remain after the first `done` of
 // `max_iterations` are beyond the linear schedule, where the learning rate is 0; otherwise "". `section` is that of the
@@ -29,12 +29,14 @@ std::string warning_of_schedule(const UpdateOptions& options, std::string_view s
 class Optimizer {
  public:
   // The caller owns `policy` and `rounds`, which must outlive the optimiser. `loss_columns` numbers follow the gradient
-  // in its all-reduce (update_kernels.hpp). Errors suggest lowering the options that `remedy` names.
+  // in its all-reduce (update_kernels.hpp), and `appended` numbers of the algorithm follow these. Errors suggest
+  // lowering the options that `remedy` names.
   Optimizer(const LearnerParts& parts, const UpdateOptions& options, LearnedPolicy& policy, Rounds& rounds,
-            int loss_columns, std::string remedy);
+            int loss_columns, std::string remedy, int64_t appended = 0);
 
   float* gradient() { return gradient_.data(); }  // [parameters, then loss columns], summed over samples
   float* tail() { return gradient() + count_; }   // the loss columns
+  float* appended() { return gradient() + (static_cast<int64_t>(gradient_.size()) - appended_); }
   void enqueue_clear() { queue_.clear(gradient_.data(), gradient_.size()); }
   // Enqueues the sum of the gradient over the ranks, and the step.
   void enqueue_step(Communicator& comm);
@@ -54,7 +56,7 @@ class Optimizer {
   LearnedPolicy& policy_;
   Rounds& rounds_;
   int columns_;
-  int64_t count_;                  // floats in the parameter buffer
+  int64_t count_, appended_;       // floats in the parameter buffer, and of the algorithm's numbers
   Array<float> gradient_, m_, v_;  // Adam's moments; SGD has its momentum in m_, and no v_
   Array<double> scratch_;
   int64_t std_begin_, std_end_;  // the standard deviations' parameters, which are kept in [std_low_, std_high_]

@@ -27,6 +27,9 @@ struct UpdateOptions {
   int num_mini_batches = 4;
   double clip_param = 0.2;
   double entropy_coef = 0.005;
+  std::optional<double> entropy_coef_end;
+  std::optional<double> desired_kl_end;
+  int anneal_iterations = 1000;
   double max_grad_norm = 1.0;
   std::string optimizer = "adam";
   double adam_eps = 1e-8;
@@ -75,6 +78,16 @@ struct UpdateOptions {
       at_least(0) && below(1), only_with("optimizer", "sgd"));
     describe_normalization(v);
   }
+  void describe_annealing(OptionVisitor& v) {
+    v("entropy_coef_end", entropy_coef_end,
+      "change entropy_coef linearly to this value over anneal_iterations; none = it is constant", at_least(0));
+    v("desired_kl_end", desired_kl_end,
+      "change desired_kl linearly to this value over anneal_iterations; none = it is constant", above(0),
+      only_with("schedule", "adaptive"));
+    v("anneal_iterations", anneal_iterations,
+      "number of iterations after which entropy_coef and desired_kl have reached their end values", at_least(1),
+      only_with("annealing", "yes"));
+  }
   void describe_normalization(OptionVisitor& v) {
     v("obs_normalization", obs_normalization,
       "normalise observations by their running mean and standard deviation over all ranks");
@@ -85,7 +98,7 @@ struct UpdateOptions {
       "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
       only_with("obs_normalization"));
   }
-  bool anneals() const { return false; }  // whether options change linearly to an end value
+  bool anneals() const { return entropy_coef_end || desired_kl_end; }  // whether options change to an end value
   // Returns the rule by which observations are normalised, if they are.
   std::optional<NormalizerRule> normalizer() const {
     if (!obs_normalization) return std::nullopt;

@@ -102,11 +102,9 @@ BatchPlan batch_plan(const Options& options, const Communicator& comm, const Tas
                                      .shards = train.shards ? train.shards : ranks,
                                      .sequences = options.policy.is_recurrent()},
                                     task);
-  } catch (const UsageError& error) {
-    const std::string text = error.what();
-    if (train.num_envs_total == 0 || text.find("use --num_envs ") == std::string::npos) throw;
-    throw UsageError(fmt::format("{} (--num_envs_total is {})", text,
-                                 ranks == 1 ? "the same number" : fmt::format("{} times that number", ranks)));
+  } catch (const EnvCountError& error) {
+    if (train.num_envs_total == 0) throw;
+    throw error.in_total(train.num_envs_total, ranks);
   }
 }
 
@@ -141,8 +139,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     const EnvConfig envs{plan_.num_envs, plan_.rank * plan_.num_envs, seed, train.init_at_random_ep_len,
                          params,         placement_.threads};
     queue_ = gpu < 0 ? make_host_queue(place.isa) : gpu_queue(gpu, place.isa);
-    nets_ = gpu < 0 ? make_host_nets(*queue_, spec_.layout, train.nets, placement_.threads, train.precision)
-                    : gpu_nets(*queue_, spec_.layout, (plan_.num_steps + 1) * plan_.num_envs);
+    nets_ = make_nets(spec_.layout);
     envs_ = make_env(train.task, envs, *queue_);
     if (train.nan_policy == "dump" && options.env->has_delays())
       throw UsageError(
@@ -158,9 +155,16 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   on_all_ranks(comm, [&] {
     algorithm_ =
         options.algorithm().make({*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_, options.gpu.cuda_graphs,
-                                  lost_states_ ? &*lost_states_ : nullptr, teacher_ ? &*teacher_ : nullptr});
+                                  lost_states_ ? &*lost_states_ : nullptr, teacher_ ? &*teacher_ : nullptr,
+                                  [this](const ParamLayout& layout) { return make_nets(layout); }});
   });
   require_same_files(comm, envs_->files());
+}
+
+std::unique_ptr<Nets> Learner::make_nets(const ParamLayout& layout) {
+  const TrainOptions& train = options_.train;
+  return placement_.gpu < 0 ? make_host_nets(*queue_, layout, train.nets, placement_.threads, train.precision)
+                            : gpu_nets(*queue_, layout, (plan_.num_steps + 1) * plan_.num_envs);
 }
 
 std::string Learner::engine() const { return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions()); }

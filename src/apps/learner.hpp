@@ -36,6 +36,8 @@ class Learner {
   double evaluate();
 
  private:
+  std::unique_ptr<Nets> make_nets(const ParamLayout& layout);
+
   const Options& options_;
   const Placement& placement_;
   Communicator& host_comm_;

@@ -64,25 +64,32 @@ std::string only_in(const std::string& list, const std::string& other) {
   return parts.empty() ? "(none)" : join(parts, ", ");
 }
 
-bool has_critic(const StateList& state) {
-  return std::ranges::any_of(state, [](const StateField& field) { return field.name.starts_with("policy/critic/"); });
+bool has_fields(const StateList& state, std::string_view prefix) {
+  return std::ranges::any_of(state, [&](const StateField& field) { return field.name.starts_with(prefix); });
 }
+bool has_critic(const StateList& state) { return has_fields(state, "policy/critic/"); }
 
 // Returns whether an option decides what the networks in `loaded` compute.
 bool describes_networks(const std::string& option, const StateList& loaded) {
   return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type",
                    "policy.rnn_type", "policy.rnn_hidden_dim", "policy.rnn_num_layers", "policy.state_dependent_std",
-                   "env.actor_obs", "env.hidden_obs"},
+                   "policy.distribution", "env.actor_obs", "env.hidden_obs"},
                   option) ||
          (option == "policy.critic_hidden_dims" && has_critic(loaded)) ||
+         (contains({"ppo.rnd.weight", "ppo.rnd.state", "ppo.rnd.state_normalization", "ppo.rnd.reward_normalization",
+                    "ppo.rnd.num_outputs", "ppo.rnd.predictor_hidden_dims", "ppo.rnd.target_hidden_dims",
+                    "ppo.rnd.activation"},
+                   option) &&
+          has_fields(loaded, "rnd/")) ||
          option.find(".obs_normalization") != option.npos;
 }
 
 // Returns whether a difference in this option leaves all shapes as they are.
 bool keeps_shapes(const OptionDifference& difference) {
   const auto activation = [](const std::string& name) { return name == "swish" ? "silu" : name; };
-  if (difference.name == "policy.activation") return activation(difference.value) != activation(difference.other);
-  return difference.name.starts_with("env.") || difference.name.find(".obs_normalization_") != std::string::npos;
+  if (difference.name.ends_with(".activation")) return activation(difference.value) != activation(difference.other);
+  return difference.name == "policy.distribution" || difference.name == "ppo.rnd.state" ||
+         difference.name.starts_with("env.") || difference.name.find(".obs_normalization_") != std::string::npos;
 }
 
 // Throws UsageError unless task, algorithm, networks and the fields in `loaded` fit the source.

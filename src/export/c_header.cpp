@@ -57,6 +57,15 @@ constexpr const char* kLstm =
 }
 )";
 
+// The mean of a Beta distribution from the raw numbers of its alpha and beta.
+constexpr const char* kBetaMean =
+    R"(static inline drl_real drl_policy_beta_mean(drl_real raw_alpha, drl_real raw_beta) {
+  const drl_real alpha = 1 + (raw_alpha > 0 ? raw_alpha : 0) + @log1p(@exp(-@fabs(raw_alpha)));
+  const drl_real beta = 1 + (raw_beta > 0 ? raw_beta : 0) + @log1p(@exp(-@fabs(raw_beta)));
+  return alpha / (alpha + beta);
+}
+)";
+
 // Returns the activation of x as an expression; @ stands before the names of libm's functions.
 std::string activation(const std::string& name) {
   if (name == "elu") return "x > 0 ? x : @expm1(x)";
@@ -141,6 +150,7 @@ class Writer {
     text += "\n" + std::string(kDense);
     if (!policy_.layers.front().norm_weight.empty()) text += with_libm(kNorm, is_double_);
     if (!policy_.recurrent.empty()) text += with_libm(policy_.rnn_type == "gru" ? kGru : kLstm, is_double_);
+    if (policy_.bounding == Bounding::beta) text += with_libm(kBetaMean, is_double_);
     text += "static inline drl_real drl_policy_activation(drl_real x) { return " +
             with_libm(activation(policy_.activation), is_double_) + "; }\n";
     return text + function();
@@ -240,14 +250,26 @@ class Writer {
                        clip, clip, clip, clip);
   }
 
+  // Replaces the last layer's outputs by actions (Bounding).
+  std::string between_bounds(const std::string& out) const {
+    if (policy_.bounding == Bounding::clip) return "";
+    const std::string at = policy_.bounding == Bounding::squash
+                               ? fmt::format("1 / (1 + @exp(-2 * {}[k]))", out)
+                               : fmt::format("drl_policy_beta_mean({0}[k], {0}[{1} + k])", out, policy_.actions());
+    return with_libm(fmt::format("  for (k = 0; k < {}; ++k) {}[k] = drl_policy_low[k] + drl_policy_range[k] * {};\n",
+                                 policy_.actions(), out, policy_.bounding == Bounding::squash ? "(" + at + ")" : at),
+                     is_double_);
+  }
+
   std::string result(const std::string& out) const {
     if (policy_.choices.empty())
-      return fmt::format(
-          "  for (k = 0; k < {0}; ++k) {{\n"
-          "    const drl_real low = drl_policy_low[k], high = drl_policy_high[k];\n"
-          "    action[k] = {1}{2}[k] < low ? low : {2}[k] > high ? high : {2}[k]{3};\n  }}\n",
-          policy_.actions(), policy_.gain.empty() ? "" : "drl_policy_offset[k] + drl_policy_gain[k] * (", out,
-          policy_.gain.empty() ? "" : ")");
+      return between_bounds(out) +
+             fmt::format(
+                 "  for (k = 0; k < {0}; ++k) {{\n"
+                 "    const drl_real low = drl_policy_low[k], high = drl_policy_high[k];\n"
+                 "    action[k] = {1}{2}[k] < low ? low : {2}[k] > high ? high : {2}[k]{3};\n  }}\n",
+                 policy_.actions(), policy_.gain.empty() ? "" : "drl_policy_offset[k] + drl_policy_gain[k] * (", out,
+                 policy_.gain.empty() ? "" : ")");
     std::string text;
     int64_t first = 0;
     for (size_t head = 0; head < policy_.choices.size(); first += policy_.choices[head++])

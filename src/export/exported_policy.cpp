@@ -141,6 +141,23 @@ std::vector<double> dense(const ExportedLayer& layer, const std::vector<double>&
   return y;
 }
 
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+// Returns the actions for the last layer's outputs.
+std::vector<double> bounded(const ExportedPolicy& policy, std::vector<double> out) {
+  const size_t size = policy.range.size();
+  for (size_t k = 0; k < size; ++k) {
+    double at = sigmoid(2 * out[k]);
+    if (policy.bounding == Bounding::beta) {
+      const double alpha = 1 + softplus(out[k]), beta = 1 + softplus(out[size + k]);
+      at = alpha / (alpha + beta);
+    }
+    out[k] = policy.low[k] + policy.range[k] * at;
+  }
+  if (size > 0) out.resize(size);
+  return out;
+}
+
 // Removes the second half of a layer's outputs, which are standard deviations.
 void keep_means(ExportedLayer& layer) {
   layer.outputs /= 2;
@@ -248,7 +265,10 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
     if (k > 0 && policy.layers[k].inputs != policy.layers[k - 1].outputs) read.refuse("its layers do not fit together");
   }
   if (policy.layers.empty()) read.refuse("it has no layers");
-  if (read.get<std::string>("distribution") == StateGaussian::kName) keep_means(policy.layers.back());
+  const auto& distribution = read.get<std::string>("distribution");
+  if (distribution == StateGaussian::kName) keep_means(policy.layers.back());
+  if (distribution == SquashedGaussian::kName) policy.bounding = Bounding::squash;
+  if (distribution == Beta::kName) policy.bounding = Bounding::beta;
   if (!policy.recurrent.empty() && policy.layers.front().inputs != policy.rnn_width)
     read.refuse("its layers do not fit to its recurrent layers");
   for (const int32_t choices : read.array<int32_t>("action/choices", DType::i32)) policy.choices.push_back(choices);
@@ -256,6 +276,8 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
     policy.low = read.array<float>("action/low", DType::f32, policy.actions());
     policy.high = read.array<float>("action/high", DType::f32, policy.actions());
     if (policy.low.empty() || policy.high.empty()) read.refuse("policy/action has neither choices nor bounds");
+    for (size_t k = 0; policy.bounding != Bounding::clip && k < policy.low.size(); ++k)
+      policy.range.push_back(policy.high[k] - policy.low[k]);
     policy.gain = read.array<float>("action/scale", DType::f32, policy.actions());
     policy.offset = read.array<float>("action/offset", DType::f32, policy.actions());
     if (policy.gain.size() != policy.offset.size()) read.refuse("policy/action has a scale without an offset");
@@ -308,9 +330,7 @@ std::vector<double> act(const ExportedPolicy& policy, std::span<const double> ob
     if (k + 1 < policy.layers.size())
       for (double& value : x) value = activate(policy.activation, value);
   }
-  if (policy.choices.empty()) {
-    return applied(policy, x);
-  }
+  if (policy.choices.empty()) return applied(policy, bounded(policy, std::move(x)));
   std::vector<double> chosen;
   auto first = x.begin();
   for (const int64_t choices : policy.choices) {

@@ -27,6 +27,12 @@ struct ExportedRecurrentLayer {
   std::vector<float> hidden_weight, hidden_bias;  // [gates * width, width], [gates * width]
 };
 
+// The last layer's outputs are continuous actions, which are clipped to their bounds, or they determine where between
+// the bounds an action is. For the output x of squashed_gaussian, that is (1 + tanh x) / 2 = sigmoid(2 x); for the
+// outputs of beta, first all alphas a and then all betas b, it is A / (A + B) with A = 1 + softplus(a) and
+// B = 1 + softplus(b).
+enum class Bounding { clip, squash, beta };
+
 struct ExportedPolicy {
   std::string task, source;  // source: the checkpoint's file and iteration, for people
   double dt = 0;             // seconds between two actions
@@ -45,9 +51,11 @@ struct ExportedPolicy {
   int64_t rnn_width = 0;                                // outputs of each recurrent layer
   std::vector<ExportedRecurrentLayer> recurrent;
   std::vector<ExportedLayer> layers;
-  std::vector<int64_t> choices;     // the number of choices of each discrete action; empty: actions are continuous
-  std::vector<float> low, high;     // [actions], the bounds to which continuous actions are clipped
-  std::vector<float> gain, offset;  // [actions] or empty; the action is then offset + gain * clipped action
+  std::vector<int64_t> choices;        // the number of choices of each discrete action; empty: actions are continuous
+  std::vector<float> low, high;        // [actions], the bounds of continuous actions
+  Bounding bounding = Bounding::clip;  // how they are applied to the last layer's outputs
+  std::vector<float> range;            // [actions], high - low; empty for Bounding::clip
+  std::vector<float> gain, offset;     // [actions] or empty; the action is then offset + gain * clipped action
 
   int64_t observations() const { return recurrent.empty() ? layers.front().inputs : recurrent.front().inputs; }
   int64_t rnn_gates() const { return rnn_type == "lstm" ? 4 : 3; }
@@ -55,7 +63,10 @@ struct ExportedPolicy {
   // They are 0 at the beginning of an episode.
   int64_t layer_state() const { return (rnn_type == "lstm" ? 2 : 1) * rnn_width; }
   int64_t state_size() const { return static_cast<int64_t>(recurrent.size()) * layer_state(); }
-  int64_t actions() const { return choices.empty() ? layers.back().outputs : static_cast<int64_t>(choices.size()); }
+  int64_t actions() const {
+    if (!choices.empty()) return static_cast<int64_t>(choices.size());
+    return layers.back().outputs / (bounding == Bounding::beta ? 2 : 1);
+  }
 };
 
 // Writes what `policy/` says besides the networks' parameters, which are there already: attributes for names, units,
@@ -65,7 +76,7 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy);
 // Reads the policy from the group `policy/` alone. Throws UsageError if `file` does not have it.
 ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& file);
 
-// Applies the bounds, the gain and the offset to the means of continuous actions.
+// Applies the bounds, the gain and the offset to continuous actions.
 std::vector<double> applied(const ExportedPolicy& policy, std::vector<double> action);
 
 // Returns the most probable action in double precision, as the task's step receives it: the values of continuous

@@ -30,7 +30,7 @@ std::string policy_json(const ExportedPolicy& policy);
 std::string torch_script(const ExportedPolicy& policy);
 
 // Calls use(name, shape, data) for the arrays of the policy: "mean", "scale", "weight0", "bias0", "norm_weight0",
-// "norm_bias0", ..., "low", "high", "gain", "offset", and those of recurrent layers,
+// "norm_bias0", ..., "low", "range", "high", "gain", "offset", and those of recurrent layers,
 // "rnn_input_weight0", "rnn_input_bias0", "rnn_hidden_weight0", "rnn_hidden_bias0", ..., as far as it has them.
 template <class Use>
 void for_each_tensor(const ExportedPolicy& policy, Use&& use) {
@@ -56,6 +56,7 @@ void for_each_tensor(const ExportedPolicy& policy, Use&& use) {
     row("norm_bias" + std::to_string(k), layer.norm_bias);
   }
   row("low", policy.low);
+  row("range", policy.range);
   row("high", policy.high);
   row("gain", policy.gain);
   row("offset", policy.offset);

@@ -154,6 +154,7 @@ OnnxProgram::Value OnnxProgram::compute(const Node& node, const std::vector<cons
   if (type == "Add") return combine(x, input(1), std::plus<>());
   if (type == "Sub") return combine(x, input(1), std::minus<>());
   if (type == "Mul") return combine(x, input(1), std::multiplies<>());
+  if (type == "Div") return combine(x, input(1), std::divides<>());
   if (type == "Max") return combine(x, input(1), [](double a, double b) { return std::max(a, b); });
   if (type == "Min") return combine(x, input(1), [](double a, double b) { return std::min(a, b); });
   if (type == "Clip") {
@@ -166,6 +167,8 @@ OnnxProgram::Value OnnxProgram::compute(const Node& node, const std::vector<cons
   if (type == "Tanh") return each(x, [](double a) { return std::tanh(a); });
   if (type == "Relu") return each(x, [](double a) { return std::max(a, 0.0); });
   if (type == "Sigmoid") return each(x, [](double a) { return 1 / (1 + std::exp(-a)); });
+  if (type == "Softplus")
+    return each(x, [](double a) { return std::max(a, 0.0) + std::log1p(std::exp(-std::abs(a))); });
   if (type == "Erf") return each(x, [](double a) { return std::erf(a); });
   if (type == "ArgMax" && !x.empty()) return {static_cast<double>(std::ranges::max_element(x) - x.begin())};
   if (type == "Slice") return slice(x, input(1)[0], input(2)[0]);

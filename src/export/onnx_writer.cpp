@@ -154,7 +154,26 @@ class Graph {
     apply("Mul", {x});
   }
 
+  // Replaces the last layer's outputs by actions (Bounding).
+  void place_between_bounds() {
+    if (policy_.bounding == Bounding::clip) return;
+    if (policy_.bounding == Bounding::squash) {
+      apply("Add", {current_});
+      apply("Sigmoid", {});
+    } else {
+      constant("beta_one", 1);
+      const auto shape = [&](int64_t first) {
+        const std::string raw = columns(current_, first, first + policy_.actions());
+        return result("Add", {result("Softplus", {raw}), "beta_one"});
+      };
+      const std::string alpha = shape(0), beta = shape(policy_.actions());
+      current_ = result("Div", {alpha, result("Add", {alpha, beta})});
+    }
+    apply("Mul", {"range"});
+    apply("Add", {"low"});
+  }
   void bound() {
+    place_between_bounds();
     apply("Max", {"low"});
     if (policy_.gain.empty()) return node("Min", {current_, "high"}, "action");
     apply("Min", {"high"});

@@ -82,7 +82,10 @@ std::string policy_json(const ExportedPolicy& policy) {
       json["actions"][k]["value"] = {{"offset", policy.unit_offset[k]}, {"scale", policy.unit_scale[k]}};
   json["action_value"] = "in its unit, an action is offset + scale * action (0 and 1 if they are not given)";
   if (policy.choices.empty()) {
-    json["action_kind"] = "continuous: the means of a Gaussian, clipped to the bounds";
+    json["action_kind"] = policy.bounding == Bounding::squash ? "continuous: tanh of the means, scaled to the bounds"
+                          : policy.bounding == Bounding::beta
+                              ? "continuous: means of Beta distributions on the bounds"
+                              : "continuous: the means of a Gaussian, clipped to the bounds";
     for (size_t k = 0; k < policy.low.size(); ++k) {
       const float gain = policy.gain.empty() ? 1 : policy.gain[k],
                   offset = policy.offset.empty() ? 0 : policy.offset[k];
@@ -125,6 +128,11 @@ std::string torch_script(const ExportedPolicy& policy) {
     if (k + 1 < policy.layers.size()) line("x = torch." + policy.activation + "(x)");
   }
   if (policy.choices.empty()) {
+    if (policy.bounding == Bounding::squash) line("x = self.low + self.range * torch.sigmoid(2 * x)");
+    if (policy.bounding == Bounding::beta) {
+      line("x = torch.softplus(x) + 1");
+      line(fmt::format("x = self.low + self.range * (x[:, :{0}] / (x[:, :{0}] + x[:, {0}:]))", policy.actions()));
+    }
     line("x = torch.minimum(torch.maximum(x, self.low), self.high)");
     line(policy.gain.empty() ? "return x" : "return self.offset + self.gain * x");
     return body;

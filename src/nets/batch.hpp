@@ -15,7 +15,7 @@ class Weights;
 
 enum class LossId { ppo, grpo, distill };
 // In the order of the alternatives of Distribution.
-enum class DistributionId { gaussian, categorical, state_gaussian };
+enum class DistributionId { gaussian, categorical, state_gaussian, beta, squashed_gaussian };
 
 // A network's input: row i is observation index[i] (or i if `index` is null) of `data`, normalised.
 struct Rows {

@@ -1,6 +1,7 @@
 #include "policy/actor.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/check.hpp"
 #include "device/for_each.hpp"
@@ -32,16 +33,25 @@ Actor::Actor(Queue& queue, Nets& nets, const PolicySpec& spec, const float* para
       heads_(on_queue(queue, spec.action.heads)),
       distribution_(spec.distribution) {
   queue.synchronize();  // the caller may destroy the spec after this
-  if (auto* categorical = std::get_if<Categorical>(&distribution_)) categorical->counts = heads_.data();
-  if (auto* gaussian = std::get_if<Gaussian>(&distribution_))
-    *gaussian = {gaussian->size, low_.data(), high_.data(), params + spec.std_offset(), spec.log_std, std_.data()};
-  if (auto* gaussian = std::get_if<StateGaussian>(&distribution_))
-    gaussian->low = low_.data(), gaussian->high = high_.data();
+  std::visit(
+      [&]<class Policy>(Policy& policy) {
+        if constexpr (std::is_same_v<Policy, Categorical>) {
+          policy.counts = heads_.data();
+        } else {
+          policy.low = low_.data(), policy.high = high_.data();
+        }
+        if constexpr (HasStdParameter<Policy>)
+          policy.param = params + spec.std_offset(), policy.log_std = spec.log_std, policy.std = std_.data();
+      },
+      distribution_);
 }
 
 void Actor::begin() {
-  if (const auto* gaussian = std::get_if<Gaussian>(&distribution_))
-    for_each(queue_, gaussian->size, StandardDeviations{*gaussian});
+  std::visit(
+      [&]<class Policy>(const Policy& policy) {
+        if constexpr (HasStdParameter<Policy>) for_each(queue_, policy.size, StandardDeviations<Policy>{policy});
+      },
+      distribution_);
 }
 
 void Actor::forward(const float* obs, int64_t count, float* out, int64_t first_env) {

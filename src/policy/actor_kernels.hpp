@@ -11,8 +11,9 @@
 namespace drl {
 
 // Writes the current standard deviation of each action dimension k.
+template <HasStdParameter Policy>
 struct StandardDeviations {
-  Gaussian policy;
+  Policy policy;
   DRL_HD void operator()(int64_t k) const { policy.std[k] = policy.std_now(static_cast<int>(k)); }
 };
 

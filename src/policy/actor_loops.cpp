@@ -4,9 +4,12 @@
 
 namespace drl::DRL_ISA {
 
-DRL_LOOP(StandardDeviations)
+DRL_LOOP(StandardDeviations<Gaussian>)
+DRL_LOOP(StandardDeviations<SquashedGaussian>)
 DRL_LOOP(ChooseActions<Gaussian>)
 DRL_LOOP(ChooseActions<Categorical>)
 DRL_LOOP(ChooseActions<StateGaussian>)
+DRL_LOOP(ChooseActions<Beta>)
+DRL_LOOP(ChooseActions<SquashedGaussian>)
 
 }  // namespace drl::DRL_ISA

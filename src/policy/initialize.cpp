@@ -55,14 +55,15 @@ void fill_orthogonal(std::span<float> weight, int outputs, int inputs, double ga
   for (size_t i = 0; i < matrix.size(); ++i) weight[i] = static_cast<float>(gain * matrix[i]);
 }
 
-void initialize_net(const PolicySpec& policy, NetId id, double output_gain, bool orthogonal, uint64_t seed,
-                    std::span<float> params) {
-  const NetSpec& spec = policy.layout.net(id);
+// `first_slice` is added to the numbers of the slices, which key their random numbers.
+void initialize_net(const ParamLayout& layout, NetId id, double output_gain, bool orthogonal, uint64_t seed,
+                    uint64_t first_slice, std::span<float> params) {
+  const NetSpec& spec = layout.net(id);
   for (int layer = 0; layer < spec.layers(); ++layer) {
     const int inputs = spec.dims[static_cast<size_t>(layer)];
     const double bound = orthogonal ? 0 : 1 / std::sqrt(static_cast<double>(inputs));
-    size_t number = policy.layout.first_slice(id, layer);
-    for (const ParamSlice* slice : {&policy.layout.weight(id, layer), &policy.layout.bias(id, layer)}) {
+    uint64_t number = first_slice + layout.first_slice(id, layer);
+    for (const ParamSlice* slice : {&layout.weight(id, layer), &layout.bias(id, layer)}) {
       const std::span<float> values =
           params.subspan(static_cast<size_t>(slice->offset), static_cast<size_t>(slice->count()));
       if (orthogonal && slice->shape.size() == 2) {
@@ -74,15 +75,15 @@ void initialize_net(const PolicySpec& policy, NetId id, double output_gain, bool
       ++number;
     }
     if (!spec.layer_norm || layer + 1 == spec.layers()) continue;
-    const ParamSlice &weight = policy.layout.norm_weight(id, layer), &bias = policy.layout.norm_bias(id, layer);
+    const ParamSlice &weight = layout.norm_weight(id, layer), &bias = layout.norm_bias(id, layer);
     std::fill_n(params.begin() + weight.offset, weight.count(), 1.0f);
     std::fill_n(params.begin() + bias.offset, bias.count(), 0.0f);
   }
 }
 
-// Makes the actor's outputs for the standard deviations, which follow `size` means, equal to `value` for all
-// observations.
-void initialize_state_std(const PolicySpec& policy, int size, float value, std::span<float> params) {
+// Makes the second half of the actor's outputs, the standard deviations of `size` actions or the raw numbers of their
+// beta, equal to `value` for all observations.
+void initialize_second_half(const PolicySpec& policy, int size, float value, std::span<float> params) {
   const NetSpec& net = policy.actor_net();
   const int last = net.layers() - 1;
   const int64_t inputs = net.dims[static_cast<size_t>(last)];
@@ -103,6 +104,11 @@ void initialize_rnn(const PolicySpec& policy, const RnnSpec& rnn, uint64_t seed,
 
 }  // namespace
 
+void initialize_uniform(const ParamLayout& layout, NetId net, uint64_t seed, uint64_t first_slice,
+                        std::span<float> params) {
+  initialize_net(layout, net, 1, /*orthogonal=*/false, seed, first_slice, params);
+}
+
 void initialize_parameters(const PolicySpec& policy, const PolicyOptions& options, uint64_t seed,
                            std::span<float> params) {
   DRL_CHECK(static_cast<int64_t>(params.size()) == policy.layout.size(),
@@ -110,10 +116,11 @@ void initialize_parameters(const PolicySpec& policy, const PolicyOptions& option
   const bool orthogonal = options.init == "orthogonal";
   initialize_rnn(policy, policy.actor_rnn, seed, params);
   initialize_rnn(policy, policy.critic_rnn, seed, params);
-  initialize_net(policy, policy.actor, 0.01, orthogonal, seed, params);
-  if (policy.critic >= 0) initialize_net(policy, policy.critic, 1, orthogonal, seed, params);
+  initialize_net(policy.layout, policy.actor, 0.01, orthogonal, seed, 0, params);
+  if (policy.critic >= 0) initialize_net(policy.layout, policy.critic, 1, orthogonal, seed, 0, params);
   if (const auto* state_gaussian = std::get_if<StateGaussian>(&policy.distribution))
-    initialize_state_std(policy, state_gaussian->size, std_parameter(options.init_std, policy.log_std), params);
+    initialize_second_half(policy, state_gaussian->size, std_parameter(options.init_std, policy.log_std), params);
+  if (const auto* beta = std::get_if<Beta>(&policy.distribution)) initialize_second_half(policy, beta->size, 0, params);
   if (policy.std < 0) return;
   const ParamSlice& slice = policy.layout.slices()[static_cast<size_t>(policy.std)];
   std::fill_n(params.begin() + slice.offset, slice.count(), std_parameter(options.init_std, policy.log_std));

@@ -18,4 +18,9 @@ namespace drl {
 void initialize_parameters(const PolicySpec& policy, const PolicyOptions& options, uint64_t seed,
                            std::span<float> params);
 
+// Fills the parameters of one network as "uniform" does. The random numbers of its slices are those of a policy's
+// slices from number `first_slice` on.
+void initialize_uniform(const ParamLayout& layout, NetId net, uint64_t seed, uint64_t first_slice,
+                        std::span<float> params);
+
 }  // namespace drl

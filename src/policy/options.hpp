@@ -15,6 +15,7 @@ struct PolicyOptions {
   bool layer_norm = false;
   double init_std = 1.0;
   std::string std_type = "log";
+  std::string distribution = "gaussian";
   bool state_dependent_std = false;
   double std_min = 1e-3;
   double std_max = 100;
@@ -32,16 +33,21 @@ struct PolicyOptions {
     v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
       one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}));
     v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation");
+    const Condition continuous = only_with("actions", "continuous"), has_std = not_with("distribution", "beta");
+    v("distribution", distribution,
+      "distribution of continuous actions: gaussian is clipped to the task's bounds; beta, and squashed_gaussian (a "
+      "Gaussian through tanh), are within them",
+      one_of({"gaussian", "beta", "squashed_gaussian"}), added_later("gaussian"), continuous);
     v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("start", "scratch"),
-      only_with("actions", "continuous"));
+      continuous, has_std);
     v("std_type", std_type,
       "whether the learned parameter is the logarithm of the standard deviation (log) or the deviation itself (scalar)",
-      one_of({"log", "scalar"}), only_with("actions", "continuous"));
+      one_of({"log", "scalar"}), continuous, has_std);
     v("state_dependent_std", state_dependent_std,
       "let the network compute the standard deviation (or its logarithm) from the observation, as it does the mean",
-      only_with("actions", "continuous"));
-    v("std_min", std_min, "lower bound of the standard deviation", above(0), only_with("actions", "continuous"));
-    v("std_max", std_max, "upper bound of the standard deviation", above(0), only_with("actions", "continuous"));
+      continuous, only_with("distribution", "gaussian"));
+    v("std_min", std_min, "lower bound of the standard deviation", above(0), continuous, has_std);
+    v("std_max", std_max, "upper bound of the standard deviation", above(0), continuous, has_std);
     v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",
       one_of({"uniform", "orthogonal"}), only_with("start", "scratch"));
     v("rnn_type", rnn_type,

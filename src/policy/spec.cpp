@@ -1,22 +1,39 @@
 #include "policy/spec.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "base/check.hpp"
 #include "base/format.hpp"
 
 namespace drl {
 namespace {
 
-Activation activation_of(const std::string& name) {
-  const auto* found = std::ranges::find(kActivations, name == "swish" ? "silu" : name);
-  return static_cast<Activation>(found - std::begin(kActivations));
+// Throws UsageError unless all actions of the task have bounds.
+void require_bounds(const TaskSpec& task, const std::string& distribution) {
+  const ActionSpace& space = task.action;
+  for (size_t k = 0; k < space.low.size(); ++k)
+    if (!(std::isfinite(space.low[k]) && std::isfinite(space.high[k]) && space.low[k] < space.high[k]))
+      throw UsageError(fmt::format(
+          "--policy.distribution {} cannot be used with {} (the action {} of this task has no bounds): use "
+          "--policy.distribution gaussian",
+          distribution, task.name, k < task.actions.size() ? task.actions[k].name : fmt::format("action[{}]", k)));
 }
 
-// Returns the distribution for a space, with its sizes but without its arrays.
-Distribution distribution_of(const ActionSpace& space, const PolicyOptions& options) {
+// Returns the distribution for a task, with its sizes but without its arrays.
+Distribution distribution_of(const TaskSpec& task, const PolicyOptions& options) {
+  const ActionSpace& space = task.action;
   if (space.discrete) return Categorical{space.size, space.head_count()};
+  if (options.distribution != "gaussian") {
+    if (options.state_dependent_std)
+      throw UsageError("--policy.state_dependent_std cannot be used with --policy.distribution " +
+                       options.distribution + " (only the plain Gaussian has it): leave one of them out");
+    require_bounds(task, options.distribution);
+    if (options.distribution == "beta") return Beta{.size = space.size};
+    return SquashedGaussian{.size = space.size};
+  }
   if (!options.state_dependent_std) return Gaussian{.size = space.size};
   const bool log_std = options.std_type == "log";
   return StateGaussian{.size = space.size,
@@ -41,13 +58,18 @@ std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const st
 
 }  // namespace
 
+Activation activation_of(const std::string& name) {
+  const auto* found = std::ranges::find(kActivations, name == "swish" ? "silu" : name);
+  return static_cast<Activation>(found - std::begin(kActivations));
+}
+
 PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                        const std::optional<NormalizerRule>& normalizer, bool has_critic) {
   PolicySpec spec{.layout = {},
                   .actor_rnn = {},
                   .critic_rnn = {},
                   .log_std = options.std_type == "log",
-                  .distribution = distribution_of(task.action, options),
+                  .distribution = distribution_of(task, options),
                   .normalizer = normalizer,
                   .critic_observations = task.critic_obs_dim,
                   .task = task.name,

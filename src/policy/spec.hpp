@@ -49,6 +49,9 @@ struct PolicySpec {
   static NetId first_net(NetId net, const RnnSpec& rnn) { return rnn.empty() ? net : rnn.layers.front().input; }
 };
 
+// Returns the activation of this name; swish is another name for silu.
+Activation activation_of(const std::string& name);
+
 // Returns the policy for a task. The distribution of its actions determines the number of the actor's outputs.
 PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
                        const std::optional<NormalizerRule>& normalizer = {}, bool has_critic = true);

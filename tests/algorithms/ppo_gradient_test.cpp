@@ -26,7 +26,10 @@ struct Case {
   bool fused = false;
   std::string symmetry = "none";
   bool state_std = false;
+  std::string distribution = "gaussian";
 };
+
+constexpr float kBound = 2;  // of actions whose distribution is bounded
 
 // Signed permutations in which numbers change places and signs.
 Mirror mirror_of(const TaskSpec& task) {
@@ -43,7 +46,9 @@ struct Example {
   explicit Example(const Case& c, double reward_scale = 1)
       : env(
             [&] {
-              TaskSpec task = c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions);
+              TaskSpec task = c.discrete                     ? categorical_task(5, c.actions)
+                              : c.distribution == "gaussian" ? gaussian_task(5, c.actions)
+                                                             : gaussian_task(5, c.actions, kBound);
               task.critic_obs_dim = c.critic_obs, task.action.heads = c.heads;
               if (c.symmetry != "none") task.mirror = mirror_of(task);
               return task;
@@ -54,8 +59,9 @@ struct Example {
     policy.activation = c.activation;
     policy.std_type = c.std_type;
     policy.layer_norm = c.layer_norm;
-    policy.init_std = 0.8;
+    policy.init_std = c.distribution == "squashed_gaussian" ? 0.3 : 0.8;  // where the entropy's quadrature is exact
     policy.state_dependent_std = c.state_std, policy.std_min = 0.1, policy.std_max = c.state_std ? 0.81 : 100;
+    policy.distribution = c.distribution;
     policy.rnn_type = c.rnn, policy.rnn_hidden_dim = 12, policy.rnn_num_layers = c.rnn_layers;
     options.reward_scale = reward_scale;
     options.num_learning_epochs = 2;
@@ -107,7 +113,14 @@ struct Autograd {
                      target = rows(r.return_target, 1).squeeze(1);
     at::Tensor ratio, limited;  // of the last call
     const auto surrogate_of = [&](const at::Tensor& out, const at::Tensor& of_action) {
-      s.env.spec().action.discrete ? categorical(out, s.env.spec().action, of_action) : gaussian(out, of_action);
+      if (s.env.spec().action.discrete)
+        categorical(out, s.env.spec().action, of_action);
+      else if (std::holds_alternative<Beta>(spec.distribution))
+        beta(out, of_action);
+      else if (std::holds_alternative<SquashedGaussian>(spec.distribution))
+        squashed(out, of_action);
+      else
+        gaussian(out, of_action);
       ratio = (log_prob - old_log_prob).exp();
       limited = ratio.clamp(1 - o.clip_param, 1 + o.clip_param);
       return at::max(-advantage * ratio, -advantage * limited);
@@ -199,6 +212,36 @@ struct Autograd {
     entropy = (0.5 + half_log_two_pi + std.log()).expand(mean.sizes()).sum(1);
     kl = ((std / old_std).log() + (old_std.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1);
   }
+  // With alpha = 1 + softplus(raw), and beta likewise.
+  void beta(const at::Tensor& out, const at::Tensor& action) {
+    const auto shapes = [&](const at::Tensor& raw) { return at::softplus(raw, 1, 100) + 1; };
+    const auto log_beta = [](const at::Tensor& a, const at::Tensor& b) {
+      return at::lgamma(a) + at::lgamma(b) - at::lgamma(a + b);
+    };
+    const int64_t size = r.out_size / 2;
+    const at::Tensor now = shapes(out), old = shapes(rows(r.policy_out, r.out_size)), a = now.narrow(1, 0, size),
+                     b = now.narrow(1, size, size), a0 = old.narrow(1, 0, size), b0 = old.narrow(1, size, size),
+                     u = (action + double{kBound}) / (2 * double{kBound});
+    const double log_range = std::log(2 * double{kBound});
+    log_prob = ((a - 1) * u.log() + (b - 1) * (1 - u).log() - log_beta(a, b) - log_range).sum(1);
+    entropy = (log_beta(a, b) - (a - 1) * at::digamma(a) - (b - 1) * at::digamma(b) + (a + b - 2) * at::digamma(a + b) +
+               log_range)
+                  .sum(1);
+    kl = (log_beta(a, b) - log_beta(a0, b0) + (a0 - a) * at::digamma(a0) + (b0 - b) * at::digamma(b0) +
+          (a + b - a0 - b0) * at::digamma(a0 + b0))
+             .sum(1);
+  }
+  // The entropy is that of the Gaussian and the mean of the logarithm of the slope, an integral by the trapezoidal
+  // rule.
+  void squashed(const at::Tensor& out, const at::Tensor& action) {
+    const at::Tensor u = action / double{kBound}, x = 0.5 * ((1 + u) / (1 - u)).log();
+    gaussian(out, x);
+    log_prob = log_prob - (double{kBound} * (1 - u * u)).log().sum(1);
+    const at::Tensor z = at::linspace(-8, 8, 161, at::kDouble), weight = (-0.5 * z * z).exp(),
+                     of_z = out.unsqueeze(2) + std_of(flat).reshape({1, -1, 1}) * z,
+                     slope = 2 * (std::log(2.0) - of_z - at::softplus(-2 * of_z, 1, 100)) + std::log(double{kBound});
+    entropy = entropy + (slope * weight / weight.sum()).sum(2).sum(1);
+  }
   void categorical(const at::Tensor& logits, const ActionSpace& space, const at::Tensor& choices) {
     const at::Tensor old_logits = rows(r.policy_out, r.out_size);
     const int64_t heads = space.head_count();
@@ -261,6 +304,24 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"GaussianSiluNorm", "silu", "log", false, 3, 0, 5, 500, true, true},
         Case{"StateLog", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, true, "none", true},
         Case{"StateScalar", "tanh", "scalar", false, 2, 0, 5, 205, false, true, {}, "none", 1, false, "none", true},
+        Case{"Beta", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, false, "none", false, "beta"},
+        Case{"Squashed",
+             "tanh",
+             "log",
+             false,
+             2,
+             0,
+             5,
+             205,
+             false,
+             true,
+             {},
+             "none",
+             1,
+             false,
+             "none",
+             false,
+             "squashed_gaussian"},
         Case{"CategoricalGeluNorm", "gelu", "log", true, 3, 0, 3, 683, true},
         Case{"CategoricalElu", "elu", "log", true, 3, 0, 3, 683},
         Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},

@@ -603,12 +603,16 @@ struct Learner {
       policy.activation = "silu", policy.layer_norm = true;
       options.reward_normalization = options.normalize_advantage_per_mini_batch = true;
       options.grad_clip = "joint";
+      options.rnd.weight = 2, options.rnd.state_normalization = options.rnd.reward_normalization = true;
+      options.rnd.num_outputs = 3, options.rnd.predictor_hidden_dims = options.rnd.target_hidden_dims = {8};
     }
     const PolicySpec spec = policy_spec(env->spec(), policy, options.normalizer());
     nets.emplace(make_torch_nets(*queue, spec.layout, 1));
     BatchPlan plan{64, 32, 0, 1, shards, mini_batches};
     plan.sequences = policy.is_recurrent();
-    ppo.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, *env}, options);
+    LearnerParts parts{*queue, policy, plan, 1, spec, *nets, *env};
+    parts.make_nets = [this](const ParamLayout& layout) { return make_torch_nets(*queue, layout, 1); };
+    ppo.emplace(parts, options);
   }
   void iterate(int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) ppo->iterate(i, *comm, {});

@@ -233,6 +233,24 @@ TEST_F(Errors, OfTeachersAndObservationsSayWhatIsMissing) {
                {"--ppo.symmetry loss", "--policy.state_dependent_std"});
 }
 
+TEST_F(Errors, OfBoundedDistributionsNameTheOtherOption) {
+  for (const char* distribution : {"beta", "squashed_gaussian"}) {
+    const Words bounded = {"--task", "Cartpole", "--policy.distribution", distribution};
+    expect_error(bounded + Words{"--policy.state_dependent_std"}, {"--policy.state_dependent_std", distribution});
+    expect_error(bounded + Words{"--algorithm", "distill", "--teacher", "pretrained/Cartpole"} +
+                     Words{"--num_steps_per_env", "30"},
+                 {"--algorithm distill", distribution});
+  }
+  expect_error({"--task", "Cartpole", "--policy.distribution", "beta", "--ppo.symmetry", "augment"},
+               {"--ppo.symmetry augment", "--policy.distribution beta"});
+}
+
+TEST_F(Errors, OfSchedulesOfIntrinsicRewardsNameTheSteps) {
+  expect_error({"--task", "Cartpole", "--ppo.rnd.weight", "1", "--ppo.rnd.weight_schedule", "linear",
+                "--ppo.rnd.initial_step", "70", "--ppo.rnd.final_step", "70"},
+               {"ppo.rnd.final_step 70", "ppo.rnd.initial_step 70"});
+}
+
 TEST_F(Errors, InDevicesMentionTheDevice) {
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--device", "tpu"}, {"tpu", "cpu"});

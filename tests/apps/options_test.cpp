@@ -261,7 +261,7 @@ TEST(NumEnvsTotal, IsDividedOverTheRanks) {
   expect_mentions(odd.err, {"--num_envs_total 33", "2 ranks", "--num_envs_total 32 or 34"});
   const Result uneven = train({"--ranks", "2", "--num_envs_total", "64", "--ppo.num_mini_batches", "5"});
   EXPECT_EQ(uneven.exit_code, 2);
-  expect_mentions(uneven.err, {"use --num_envs 30", "--num_envs_total is 2 times"});
+  expect_mentions(uneven.err, {"--num_envs 32 ", "--num_envs_total is 64", "use --num_envs_total 60 or 70"});
   expect_mentions(train({"--num_envs", "16", "--num_envs_total", "32"}).err, {"--num_envs", "no effect"});
 }
 

@@ -66,6 +66,8 @@ TEST(DrlExport, VerifiesRecordingsOfPoliciesOfAllKinds) {
   for (const auto& [task, more] : {std::pair<std::string, Words>{"CartPole-v1", {}},
                                    {"Pendulum-v1", {"--ppo.obs_normalization"}},
                                    {"Pendulum-v1", {"--policy.state_dependent_std"}},
+                                   {"Pendulum-v1", {"--policy.distribution", "beta"}},
+                                   {"Cartpole", {"--policy.distribution", "squashed_gaussian"}},
                                    {"MountainCarContinuous-v0", {"--policy.layer_norm", "--policy.activation", "gelu"}},
                                    {"Cartpole", {"--policy.activation", "silu"}}}) {
     const Trained trained(task, more);
@@ -230,6 +232,7 @@ TEST(DrlExport, RefusesTwoOutputsWithOneName) {
 TEST(DrlExport, TorchScriptActsAsRecorded) {
   for (const auto& [task, more] :
        {std::pair<std::string, Words>{"CartPole-v1", {}},
+        {"Pendulum-v1", {"--policy.distribution", "beta"}},
         {"Pendulum-v1", {"--ppo.obs_normalization", "--policy.layer_norm", "--policy.activation", "elu"}}}) {
     const Trained trained(task, more);
     const fs::path module = trained.folder / "policy.pt";

@@ -76,6 +76,21 @@ TEST(Export, AppliesGainAndOffsetToTheBoundedAction) {
   expect_action(policy, {2, 2}, {12});
 }
 
+// For the observation (2, 2), the hidden layer is (1, 0). With the bounds -1 and 3, the action is 1 + 2 tanh(0.75); as
+// a Beta distribution with the raw numbers 0.75 and -0.5, it is -1 + 4 A / (A + B) with A = 1 + log(1 + e^0.75).
+TEST(Export, PlacesActionsBetweenTheirBoundsByHand) {
+  ExportedPolicy policy = small_policy();
+  policy.low = {-1}, policy.high = {3}, policy.range = {4};
+  policy.bounding = Bounding::squash;
+  expect_action(policy, {2, 2}, {1 + 2 * std::tanh(0.75)});
+  policy.layers[1] = {2, 2, {0.5, 1, 0, 0}, {0.25, -0.5}, {}, {}};
+  policy.bounding = Bounding::beta;
+  const double a = 1 + std::log1p(std::exp(0.75)), b = 1 + std::log1p(std::exp(-0.5));
+  expect_action(policy, {2, 2}, {-1 + 4 * a / (a + b)});
+  policy.gain = {2}, policy.offset = {10};
+  expect_action(policy, {2, 2}, {10 + 2 * (-1 + 4 * a / (a + b))});
+}
+
 // (1, 3) has mean 2 and variance 1, so that it becomes (-1, 1) / sqrt(1 + 1e-5); times (2, 3), plus (0, 1).
 TEST(Export, LayerNormByHand) {
   ExportedPolicy policy = small_policy();

@@ -21,6 +21,7 @@ struct Case {
   bool every_option = false;
   std::string optimizer = "adam";
   bool state_std = false;
+  std::string distribution = "gaussian";
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -42,6 +43,7 @@ LearnerOptions options_of(const Case& c) {
   o.policy.actor_hidden_dims = {16, 8};
   o.policy.critic_hidden_dims = {12};
   o.policy.std_type = c.std_type, o.policy.state_dependent_std = c.state_std;
+  o.policy.distribution = c.distribution;
   if (c.every_option) every_option(o);
   update.optimizer = c.optimizer;
   if (c.optimizer != "adam") {
@@ -164,6 +166,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Sgd", "Pendulum-v1", "linear", "log", true, 2, 0, false, "sgd"},
                     Case{"StateStd", "Pendulum-v1", "fixed", "log", true, 1, 0, false, "adam", true},
                     Case{"GrpoStateStd", "Pendulum-v1", "fixed", "scalar", true, 1, 4, true, "adam", true},
+                    Case{"Beta", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "beta"},
+                    Case{"Squashed", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false,
+                         "squashed_gaussian"},
                     Case{"GrpoSgd", "CartPole-v1", "fixed", "log", false, 1, 8, false, "sgd"},
                     Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
                     Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},

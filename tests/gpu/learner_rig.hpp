@@ -107,26 +107,33 @@ inline void every_option(LearnerOptions& o) {
   o.update().grad_clip = "joint";
   o.ppo.reward_normalization = o.ppo.normalize_advantage_per_mini_batch = true;
   if (!task_spec(o.task).mirror.empty()) o.ppo.symmetry = "both";
+  o.ppo.rnd.weight = 2, o.ppo.rnd.num_outputs = 5;
+  o.ppo.rnd.weight_schedule = "linear", o.ppo.rnd.initial_step = 10, o.ppo.rnd.final_step = 40;
+  o.ppo.rnd.state_normalization = o.ppo.rnd.reward_normalization = true;
 }
 
 struct Learner {
   Learner(std::unique_ptr<Queue> on, const LearnerOptions& o)
       : queue(std::move(on)),
         spec(policy_spec(task_spec(o.task), o.policy, o.update().normalizer(), !o.grpo)),
-        nets(queue->on_gpu() ? make_gpu_nets(*queue, spec.layout, (o.plan.num_steps + 1) * o.plan.num_envs)
-                             : make_torch_nets(*queue, spec.layout, 1)),
+        nets(make_nets(spec.layout, o.plan)),
         envs(make_env(o.task, {o.plan.num_envs, o.plan.rank * o.plan.num_envs, kSeed, true}, *queue)) {
     if (o.fault == Fault::waits_in_backward) {
       nets = std::make_unique<WaitingNets>(*queue, std::move(nets));
     } else if (o.fault != Fault::none) {
       envs = std::make_unique<FaultyEnvs>(std::move(envs), o.fault);
     }
-    const LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs};
+    LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs};
+    parts.make_nets = [this, &o](const ParamLayout& layout) { return make_nets(layout, o.plan); };
     if (o.grpo) {
       learner = std::make_unique<Grpo>(parts, *o.grpo);
     } else {
       learner = std::make_unique<Ppo>(parts, o.ppo);
     }
+  }
+  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const BatchPlan& plan) const {
+    return queue->on_gpu() ? make_gpu_nets(*queue, layout, (plan.num_steps + 1) * plan.num_envs)
+                           : make_torch_nets(*queue, layout, 1);
   }
   void iterate(Communicator& comm, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {

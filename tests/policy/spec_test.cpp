@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
 #include "policy/initialize.hpp"
 
 namespace drl {
@@ -103,6 +107,38 @@ TEST(InitializeParameters, UniformWeightsHaveTheirBoundsMeanAndVariance) {
     if (n < 100) continue;
     EXPECT_GT(largest, 0.95 * bound) << s.name;
     EXPECT_NEAR(squares / n, bound * bound / 3, 5 * bound * bound * std::sqrt(4.0 / 45 / n)) << s.name;
+  }
+}
+
+// As in rsl_rl, beta = 1 + softplus(0) for all observations in the beginning.
+TEST(InitializeParameters, TheBetaOfABetaDistributionBeginsAlikeForAllObservations) {
+  PolicyOptions options = policy({8}, {8}, "uniform");
+  options.distribution = "beta";
+  const PolicySpec spec = policy_spec(gaussian_task(4, 3, 1), options);
+  const std::vector<float> params = parameters(spec, options, 1);
+  EXPECT_EQ(spec.std, -1);
+  const ParamSlice &weight = spec.layout.weight(spec.actor, 1), &bias = spec.layout.bias(spec.actor, 1);
+  ASSERT_EQ(weight.shape, (std::vector<int64_t>{6, 8}));
+  for (int64_t i = 0; i < 48; ++i) EXPECT_EQ(params[weight.offset + i] == 0, i >= 24) << i;
+  for (int64_t k = 0; k < 6; ++k) EXPECT_EQ(params[bias.offset + k] == 0, k >= 3) << k;
+}
+
+TEST(PolicySpec, BoundedDistributionsNeedBounds) {
+  for (const std::string distribution : {"beta", "squashed_gaussian"}) {
+    PolicyOptions options = policy({8}, {8}, "uniform");
+    options.distribution = distribution;
+    TaskSpec task = gaussian_task(4, 2, 1);
+    EXPECT_NO_THROW(policy_spec(task, options));
+    task.actions = {{"hip", ""}, {"knee", ""}};
+    for (const auto& [low, high] : {std::pair{-INFINITY, 1.0f}, {-1.0f, INFINITY}, {1.0f, 1.0f}}) {
+      task.action.low[1] = low, task.action.high[1] = high;
+      try {
+        policy_spec(task, options);
+        ADD_FAILURE() << distribution;
+      } catch (const UsageError& error) {
+        expect_mentions(error.what(), {"--policy.distribution " + distribution, "Gaussian", "knee"});
+      }
+    }
   }
 }
 

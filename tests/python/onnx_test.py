@@ -103,4 +103,6 @@ if TASKS == ["all"]:
     TASKS = re.findall(r"^([^#\s]\S*) ", listed, re.M)
 for name in TASKS:
     check(name, [])
+for distribution in ("beta", "squashed_gaussian"):
+    check("Pendulum-v1", ["--policy.distribution", distribution])
 check("Cartpole", ["--ppo.obs_normalization", "--policy.layer_norm", "--policy.activation", "gelu"])

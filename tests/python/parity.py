@@ -34,10 +34,13 @@ class Update:
             with h5py.File(path) as file:
                 self.names = file.attrs["parameters"].split()
                 self.learning_rate = file.attrs["learning_rate"]
+                self.rnd_loss = file.attrs.get("rnd_loss")
                 self.rollout = arrays(file["rollout"])
                 self.before = arrays(file["before"])
                 self.after = arrays(file["after/parameters"])
                 self.updates = [arrays(file["update"][str(k)]) for k in range(len(file["update"]))]
+                self.rnd = [{name.removeprefix("rnd/"): numbers for name, numbers in state.items() if name.startswith("rnd/")}
+                            for state in (*self.updates, arrays(file["after"]))]  # before each mini-batch, and at the end
 
     def parameters(self, k):
         """Returns the parameters before mini-batch k; k = len(updates): after the last."""
@@ -57,12 +60,13 @@ class Update:
 
     def moments(self, which):
         """Returns Adam's moments "m" or "v", or SGD's "momentum", before the iteration, by parameter."""
-        flat, first, parts = self.before["optimizer/" + which], 0, {}
-        for name in self.names:
-            count = self.after[name].numel()
-            parts[name] = flat[first:first + count].reshape(self.after[name].shape)
-            first += count
-        return parts
+        return by_parameter(self.before["optimizer/" + which], {name: self.after[name] for name in self.names})
+
+
+def by_parameter(flat, parameters):
+    """Divides flat numbers into arrays with the names and shapes of the parameters."""
+    parts = flat.split([parameter.numel() for parameter in parameters.values()])
+    return {name: part.reshape(parameter.shape) for part, (name, parameter) in zip(parts, parameters.items())}
 
 
 def expect_close(what, ours, theirs, tolerance=TOLERANCE):

@@ -13,6 +13,7 @@ import configparser
 import contextlib
 import copy
 import inspect
+import math
 import pathlib
 import unittest
 from unittest import mock
@@ -20,11 +21,11 @@ from unittest import mock
 import torch
 from rsl_rl.algorithms import PPO
 from rsl_rl.models import MLPModel, RNNModel
-from rsl_rl.modules.distribution import GaussianDistribution, HeteroscedasticGaussianDistribution
+from rsl_rl.modules.distribution import BetaDistribution, GaussianDistribution, HeteroscedasticGaussianDistribution
 from rsl_rl.storage import RolloutStorage
 from tensordict import TensorDict
 
-from parity import Update, expect_close
+from parity import Update, by_parameter, expect_close
 
 
 def their_name(name):
@@ -48,7 +49,7 @@ def hidden_state(rnn, state):
 class RslRl:
     """rsl_rl's PPO with the parameters, the optimiser's state and the normaliser that drl had before the iteration."""
 
-    def __init__(self, update, policy, algorithm, normalization=False, rnn=None):
+    def __init__(self, update, policy, algorithm, normalization=False, rnn=None, rnd=None):
         self.update = update
         self.steps, self.envs, obs_dim = update.rollout["obs"][:-1].shape
         actions = update.rollout["action"].shape[2]
@@ -59,11 +60,17 @@ class RslRl:
         self.state_std = update.rollout["policy_out"].shape[2] > actions
         distribution = {"class_name": HeteroscedasticGaussianDistribution if self.state_std else GaussianDistribution, "std_type": policy["std_type"],
                         "std_range": policy.get("std_range", (1e-3, 100))}
+        self.bound = policy.get("bound")  # of a Beta distribution
+        if self.bound:
+            distribution = {"class_name": BetaDistribution, "action_range": (-self.bound, self.bound)}
         actor = model(example, groups, "actor", actions, policy["actor"], distribution_cfg=distribution, **common)
         critic = model(example, groups, "critic", 1, policy["critic"], **common)
         storage = RolloutStorage("rl", self.envs, self.steps, example, [actions])
-        self.ppo = PPO(actor, critic, storage, num_learning_epochs=1, **algorithm)
+        if rnd:
+            rnd = {"num_states": obs_dim, "obs_groups": {"rnd_state": ["policy"]}, **rnd}
+        self.ppo = PPO(actor, critic, storage, num_learning_epochs=1, rnd_cfg=rnd, **algorithm)
         self.critic_norm = None  # the actor's
+        self.rnd_losses = []
         self.parameters = {}
         for name in update.names:
             net, theirs = their_name(name)
@@ -80,6 +87,46 @@ class RslRl:
             if net.obs_normalization:
                 net.obs_normalizer._mean = self.update.before["normalizer/obs/mean"].float().unsqueeze(0)
                 net.obs_normalizer._std = self.update.before["normalizer/obs/variance"].sqrt().float().unsqueeze(0)
+
+        if self.ppo.rnd:
+            self.load_rnd()
+
+    @torch.no_grad()
+    def load_rnd(self):
+        """Gives rsl_rl the networks, the optimiser's state and the normalisers of random network distillation."""
+        rnd, ours, before = self.ppo.rnd, self.update.rnd[0], self.update.before
+        for net in ("predictor", "target"):
+            for name, parameter in getattr(rnd, net).named_parameters():
+                parameter.copy_(ours[self.rnd_name(net, name)])
+        if int(ours["optimizer/steps"]) > 0:
+            m, v = self.rnd_moments(0, "m"), self.rnd_moments(0, "v")
+            for name, parameter in rnd.predictor.named_parameters():
+                rnd.optimizer.state[parameter] = {"step": torch.tensor(float(ours["optimizer/steps"])),
+                                                  "exp_avg": m[name].clone(), "exp_avg_sq": v[name].clone()}
+        rnd.update_counter = int(before["rollout/lifetime_step"])
+        rnd.update_normalization = lambda obs: None
+        if rnd.state_normalization:
+            rnd.state_normalizer._mean = ours["state_normalizer/mean"].float().unsqueeze(0)
+            rnd.state_normalizer._std = ours["state_normalizer/variance"].sqrt().float().unsqueeze(0)
+        if rnd.reward_normalization:
+            rnd.reward_normalizer = torch.nn.Identity()  # as below
+            std = ours["reward_normalizer/variance"].sqrt().float()
+            rnd.reward_normalizer.forward = lambda reward: reward / std
+
+    def rnd_name(self, net, name):
+        layer, kind = name.split(".")
+        return f"{net}/{int(layer) // 2}/{kind}"
+
+    def rnd_moments(self, k, which):
+        return by_parameter(self.update.rnd[k]["optimizer/" + which], dict(self.ppo.rnd.predictor.named_parameters()))
+
+    def expect_rnd(self, k, after):
+        """Compares the predictor and its moments after k mini-batches."""
+        for name, (parameter, state) in after.items():
+            ours = self.update.rnd[k][self.rnd_name("predictor", name)]
+            expect_close(f"predictor's {name} after {k}", ours, parameter)
+            expect_close(f"m of {name} after {k}", self.rnd_moments(k, "m")[name], state["exp_avg"])
+            expect_close(f"v of {name} after {k}", self.rnd_moments(k, "v")[name], state["exp_avg_sq"])
 
     def load_optimizer(self):
         steps = int(self.update.before["optimizer/steps"])
@@ -116,7 +163,8 @@ class RslRl:
             ppo.act(self.obs(r["obs"][t]))
             ppo.transition.actions = r["action"][t]
             ppo.transition.actions_log_prob = ppo.actor.get_output_log_prob(r["action"][t]).detach()
-            expect_close("means", r["policy_out"][t][:, :ppo.actor.output_mean.shape[1]], ppo.actor.output_mean)
+            if not self.bound:
+                expect_close("means", r["policy_out"][t][:, :ppo.actor.output_mean.shape[1]], ppo.actor.output_mean)
             expect_close("log_prob", r["log_prob"][t], ppo.transition.actions_log_prob)
             expect_close("values", r["value"][t], ppo.transition.values)
             truncated = r["truncated"][t].bool()
@@ -150,15 +198,26 @@ class RslRl:
         after = []
         hook = ppo.optimizer.register_step_post_hook(
             lambda *_: after.append({name: p.detach().clone() for name, p in self.parameters.items()}))
+        rnd_after = []
+        if ppo.rnd:
+            rnd_hook = ppo.rnd.optimizer.register_step_post_hook(lambda *_: rnd_after.append(copy.deepcopy(
+                {name: (p, ppo.rnd.optimizer.state[p]) for name, p in ppo.rnd.predictor.named_parameters()})))
         with mock.patch("torch.nn.utils.clip_grad_norm_", clip), self.order(first, count):
             losses = ppo.update()
         hook.remove()
+        if ppo.rnd:
+            rnd_hook.remove()
+            self.rnd_losses.append(losses["rnd"])
+            for k, after_step in enumerate(rnd_after):
+                self.expect_rnd(first + k + 1, after_step)
         assert len(after) == len(recorded) == count
         for k in range(count):
             for name in self.update.names:
                 expect_close(f"gradient {first + k} of {name}", self.update.gradient(first + k)[name], recorded[k][name])
                 expect_close(f"{name} after {first + k}", self.update.parameters(first + k + 1)[name], after[k][name])
         ours = [self.update.losses(first + k) for k in range(count)]
+        if self.bound:  # rsl_rl's entropy is that of numbers in [0, 1], before they are scaled to the bounds
+            losses["entropy"] += self.update.rollout["action"].shape[2] * math.log(2 * self.bound)
         for loss in ("surrogate", "value", "entropy"):
             expect_close(loss, sum(o[loss] for o in ours) / count, losses[loss])
 
@@ -171,6 +230,8 @@ class RslRl:
         self.collect()
         for first in range(0, len(self.update.updates), mini_batches):
             self.epoch(first, mini_batches)
+        if self.ppo.rnd:
+            expect_close("RND loss", self.update.rnd_loss, sum(self.rnd_losses) / len(self.rnd_losses))
 
 
 class Recurrent(RslRl):
@@ -247,6 +308,14 @@ class Parity(unittest.TestCase):
             more = {"policy__state_dependent_std": "true", "policy__std_min": 0.9, "policy__std_max": 1.05}
             RslRl(Update(iterations=2, **options(policy, **more)), policy, ALGORITHM).run(4)
 
+    def test_beta_distribution(self):
+        policy = {**POLICY, "bound": 1.5}
+        more = {"policy__distribution": "beta", "bound": 1.5}
+        RslRl(Update(iterations=2, **options(policy, **more)), policy, ALGORITHM).run(4)
+        algorithm = {**ALGORITHM, "schedule": "adaptive", "learning_rate": 0.003}
+        update = Update(**options(policy, algorithm, **more))
+        self.run_adaptive(update, algorithm, policy)
+
     def test_normalised_observations(self):
         more = {"ppo__obs_normalization": "true", "ppo__obs_normalization_clip": 0, "iterations": 2}
         RslRl(Update(**options(**more)), POLICY, ALGORITHM, normalization=True).run(4)
@@ -257,8 +326,8 @@ class Parity(unittest.TestCase):
         update = Update(iterations=3, ppo__desired_kl_end=0.05, ppo__anneal_iterations=4, **options(algorithm=algorithm))
         self.run_adaptive(update, {**algorithm, "desired_kl": 0.01 + (0.05 - 0.01) * 2 / 4})
 
-    def run_adaptive(self, update, algorithm):
-        theirs = RslRl(update, POLICY, algorithm)
+    def run_adaptive(self, update, algorithm, policy=POLICY):
+        theirs = RslRl(update, policy, algorithm)
         theirs.ppo.learning_rate = start = float(update.before["optimizer/learning_rate"])
         for group in theirs.ppo.optimizer.param_groups:
             group["lr"] = start
@@ -303,6 +372,22 @@ class Parity(unittest.TestCase):
     def test_weight_of_the_entropy_that_changes(self):
         update = Update(iterations=4, ppo__entropy_coef_end=0.07, ppo__anneal_iterations=6, **options())
         RslRl(update, POLICY, {**ALGORITHM, "entropy_coef": 0.01 + (0.07 - 0.01) * 3 / 6}).run(4)
+
+    def test_random_network_distillation(self):
+        linear = {"mode": "linear", "initial_step": 2, "final_step": 17, "final_value": 2.5}
+        for iterations, rnd in ((1, {}), (3, {"weight_schedule": linear, "state_normalization": True}),
+                                (3, {"weight_schedule": {"mode": "step", "final_step": 15, "final_value": 0.1}}),
+                                (3, {"reward_normalization": True, "activation": "tanh"})):
+            rnd = {"weight": 0.7, "num_outputs": 3, "predictor_hidden_dims": [12, 8], "target_hidden_dims": [20],
+                   "learning_rate": 0.005, **rnd}
+            more = {}
+            for name, value in rnd.items():
+                if name == "weight_schedule":
+                    more |= {f"ppo__rnd.{part}": number for part, number in value.items() if part != "mode"}
+                    value = value["mode"]
+                more[f"ppo__rnd.{name}"] = ",".join(map(str, value)) if isinstance(value, list) else value
+            update = Update(iterations=iterations, **options(**more))
+            RslRl(update, POLICY, ALGORITHM, rnd=rnd).run(4)
 
     def test_recurrent_policy(self):
         for kind, layers in (("gru", 1), ("gru", 2), ("lstm", 1)):

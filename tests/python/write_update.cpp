@@ -24,6 +24,7 @@ struct UpdateOptionsOfTest {
   int obs = 5;
   int actions = 3;
   bool discrete = false;
+  double bound = 1e9;
 
   void describe(OptionVisitor& v) {
     v("num_envs", num_envs, "number of environments", at_least(1));
@@ -32,6 +33,7 @@ struct UpdateOptionsOfTest {
     v("obs", obs, "number of observations", at_least(1));
     v("actions", actions, "number of actions, or of choices", at_least(1));
     v("discrete", discrete, "an action is a choice");
+    v("bound", bound, "largest absolute value of an action", above(0));
   }
 };
 
@@ -98,10 +100,10 @@ struct Writer {
   Checkpoint file;
 };
 
-// Writes the algorithm's state before the last iteration, without the environments'.
-void add_state(Writer& writer, Algorithm& algorithm) {
+// Writes the algorithm's state, without the environments', or the part of it whose names begin with `part`.
+void add_state(Writer& writer, const std::string& group, Algorithm& algorithm, const std::string& part = "") {
   for (const auto& [name, field] : AlgorithmState(algorithm).fields)
-    writer.file.tensors.push_back({"before/" + name, field.type, field.shape, field.read()});
+    if (name.starts_with(part)) writer.file.tensors.push_back({group + name, field.type, field.shape, field.read()});
 }
 
 void write_update(const std::string& file, const std::vector<std::string>& arguments) {
@@ -115,7 +117,8 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
   table.section("ppo", "PPO", ppo_options);
   table.apply_command_line(arguments);
 
-  KeepRewards env(own.discrete ? categorical_task(own.obs, own.actions) : gaussian_task(own.obs, own.actions),
+  KeepRewards env(own.discrete ? categorical_task(own.obs, own.actions)
+                               : gaussian_task(own.obs, own.actions, static_cast<float>(own.bound)),
                   own.num_envs, own.num_steps_per_env);
   const PolicySpec spec = policy_spec(env.spec(), policy, ppo_options.normalizer());
   const std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
@@ -124,7 +127,9 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
       ppo_options, {.num_envs = own.num_envs, .num_steps = own.num_steps_per_env, .sequences = policy.is_recurrent()},
       env.spec());
   const uint64_t seed = 1;
-  Ppo ppo(LearnerParts{*queue, policy, plan, seed, spec, *nets, env}, ppo_options);
+  LearnerParts parts{*queue, policy, plan, seed, spec, *nets, env};
+  parts.make_nets = [&](const ParamLayout& layout) { return make_fused_nets(*queue, layout, 1); };
+  Ppo ppo(parts, ppo_options);
 
   Writer writer;
   const int64_t last = own.iterations - 1;
@@ -141,14 +146,17 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
     writer.add(group + "sums", gradient.data() + spec.layout.size(), {kLossColumns});
     writer.add_parameters(group + "gradient/", spec.layout, gradient.data());
     writer.add_parameters(group + "parameters/", spec.layout, ppo.host_parameters().data());
+    add_state(writer, group, ppo, "rnd/");
     ++update;
   });
   for (; iteration <= last; ++iteration) {
-    if (iteration == last) add_state(writer, ppo);
+    if (iteration == last) add_state(writer, "before/", ppo);
     ppo.iterate(iteration, comm, {});
   }
   writer.add("rollout/reward", env.rewards(), {own.num_steps_per_env, own.num_envs});
   writer.add_parameters("after/parameters/", spec.layout, ppo.host_parameters().data());
+  add_state(writer, "after/", ppo, "rnd/");
+  if (ppo_options.rnd.is_on()) writer.file.attributes["rnd_loss"] = metric(ppo, "rnd_loss");
   std::string names;  // in the order of the optimiser's moments
   for (const ParamSlice& slice : spec.layout.slices()) names += slice.name + "\n";
   writer.file.attributes["parameters"] = names;

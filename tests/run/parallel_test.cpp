@@ -41,6 +41,15 @@ symmetry = both
 activation = silu
 )";
 
+constexpr const char* kRnd = R"(
+[ppo]
+rnd.weight = 10
+rnd.state_normalization = true
+rnd.reward_normalization = true
+rnd.num_outputs = 4
+rnd.predictor_hidden_dims = 8
+)";
+
 constexpr const char* kRecurrent = R"(
 [policy]
 rnn_type = gru
@@ -75,7 +84,8 @@ struct Training {
     const BatchPlan plan = kind.plan(requested, envs->spec());
     if (distills) make_teacher();
     const Teacher* of_student = teacher ? &*teacher : nullptr;
-    learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs, true, nullptr, of_student});
+    const auto like = [this](const ParamLayout& layout) { return make_host_nets(*queue, layout, "auto", 1); };
+    learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs, true, nullptr, of_student, like});
     state = list_state([this](StateVisitor& visitor) { learner->visit_state(visitor); });
   }
 
@@ -235,17 +245,20 @@ TEST_P(Parallel, ExtraSumsAreReduced) {
   for (int rank = 0; rank < world().size(); ++rank) EXPECT_EQ(extra_sums[1 + rank], 10 + rank);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Parallel,
-                         testing::Values(Case{"Gaussian", "ppo", "Cartpole", 5},
-                                         Case{"Categorical", "ppo", "CartPole-v1", 5},
-                                         Case{"EveryOption", "ppo", "Cartpole", 5 + 3 + 2 * 5 * 4, kEveryOption, 7},
-                                         Case{"GrpoGaussian", "grpo", "Pendulum-v1", 3},
-                                         Case{"GrpoCategorical", "grpo", "CartPole-v1", 3},
-                                         Case{"Recurrent", "ppo", "Cartpole", 5, kRecurrent},
-                                         Case{"GrpoRecurrent", "grpo", "CartPole-v1", 3, kRecurrent},
-                                         Case{"Distill", "distill", "Cartpole", 0, "", 3},
-                                         Case{"DistillRecurrent", "distill", "Pendulum-v1", 0, kRecurrent, 3}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Parallel,
+    testing::Values(Case{"Gaussian", "ppo", "Cartpole", 5}, Case{"Categorical", "ppo", "CartPole-v1", 5},
+                    Case{"EveryOption", "ppo", "Cartpole", 5 + 3 + 2 * 5 * 4, kEveryOption, 7},
+                    // Sums: the state's moments, those of discounted rewards, n and sum of
+                    // rewards. Columns: the loss's with padding, and the predictor's gradient
+                    // (4 to 8 to 4) with its own 3.
+                    Case{"Rnd", "ppo", "Cartpole", 5 + (1 + 2 * 4) + 3 + 2, kRnd, 8 + (4 * 8 + 8 + 8 * 4 + 4) + 3},
+                    Case{"GrpoGaussian", "grpo", "Pendulum-v1", 3}, Case{"GrpoCategorical", "grpo", "CartPole-v1", 3},
+                    Case{"Recurrent", "ppo", "Cartpole", 5, kRecurrent},
+                    Case{"GrpoRecurrent", "grpo", "CartPole-v1", 3, kRecurrent},
+                    Case{"Distill", "distill", "Cartpole", 0, "", 3},
+                    Case{"DistillRecurrent", "distill", "Pendulum-v1", 0, kRecurrent, 3}),
+    [](const auto& info) { return info.param.name; });
 
 // The moments come from the rewards of all ranks. They equal those of one rank, up to the rounding of actions and sums.
 TEST(RewardNormalization, IsThatOfOneRank) {

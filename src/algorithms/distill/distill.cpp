@@ -43,6 +43,10 @@ BatchPlan Distill::plan(const DistillOptions& options, BatchPlan requested, cons
 }
 
 void Distill::check(const DistillOptions&, const PolicyOptions& policy) {
+  if (policy.distribution != "gaussian")
+    throw UsageError("--policy.distribution " + policy.distribution +
+                     " cannot be used with --algorithm distill (a student's outputs are compared with a teacher's "
+                     "actions, which are means of a Gaussian): use --policy.distribution gaussian");
   if (policy.state_dependent_std)
     throw UsageError(
         "--policy.state_dependent_std cannot be used with --algorithm distill (a student explores with the constant "

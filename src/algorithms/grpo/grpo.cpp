@@ -19,12 +19,11 @@ BatchPlan Grpo::plan(const GrpoOptions& options, BatchPlan requested, const Task
   if (task.step_limit == 0)
     throw UsageError("GRPO cannot learn " + task.name +
                      " (it compares whole episodes, and this task has no step limit): use --algorithm ppo");
-  const int64_t group = options.group_size, below = requested.num_envs / group * group;
+  const int64_t group = options.group_size;
   if (requested.num_envs % group != 0)
-    throw UsageError("--num_envs " + std::to_string(requested.num_envs) + " is not a multiple of " +
-                     std::to_string(group) +
-                     " (grpo.group_size; the environments of a group are on the same rank): use --num_envs " +
-                     (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + group));
+    throw EnvCountError(
+        "--num_envs " + std::to_string(requested.num_envs) + " is not a multiple of " + std::to_string(group),
+        "grpo.group_size; the environments of a group are on the same rank", requested.num_envs, group);
   requested.num_steps = task.step_limit;
   requested.num_mini_batches = options.num_mini_batches;
   requested.check(kName, "the step limit");
@@ -48,14 +47,14 @@ Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
       length_(queue_, static_cast<size_t>(parts.plan.num_envs)),
       deviation_(queue_, static_cast<size_t>(groups_)),
       scratch_(queue_, sum_scratch(queue_, kGroupColumns)),
-      gradient_(parts, policy_, rollout(), LossId::grpo, GrpoColumn::count,
-                [this](const auto& distribution) {
-                  const GrpoSettings settings{static_cast<float>(options_.clip_param),
-                                              static_cast<float>(options_.entropy_coef),
-                                              static_cast<float>(options_.kl_coef)};
-                  const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
-                  return GrpoLoss{distribution, rollout(), settings, advantage_.data(), length_.data(), reference};
-                }),
+      gradient_(
+          parts, policy_, rollout(), LossId::grpo, GrpoColumn::count,
+          [this](const auto& distribution) {
+            const GrpoSettings settings{static_cast<float>(options_.clip_param), static_cast<float>(options_.kl_coef)};
+            const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
+            return GrpoLoss{distribution,      rollout(),      settings, rounds_.inputs(),
+                            advantage_.data(), length_.data(), reference};
+          }),
       loop_(parts, slots_, policy_, sampler_, rounds_, optimizer_) {
   if (options.kl_coef > 0)
     reference_policy_.emplace(queue_, parts.nets, policy_.spec(), reference_.data(), policy_.normalizers().obs);

@@ -80,7 +80,7 @@ struct LogProbs {
 };
 
 struct GrpoSettings {
-  float clip_param, entropy_coef, kl_coef;
+  float clip_param, kl_coef;
 };
 
 // Columns of GRPO's loss, after those that every loss has.
@@ -97,6 +97,7 @@ struct GrpoLoss {
   Policy policy;
   RolloutView r;
   GrpoSettings s;
+  const UpdateInputs* inputs;       // the weight of the entropy
   const float* advantage;           // [N]
   const int32_t* length;            // [N]
   const float* reference_log_prob;  // [T, N]; the old policy's if kl_coef is 0
@@ -120,8 +121,8 @@ struct GrpoLoss {
     const F log_r = gather<F>(reference_log_prob, row) - e.log_prob, reference_ratio = math::exp(log_r);
     const F d_log_prob =
         math::select(surrogate >= clipped_surrogate, surrogate, F(0)) + F(s.kl_coef) * (F(1) - reference_ratio);
-    policy.template gradient<F>(tile.policy_out, action, i, row, e, if_played(d_log_prob), if_played(F(s.entropy_coef)),
-                                tile.d_policy, sums, GrpoColumn::count);
+    policy.template gradient<F>(tile.policy_out, action, i, row, e, if_played(d_log_prob),
+                                if_played(F(inputs->entropy_coef)), tile.d_policy, sums, GrpoColumn::count);
 
     sums.add(kSamples, if_played(F(1)));
     sums.add(kKl, if_played(e.kl));

@@ -18,6 +18,7 @@ struct GrpoOptions : UpdateOptions {
     v("reference_interval", reference_interval,
       "the policy becomes the new reference policy every N iterations; 0 keeps the initial policy as the reference",
       at_least(0), not_with("kl_coef", "0"));
+    describe_annealing(v);
   }
 };
 

@@ -1,7 +1,9 @@
 #include "algorithms/ppo/ppo.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <string>
 
 #include "base/check.hpp"
 
@@ -15,6 +17,11 @@ void check_options(const PpoOptions& options) {
     throw UsageError(
         "ppo.normalize_advantage_per_mini_batch is on while ppo.normalize_advantage is off (the first needs the "
         "second): switch both on or both off");
+  const RndOptions& rnd = options.rnd;
+  if (rnd.is_on() && rnd.weight_schedule == "linear" && rnd.final_step <= rnd.initial_step)
+    throw UsageError("ppo.rnd.final_step " + std::to_string(rnd.final_step) + " is not above ppo.rnd.initial_step " +
+                     std::to_string(rnd.initial_step) +
+                     " (the weight changes linearly from one to the other): raise the first or lower the second");
 }
 
 LossSettings loss_settings(const PpoOptions& options) {
@@ -26,21 +33,6 @@ LossSettings loss_settings(const PpoOptions& options) {
   loss.entropy_coef = static_cast<float>(options.entropy_coef);
   loss.weight = options.symmetry_use().augments ? 0.5f : 1.0f;
   return loss;
-}
-
-// Returns the value after `iteration` of `iterations` on the line from `begin` to `end`, or `begin` without an end.
-double annealed(double begin, const std::optional<double>& end, int64_t iteration, int iterations) {
-  if (!end) return begin;
-  return begin + (*end - begin) * std::min(1.0, static_cast<double>(iteration) / iterations);
-}
-
-UpdateInputs ppo_inputs(const PpoOptions& options, int64_t iteration) {
-  UpdateInputs inputs = scheduled_inputs(options, iteration);
-  const int iterations = options.anneal_iterations;
-  inputs.desired_kl = annealed(options.desired_kl, options.desired_kl_end, iteration, iterations);
-  inputs.entropy_coef =
-      static_cast<float>(annealed(options.entropy_coef, options.entropy_coef_end, iteration, iterations));
-  return inputs;
 }
 
 // Returns 1 - Var(advantage) / Var(return): the advantage is the part of the return that the value does not explain.
@@ -60,6 +52,12 @@ BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSp
 }
 
 void Ppo::check(const PpoOptions& options, const PolicyOptions& policy) {
+  if (options.symmetry_use().any() && policy.distribution == "beta")
+    throw UsageError(
+        "--ppo.symmetry " + options.symmetry +
+        " cannot be used with --policy.distribution beta (tasks say how actions are mirrored, not the two "
+        "numbers of each that the network computes): use --policy.distribution squashed_gaussian, or leave "
+        "the symmetry out");
   if (options.symmetry_use().any() && policy.state_dependent_std)
     throw UsageError("--ppo.symmetry " + options.symmetry +
                      " cannot be used with --policy.state_dependent_std (tasks say how actions are mirrored, not their "
@@ -78,7 +76,8 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
       policy_(parts, slots_),
       sampler_(parts, policy_, slots_),
       rounds_(queue_, options, parts.plan, parts.seed),
-      optimizer_(parts, options, policy_, rounds_, loss_columns(), kRemedy),
+      optimizer_(parts, options, policy_, rounds_, loss_columns(), kRemedy,
+                 options.rnd.is_on() ? RandomNetworkDistillation::gradient_size(parts, options.rnd) : 0),
       settings_(queue_, 1),
       gradient_(
           parts, policy_, rollout(), LossId::ppo, loss_columns(),
@@ -95,13 +94,14 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
   const LossSettings settings = loss_settings(options);
   queue_.copy(settings_.data(), &settings, 1);
   if (!policy_.spec().critic_rnn.empty()) recurrent_critic_.emplace(parts, policy_);
+  if (options.rnd.is_on()) rnd_.emplace(parts, options.rnd, rollout(), slots_);
   sampler_.enqueue_reset({});
   queue_.synchronize();
 }
 
 void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
-  rounds_.begin(ppo_inputs(options_, iteration));
+  rounds_.begin(scheduled_inputs(options_, iteration));
   loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); }});
   read(loop_sums);
 }
@@ -115,6 +115,7 @@ void Ppo::collect() {
 
 // Sums this rank's moments over all ranks, and starts the update.
 void Ppo::reduce(Communicator& comm) {
+  if (rnd_) rnd_->enqueue_rewards(rounds_.lifetime_step(), slots_);
   compute_values();
   compute_advantages();
   policy_.enqueue_moments(rollout(), slots_);
@@ -170,17 +171,21 @@ void Ppo::update(Communicator& comm) {
   rounds_.enqueue_rows();
   optimizer_.enqueue_clear();
   gradient_.enqueue(rounds_.rows(), rounds_.plan().rows(), optimizer_.gradient());
+  if (rnd_) rnd_->enqueue_gradient(rounds_.rows(), rounds_.plan().rows(), optimizer_.appended());
   optimizer_.enqueue_step(comm);
+  if (rnd_) rnd_->enqueue_step(optimizer_.appended());
 }
 
 // Copies the last row of observations to the first row of the next rollout, and the results to the host.
 void Ppo::end() {
   sampler_.rollout().roll_over();
   loop_.enqueue_end();
+  if (rnd_) rnd_->enqueue_end();
 }
 
 void Ppo::read(std::span<double> loop_sums) {
   loop_.read(loop_sums, kRemedy, stats_);
+  if (rnd_) rnd_->end(rounds_.first_step() + rounds_.plan().num_steps, slots_);
   reward_normalizer_.merge(slots_.sums(discounted_));
   explained_variance_ = explained_variance(slots_.sums(moments_));
 }
@@ -198,6 +203,7 @@ std::vector<Metric> Ppo::metrics() const {
       {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true}};
   if (options_.symmetry_use().any())
     all.push_back({"symmetry_loss", "Symmetry loss", "Loss/symmetry", rounds_.mean(kSymmetryColumn)});
+  if (rnd_) std::ranges::copy(rnd_->metrics(), std::back_inserter(all));
   return all;
 }
 
@@ -213,11 +219,13 @@ void Ppo::visit_state(StateVisitor& visitor) {
   if (options_.reward_normalization)
     visitor.array("reward_normalizer/discounted_return", discounted_return_.data(), {rollout().num_envs},
                   Sharding::per_env, &queue_);
+  if (rnd_) rnd_->visit_state(visitor);
   sampler_.visit_envs(visitor);
 }
 
 void Ppo::state_changed() {
   reward_normalizer_.refresh();
+  if (rnd_) rnd_->state_changed();
   policy_.state_changed();
 }
 

@@ -27,6 +27,7 @@
 #include "algorithms/ppo/options.hpp"
 #include "algorithms/ppo/ppo_kernels.hpp"
 #include "algorithms/ppo/recurrent_critic.hpp"
+#include "algorithms/ppo/rnd.hpp"
 #include "algorithms/rounds.hpp"
 #include "algorithms/sampler.hpp"
 #include "algorithms/slots.hpp"
@@ -91,6 +92,7 @@ class Ppo final : public Algorithm {
   double explained_variance_ = 0;
   IterationStats stats_;
   std::optional<RecurrentCritic> recurrent_critic_;  // if the critic has recurrent layers
+  std::optional<RandomNetworkDistillation> rnd_;     // if ppo.rnd.weight is above 0
 };
 
 }  // namespace drl

@@ -1,5 +1,6 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
 #include "algorithms/ppo/ppo_kernels.hpp"
+#include "algorithms/ppo/rnd_kernels.hpp"
 #include "device/hot_loop.hpp"
 
 namespace drl::DRL_ISA {
@@ -11,8 +12,16 @@ DRL_SUM_ROWS(MiniBatchMoments)
 DRL_LOOP(StandardizeAdvantages)
 DRL_LOOP(SetEntropyCoef)
 DRL_LOOP(StandardizeMiniBatch)
+DRL_LOOP(EmbeddingDistance)
+DRL_LOOP(DiscountedIntrinsicRewards)
+DRL_LOOP(AddIntrinsicRewards)
+DRL_SUM_COLUMNS(IntrinsicRewardSum)
+DRL_SUM_ROWS(RndLoss)
+DRL_LOOP(ResetRndNumbers)
 DRL_SUM_ROWS(PpoLoss<Gaussian>)
 DRL_SUM_ROWS(PpoLoss<Categorical>)
 DRL_SUM_ROWS(PpoLoss<StateGaussian>)
+DRL_SUM_ROWS(PpoLoss<Beta>)
+DRL_SUM_ROWS(PpoLoss<SquashedGaussian>)
 
 }  // namespace drl::DRL_ISA
