@@ -253,7 +253,8 @@ class Reader : PartReader {
                                    m_.geom_quat + 4 * g));
     for (int s = 0; s < m_.nsite; ++s)
       r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_sameframe[s], m_.site_pos + 3 * s,
-                                   m_.site_quat + 4 * s));
+                                   m_.site_quat + 4 * s)),
+          r_.sites.back().site = s, r_.sites.back().frame = m_.site_bodyid[s];
   }
 
   void read_keyframes() {

@@ -155,6 +155,7 @@ struct Placement {
   int body = 0;
   Numbers3 pos{};
   Rotation turn{};
+  int site = -1, frame = 0;  // of a site: MuJoCo's indices of the site and of its body; else -1
 };
 
 // A muscle (MuJoCo, "Modeling", muscles). Its length and velocity are made dimensionless: the length by

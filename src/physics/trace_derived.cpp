@@ -22,7 +22,9 @@ class Tracer {
              "derive_centers(const F* qpos, " + parameters_argument(model_) + "Derived& derived)");
     trace_centers();
     for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", static_cast<int>(f), subtree_center(f));
-    p_.begin("Computes the positions of geoms and sites from frames.", "derive_points(Derived& derived)");
+    p_.begin(
+        "Computes the positions of geoms and sites from frames.",
+        std::string("derive_points(") + (moves_sites(model_) ? parameters_argument(model_) : "") + "Derived& derived)");
     trace_points();
     p_.begin("Computes the inertias and velocities of bodies about the centre of mass of their tree.",
              "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
@@ -73,7 +75,7 @@ class Tracer {
     set_points("geom_xpos", model_.geoms), set_points("site_xpos", model_.sites);
   }
   Vec3 point_of(const Placement& placement) {
-    const Vec3 pos = robot_compiler::known(placement.pos);
+    const Vec3 pos = pos_of(model_, placement, p_);
     if (placement.body < 0) return pos;
     const BodyPose body = body_pose(model_, placement.body, p_);
     return body.pos + body.turn * pos;
@@ -151,11 +153,8 @@ class Tracer {
     const std::vector<Spatial> from_equalities = equality_wrenches();
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       Spatial wrench = wrench_of(f, frames[f]) + from_equalities[f];
-      if (const auto push = push_on(model_, static_cast<int>(f), p_)) {
-        const int frame = static_cast<int>(f);
-        wrench =
-            wrench + Spatial{cross(from_origin(model_.frames[f].body, center_of(model_, frame, p_)), *push), *push};
-      }
+      if (const int frame = static_cast<int>(f); is_pushed(model_, frame))
+        wrench = wrench + push_on(model_, frame, from_origin(model_.frames[f].body, center_of(model_, frame, p_)), p_);
       const Vec3 torque = wrench.angular - cross(center_of_wrench(model_.frames[f]), wrench.linear);
       const int place = static_cast<int>(f) - 1;
       for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, c), torque[c]);

@@ -49,13 +49,25 @@ void place_components(const RobotModel& model, const std::vector<Spatial>& axis,
   p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
+// Returns the range of a joint, with an environment's own width and middle.
+std::array<Expr, 2> range_of(const RobotModel& model, const Joint& joint, Program& p) {
+  const int index = static_cast<int>(&joint - model.joints.data());
+  const auto [low, high] = std::pair(joint.limit->low, joint.limit->high);
+  const Expr width = parameter(model, ModelParameter::range, index, 0, p);
+  if (width.is_known()) return {low, high};
+  const Expr middle = Expr(0.5 * (low + high)) + parameter(model, ModelParameter::range, index, 1, p);
+  const Expr half = Expr(0.5 * (high - low)) * width;
+  return {middle - half, middle + half};
+}
+
 // Writes a row for each joint or tendon with limits, for the nearer limit: residual = sign acceleration + rest. The row
 // is active if the residual is negative.
 void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   int number = 0;
-  const auto add = [&](const Limit& limit, const std::string& name, const Expr& position, const Expr& velocity,
-                       double inverse_weight) {
-    const Expr above = position - Expr(limit.low), below = Expr(limit.high) - position;
+  const auto add = [&](const Limit& limit, const std::array<Expr, 2>& range, const std::string& name,
+                       const Expr& position, const Expr& velocity, double inverse_weight) {
+    const auto& [low, high] = range;
+    const Expr above = position - low, below = high - position;
     const Expr sign = p.named(select_less(above, below, 1, -1), name + "_limit_sign");
     const Expr distance = p.named(min(above, below), name + "_limit_distance"), x = distance - Expr(limit.margin);
     const Softness& s = limit.softness;
@@ -68,13 +80,14 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
   };
   for (const Joint* joint : limited_joints(model)) {
     const auto dof = static_cast<size_t>(joint->dof);
-    add(*joint->limit, identifier(joint->name), p.input(at("qpos", joint->qpos), ""), kinematics.qvel[dof],
-        model.dofs[dof].inverse_weight);
+    add(*joint->limit, range_of(model, *joint, p), identifier(joint->name), p.input(at("qpos", joint->qpos), ""),
+        kinematics.qvel[dof], model.dofs[dof].inverse_weight);
   }
   for (const int t : limited_tendons(model)) {
     const Tendon& tendon = model.tendons[static_cast<size_t>(t)];
     const TendonPath path = trace_tendon(model, t, kinematics, p);
-    add(*tendon.limit, identifier(tendon.name) + "_tendon", path.length, path.velocity, tendon.inverse_weight);
+    add(*tendon.limit, {tendon.limit->low, tendon.limit->high}, identifier(tendon.name) + "_tendon", path.length,
+        path.velocity, tendon.inverse_weight);
   }
 }
 
