@@ -38,6 +38,19 @@ std::string emit_hulls(const RobotModel& model) {
   return text + choice + "    }\n  }\n";
 }
 
+std::string emit_planes(const RobotModel& model) {
+  std::string text;
+  for (const WorldPlane& plane : model.planes) {
+    std::vector<double> turn;
+    for (const Numbers3& row : plane.turn) turn.insert(turn.end(), row.begin(), row.end());
+    text += "        {{" + listed({plane.pos[0], plane.pos[1], plane.pos[2]}) + "}, {" + listed(turn) + "}, {" +
+            listed({plane.width, plane.length}) + "}},\n";
+  }
+  return "  static constexpr int kWorldPlanes = " + count(model.planes.size()) + ";\n" +
+         emit_table("  // Planes of the world, which rays meet: position, axes, half sizes (0: no limit).\n",
+                    "WorldPlane", "world_plane", "kWorldPlanes", text);
+}
+
 // The heights are in memory, which this key and MuJoCo's indices lead to (drl/physics/height_map.hpp).
 std::string emit_height_fields(const RobotModel& model) {
   std::string indices;
@@ -192,6 +205,7 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (!model.height_fields.empty()) text += emit_height_fields(model);
+  if (!model.planes.empty()) text += emit_planes(model);
   if (parameters > 0) text += emit_parameters(model);
   if (model.randomised)
     text += "  static constexpr bool kRandomised = true;\n  static constexpr int kPushes = " +

@@ -315,6 +315,13 @@ struct Parameter {
   Numbers3 start{};
 };
 
+// A plane of the world, which rays meet: its pose, and half sizes along x and y, or 0.
+struct WorldPlane {
+  Numbers3 pos{};
+  Rotation turn{};
+  double width = 0, length = 0;
+};
+
 struct Sensor {
   // accelerometer: of a site. The kinds that begin with frame_ show an object, in the axes of the world or of a
   // reference. center and its velocity: of a frame with its descendants.
@@ -423,6 +430,7 @@ struct RobotModel {
   std::vector<Equality> equalities;  // those that are active
   std::vector<Frame> frames;         // 0 is the world
   std::vector<Placement> geoms, sites;
+  std::vector<WorldPlane> planes;
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
   std::vector<PairGeom> pair_geoms;

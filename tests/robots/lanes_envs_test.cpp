@@ -310,6 +310,21 @@ TEST_F(RobotsInLanes, FindTheModelThatWasCompiled) {
   setenv("DRL_MODELS", kModels.c_str(), 1);
 }
 
+// A ray of length 2 meets the floor at half the height; one along the trunk's axis at the height by the cosine of the
+// pitch.
+TEST_F(RobotsInLanes, CastRaysWithEitherEngine) {
+  for (const std::string physics : {"lanes", "mujoco"}) {
+    Stepped s("Stomper", {.num_envs = 20, .params = with_options("Stomper", {{"physics", physics}})}, 30);
+    s.step(0, 30);
+    for (int64_t k = 0; k < 31 * 20; ++k) {
+      const float* obs = s.r.obs + 6 * k;
+      EXPECT_GT(obs[3], 0.1f) << physics << " " << k;
+      EXPECT_NEAR(obs[4], obs[3], 1e-6f) << physics << " " << k;
+      EXPECT_NEAR(obs[5], obs[3], 1e-6f) << physics << " " << k;
+    }
+  }
+}
+
 TEST_F(RobotsInLanes, SayThatStepsAreInDouble) {
   EXPECT_EQ(TaskParams(task_record("Keyed")).robot_facts()->in_double, 0);
   EXPECT_EQ(TaskParams(task_record("Stomper")).robot_facts()->in_double, 1);

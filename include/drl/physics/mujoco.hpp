@@ -25,6 +25,7 @@
 #include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/push.hpp"
 #include "drl/physics/randomised_model.hpp"
+#include "drl/physics/rays.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
 #include "drl/physics/terrain_picture.hpp"
@@ -112,6 +113,17 @@ class MujocoRobot {
   Vec<double, 3> position(GeomId geom) const { return row<3>(data_->geom_xpos, geom.index); }
   Vec<double, 3> position(SiteId site) const { return row<3>(data_->site_xpos, site.index); }
   double ground_height(double x, double y) const { return physics::height_at(ground(), x, y); }
+  double ray(const Vec<double, 3>& from, const Vec<double, 3>& along) const {
+    double nearest = -1;
+    for (int g = 0; g < model_->ngeom; ++g) {
+      if (model_->body_weldid[model_->geom_bodyid[g]] != 0) continue;
+      if (model_->geom_type[g] == mjGEOM_PLANE)
+        nearest = physics::nearer(nearest, physics::ray_to_plane(plane(g), from.at, along.at));
+      if (model_->geom_type[g] == mjGEOM_HFIELD)
+        nearest = physics::nearer(nearest, physics::ray_to_field(ground(), from.at, along.at));
+    }
+    return nearest;
+  }
   bool touches(GeomId a, GeomId b) const {
     for (int k = 0; k < data_->ncon; ++k) {
       const mjContact& contact = data_->contact[k];
@@ -264,6 +276,13 @@ class MujocoRobot {
     double operator()(int k) const { return numbers[k]; }
     void operator()(int k, double x) const { numbers[k] = x; }
   };
+  physics::WorldPlane plane(int geom) const {
+    physics::WorldPlane plane{};
+    std::copy_n(data_->geom_xpos + 3 * geom, 3, plane.pos);
+    std::copy_n(data_->geom_xmat + 9 * geom, 9, plane.turn);
+    std::copy_n(model_->geom_size + 3 * geom, 2, plane.size);
+    return plane;
+  }
   // Returns the model's height field, without its tiles.
   const HeightMap& ground() const {
     if (ground_.heights) return ground_;

@@ -21,6 +21,7 @@
 #include "drl/physics/derive.hpp"
 #include "drl/physics/halves.hpp"
 #include "drl/physics/noslip.hpp"
+#include "drl/physics/rays.hpp"
 #include "drl/physics/solver.hpp"
 #include "drl/physics/trees.hpp"
 #include "drl/physics/wraps.hpp"

@@ -11,6 +11,7 @@
 #include "drl/physics/ground_height.hpp"
 #include "drl/physics/motor_pass.hpp"
 #include "drl/physics/push.hpp"
+#include "drl/physics/rays.hpp"
 #include "drl/physics/support.hpp"
 #include "drl/robot.hpp"
 
@@ -209,6 +210,19 @@ class PhysicsRobot {
       if (last_.height_maps[0].heights != nullptr) return physics::height_at(last_.height_maps[0], x, y);
     }
     return lacks<1>("the height of the ground")[0];
+  }
+  DRL_HD F ray([[maybe_unused]] const Vec<F, 3>& from, [[maybe_unused]] const Vec<F, 3>& along) const {
+    F nearest = F(-1);
+    if constexpr (requires { P::kWorldPlanes; })
+      for (int k = 0; k < P::kWorldPlanes; ++k)
+        nearest = physics::nearer(nearest, physics::ray_to_plane(P::world_plane(k), from.at, along.at));
+    if constexpr (count_height_fields<P>() == 1) {
+      if (last_.height_maps[0].heights == nullptr) return lacks<1>("rays against the ground")[0];
+      nearest = physics::nearer(nearest, physics::ray_to_field(last_.height_maps[0], from.at, along.at));
+    } else if constexpr (count_height_fields<P>() > 1) {
+      return lacks<1>("rays against several height fields")[0];
+    }
+    return nearest;
   }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
   DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
