@@ -7,6 +7,7 @@
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "run/evaluator.hpp"
+#include "run/option_files.hpp"
 #include "run/preflight.hpp"
 #if defined(DRL_CUDA)
 #include "comm/nccl_communicator.hpp"
@@ -161,6 +162,8 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
                                   lost_states_ ? &*lost_states_ : nullptr, teacher_ ? &*teacher_ : nullptr});
   });
   require_same_files(comm, envs_->files());
+  on_all_ranks(comm, [&] { contents_ = contents_of(options.env->files()); });
+  require_same_contents(comm, contents_);
 }
 
 std::string Learner::engine() const { return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions()); }
