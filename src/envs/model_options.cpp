@@ -147,7 +147,8 @@ void ModelOptions::describe(OptionVisitor& v) {
       std::string(kQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kQuantities[k].unit));
   v("dr.push_body", push_body_, "the bodies that are pushed: NAME ..., or roots (of each tree that moves)");
   v("dr.motor_network", network_, "file (.npz) of a network that gives the torques of position controllers", as_path);
-  v("dr.motor_network_of", network_of_, "the actuators that it drives: NAME ...; a name may contain *");
+  v("dr.motor_network_of", network_of_, "the actuators that it drives: NAME ...; a name may contain *",
+    not_with("dr.motor_network", kNone));
 }
 
 void ModelOptions::make_absolute() {

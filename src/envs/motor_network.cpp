@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <list>
 #include <map>
@@ -11,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "motion/npz.hpp"
@@ -29,7 +31,8 @@ constexpr const char* kLstmName = "weight_ih_l";
 // A network and the arrays that it points to.
 class Loaded {
  public:
-  explicit Loaded(const std::string& path) : file_(path, {"motor network", "give an .npz file that numpy.savez made"}) {
+  explicit Loaded(const std::string& path)
+      : file_(path, {"--env.dr.motor_network", "give an .npz file that numpy.savez made"}) {
     read_settings();
     for (const std::string& name : file_.names()) read(name);
     for (const std::string& name : file_.names())
@@ -157,6 +160,9 @@ const MotorNetwork& motor_network(const std::string& path) {
   static std::map<std::string, std::unique_ptr<Loaded>> all;
   const std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<Loaded>& loaded = all[path];
+  std::error_code ignored;
+  if (!loaded && !std::filesystem::exists(path, ignored))
+    throw UsageError("--env.dr.motor_network " + path + " does not exist: check the path");
   if (!loaded) loaded = std::make_unique<Loaded>(path);
   return loaded->network();
 }

@@ -158,7 +158,7 @@ TEST_F(MotorNetworks, ReluAndSigmoid) {
 TEST_F(MotorNetworks, RefuseOtherFiles) {
   const Array weight{"0.weight", {1, 2}, {1, 2}}, bias{"0.bias", {1}, {0}};
   EXPECT_EQ(error_of({weight, bias}), "no error");
-  expect_mentions(error_of_file("/nowhere/net.npz"), {"/nowhere/net.npz"});
+  expect_mentions(error_of_file("/nowhere/net.npz"), {"--env.dr.motor_network", "/nowhere/net.npz"});
   expect_mentions(error_of_file(folder_.path().string()), {"is not a file"});
   spill(folder_ / "empty.npz", "");
   expect_mentions(error_of_file((folder_ / "empty.npz").string()), {"empty"});

@@ -190,7 +190,7 @@ TEST_F(RobotsInLanes, RefuseNetworksThatDriveNothing) {
   expect_mentions(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", "srvo"}}),
                   {"--env.dr.motor_network", "'srvo'", "'servo'"});
   expect_mentions(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", " "}}), {"motor_network_of"});
-  expect_mentions(error("Keyed", {{"dr.motor_network", "/nowhere.npz"}}), {"/nowhere.npz"});
+  expect_mentions(error("Keyed", {{"dr.motor_network", "/nowhere.npz"}}), {"--env.dr.motor_network", "/nowhere.npz"});
   expect_mentions(error("Keyed", {{"dr.push_body", "pole"}}), {"--env.dr.push_body", "push_force"});
   expect_mentions(
       error("Keyed",
