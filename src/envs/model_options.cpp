@@ -39,6 +39,7 @@ constexpr Quantity kQuantities[] = {
      Least::above_zero},
     {"motor_delay", "delay of the actuators' controls, at most a step of the task", "time steps of the physics",
      Least::zero},
+    {"geom_radius", "factor of the radii of spheres and capsules, at most 1.5", "", Least::above_zero},
     {"geom_friction", "factor of the friction coefficients of geoms", "", Least::zero},
     {"push_force", "pushes robots: horizontal force on a root body, in a random direction", "N", Least::zero},
     {"push_torque", "pushes robots: torque on a root body, about a random axis", "N m", Least::zero},

@@ -62,9 +62,9 @@ std::string emit_height_fields(const RobotModel& model) {
 }
 
 std::string emit_parameters(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"friction",    "center_of_mass", "mass",          "joint",    "spring",
-                                    "actuator",    "motor",          "gravity",       "push",     "network",
-                                    "push_torque", "range",          "site_position", "site_turn"};
+  constexpr const char* kKinds[] = {"friction",    "center_of_mass", "mass",          "joint",     "spring",
+                                    "actuator",    "motor",          "gravity",       "push",      "network",
+                                    "push_torque", "range",          "site_position", "site_turn", "size"};
   std::string text;
   for (const Parameter& p : model.parameters)
     text += std::string("        {ModelParameter::") + kKinds[p.kind] + ", " + std::to_string(p.index) + ", {" +
@@ -105,6 +105,19 @@ std::string emit_limit_parameters(const RobotModel& model) {
   for (size_t t = 0; t < limited_tendons(model).size(); ++t) text += "-1, ";
   return emit_table("  // Parameters that change the ranges of limits.\n", "int", "limit_parameter", "kLimits",
                     text.empty() ? "" : wrapped(text, "        "));
+}
+
+// The places of the factors of radii; -1 for geoms whose size is fixed.
+std::string emit_radius_factors(const RobotModel& model) {
+  std::string text;
+  for (const PairGeom& geom : model.pair_geoms) {
+    const auto is_its = [&](const Parameter& p) { return p.kind == ModelParameter::size && p.index == geom.geom; };
+    const auto found = std::ranges::find_if(model.parameters, is_its);
+    text += std::to_string(found == model.parameters.end() ? -1 : 3 * (found - model.parameters.begin())) + ", ";
+  }
+  return "  static constexpr bool kSizes = true;\n" +
+         emit_table("  // Parameters by which the radii of geoms are multiplied.\n", "int", "radius_factor",
+                    "kPairGeoms", text.empty() ? "" : wrapped(text, "        "));
 }
 
 // The places of factors of the dry friction of joints among the parameters; -1 for tendons, which have none.
@@ -211,7 +224,7 @@ std::string emit_cone_tables(const RobotModel& model) {
     text += "  static constexpr bool kRandomised = true;\n  static constexpr int kPushes = " +
             count(std::ranges::count(model.parameters, ModelParameter::push, &Parameter::kind)) + ";\n" +
             (moves_sites(model) ? "  static constexpr bool kMovesSites = true;\n" : "") + emit_motors(model) +
-            emit_limit_parameters(model) + emit_friction_factors(model);
+            emit_limit_parameters(model) + emit_radius_factors(model) + emit_friction_factors(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);
   return text;

@@ -116,9 +116,14 @@ void trace_frictions(const RobotModel& model, const Kinematics& kinematics, Prog
                                                     trace_tendon(model, t, kinematics, p).velocity);
 }
 
-Vec3 center_of(const FloorContact& contact, const Kinematics& kinematics) {
+// Returns the centre of a contact's sphere. Below the centre of a sphere that has grown by d, it is d deeper: a sphere
+// of the file's radius there has the same lowest point.
+Vec3 center_of(const RobotModel& model, const FloorContact& contact, const Kinematics& kinematics, Program& p) {
   const auto body = static_cast<size_t>(contact.body);
-  return kinematics.pos[body] + kinematics.turn[body] * known(contact.center);
+  const Vec3 center = kinematics.pos[body] + kinematics.turn[body] * known(contact.center);
+  const Expr factor = parameter(model, ModelParameter::size, contact.geom, 0, p);
+  if (factor.is_known() || contact.radius == 0) return center;
+  return center - Vec3{0, 0, Expr(contact.radius) * (factor - Expr(1))};
 }
 // Returns the distance from the floor. A box's corner that is above the box's centre does not touch.
 Expr distance_of(const RobotModel& model, const FloorContact& contact, const Vec3& center,
@@ -138,7 +143,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   for (size_t c = 0; c < model.contacts.size(); ++c) {
     const FloorContact& contact = model.contacts[c];
     const std::string name = identifier(contact.name);
-    centers.push_back(p.named(center_of(contact, kinematics), name));
+    centers.push_back(p.named(center_of(model, contact, kinematics, p), name));
     distances.push_back(p.named(distance_of(model, contact, centers[c], kinematics), name + "_distance"));
     const Vec3 tangent = model.elliptic ? unit_vector(1) : tangent_of(contact, kinematics);
     along[0].push_back(is_planar ? Expr(1) : tangent[0]), along[1].push_back(is_planar ? Expr(0) : tangent[1]);
@@ -281,12 +286,15 @@ Expr impedance(const Impedance& curve, const Expr& x) {
 
 void trace_distances(const RobotModel& model, Program& p) {
   if (!has_exact_distances(model)) return;
-  p.begin("Computes the distances from the floor, in double.", "distances(const auto& qpos, const auto& distance)",
+  p.begin("Computes the distances from the floor, in double.",
+          std::string("distances(const auto& qpos, ") + (model.randomised ? "const auto& parameters, " : "") +
+              "const auto& distance)",
           false, true);
   const Kinematics kinematics = trace_kinematics(model, p);
   for (size_t c = 0; c < model.contacts.size(); ++c) {
     const FloorContact& contact = model.contacts[c];
-    p.set(at("distance", static_cast<int>(c)), distance_of(model, contact, center_of(contact, kinematics), kinematics));
+    p.set(at("distance", static_cast<int>(c)),
+          distance_of(model, contact, center_of(model, contact, kinematics, p), kinematics));
   }
 }
 

@@ -138,10 +138,12 @@ class Compared {
         }
         if (parameter.kind == ModelParameter::push || parameter.kind == ModelParameter::push_torque) {
           const bool is_force = parameter.kind == ModelParameter::push;
-          for (double& number : x) number = is_force ? draw(-10, 10) : draw(-1, 1);
+          const double most = (is_force ? 30 : 0.5) * file.body_mass[parameter.index];  // m/s^2, m^2/s^2
+          for (double& number : x) number = most * draw(-1, 1);
           pushes.push_back({static_cast<double>(parameter.index), is_force ? 0.0 : 3.0, x[0], x[1], x[2]});
         }
         if (parameter.kind == ModelParameter::network) x[0] = draw(0, 1), x[1] = draw(-2, 2);
+        if (parameter.kind == ModelParameter::size) x[0] = draw(0.6, ModelParameter::kMostGrowth);
         if (parameter.kind == ModelParameter::range) x[1] = draw(-0.3, 0.3);
         if (parameter.kind == ModelParameter::site_position)
           for (double& shift : x) shift = draw(-0.1, 0.1);

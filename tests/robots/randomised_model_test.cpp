@@ -126,6 +126,21 @@ TEST_F(RandomisedModel, RangesAndSitesChange) {
   EXPECT_NEAR(axis[2], 0, 1e-15);
 }
 
+TEST_F(RandomisedModel, RadiiChange) {
+  const int ball = mj_name2id(file.get(), mjOBJ_GEOM, "ball");
+  change(ModelParameter::size, ball, {1.5, 1, 1});
+  EXPECT_DOUBLE_EQ(changed->geom_size[3 * ball], 0.15);
+  EXPECT_DOUBLE_EQ(changed->geom_rbound[ball], 0.15);
+  // It lies on the floor with its centre at 0.15 m: not so the file's ball.
+  const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(changed.get()), mj_deleteData);
+  data->qpos[4] = 0.14;
+  mj_forward(changed.get(), data.get());
+  ASSERT_EQ(data->ncon, 1);
+  EXPECT_NEAR(data->contact[0].dist, -0.01, 1e-12);
+  expect_mentions(error_of("geom_radius ball 0.9 1.6\n"), {"--env.dr.geom_radius", "1.6", "1.5"});
+  expect_mentions(error_of("geom_radius floor 0.9 1.1\n"), {"--env.dr.geom_radius", "'floor'", "'ball'"});
+}
+
 // The servo exerts 40 (control - position) - 6 velocity. A network exerts its torque in place of this.
 TEST_F(RandomisedModel, ANetworkTakesTheServosPlace) {
   const float weight[] = {3, 0.5F}, bias[] = {1};

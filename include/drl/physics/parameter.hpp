@@ -15,7 +15,8 @@ struct ModelParameter {
   // network: of an actuator (factor of its force, 0 if a network drives it; the network's torque, which is added).
   // push_torque: of a body (torque of a push in N m); for the physics, the torque about x, y and z. range: of a joint
   // (factor of the width of its range, shift of its middle in rad or m). site_position: its shift in its body's frame
-  // (m). site_turn: angles about its own axes x, y and z, one after the other (rad).
+  // (m). site_turn: angles about its own axes x, y and z, one after the other (rad). size: of
+  // a sphere or capsule that may touch (factor of its radius, at most kMostGrowth).
   enum Kind {
     friction,
     center_of_mass,
@@ -30,8 +31,10 @@ struct ModelParameter {
     push_torque,
     range,
     site_position,
-    site_turn
+    site_turn,
+    size
   };
+  static constexpr double kMostGrowth = 1.5;  // the search for near geoms relies on it
   Kind kind;
   int index;  // MuJoCo's, of the geom, body, degree of freedom, joint, actuator or site; 0 for gravity
 

@@ -45,6 +45,7 @@ inline constexpr ModelQuantity kModelQuantities[] = {
     {"no_load_speed", ModelParameter::motor, 1, "actuator", kDrives},
     {"motor_delay", ModelParameter::motor, 2, "actuator", kDrives},
     {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one"},
+    {"geom_radius", ModelParameter::size, 0, "geom", "moves and is a sphere or a capsule that can touch another one"},
     {"gravity", ModelParameter::gravity, -1, "axis", ""},
     {"push_force", ModelParameter::push, 0, "body", kMoves},
     {"push_torque", ModelParameter::push_torque, 0, "body", kMoves},
@@ -133,6 +134,12 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
     case ModelParameter::site_position:
     case ModelParameter::site_turn:
       return is_for_sensors(m, i) ? 1 : 0;
+    case ModelParameter::size:  // height fields have prisms that depend on sizes
+      return k == 0 && m.nhfield == 0 && m.body_weldid[m.geom_bodyid[i]] != 0 &&
+                     (m.geom_type[i] == mjGEOM_SPHERE || m.geom_type[i] == mjGEOM_CAPSULE) &&
+                     (m.geom_contype[i] != 0 || m.geom_conaffinity[i] != 0)
+                 ? 1
+                 : 0;
     case ModelParameter::friction:
       return k == 0 && (m.geom_contype[i] != 0 || m.geom_conaffinity[i] != 0) ? 1 : 0;
     default:
@@ -157,6 +164,7 @@ inline std::vector<ModelParameter> randomisable(const mjModel& m) {
   add(ModelParameter::push, m.nbody), add(ModelParameter::network, m.nu);
   add(ModelParameter::push_torque, m.nbody), add(ModelParameter::range, m.njnt);
   add(ModelParameter::site_position, m.nsite), add(ModelParameter::site_turn, m.nsite);
+  add(ModelParameter::size, m.ngeom);
   return all;
 }
 
@@ -205,7 +213,7 @@ class ModelRanges {
     mjtObj type = mjOBJ_BODY;
     int index = of.index;
     if (of.kind == ModelParameter::gravity) return std::string(1, "xyz"[k]);
-    if (of.kind == ModelParameter::friction) type = mjOBJ_GEOM;
+    if (of.kind == ModelParameter::friction || of.kind == ModelParameter::size) type = mjOBJ_GEOM;
     if (of.kind == ModelParameter::joint) type = mjOBJ_JOINT, index = m_.dof_jntid[of.index];
     if (of.kind == ModelParameter::spring || of.kind == ModelParameter::range) type = mjOBJ_JOINT;
     if (of.kind == ModelParameter::site_position || of.kind == ModelParameter::site_turn) type = mjOBJ_SITE;
@@ -240,6 +248,9 @@ class ModelRanges {
       throw std::invalid_argument("--env.dr.motor_delay goes to " + std::to_string(static_cast<int>(high)) +
                                   " time steps (a step of the task has " + std::to_string(frame_skip_) +
                                   "): add whole steps by --env.delay.action");
+    if (quantity->kind == ModelParameter::size && high > ModelParameter::kMostGrowth)
+      throw std::invalid_argument("--env.dr.geom_radius goes to " + std::to_string(high) +
+                                  " (radii may grow to 1.5 times those of the file): give a smaller factor");
     if (!is_set) throw std::invalid_argument(trouble(*quantity, pattern, names));
   }
   std::string trouble(const ModelQuantity& quantity, const std::string& pattern,
@@ -355,6 +366,14 @@ inline void change_model(const mjModel& file, const ModelParameter& of, const do
       const mjtNum* range = file.jnt_range + 2 * i;
       const double middle = 0.5 * (range[0] + range[1]) + x[1], half = 0.5 * (range[1] - range[0]) * x[0];
       to.jnt_range[2 * i] = middle - half, to.jnt_range[2 * i + 1] = middle + half;
+      return;
+    }
+    case ModelParameter::size: {
+      const bool is_capsule = file.geom_type[i] == mjGEOM_CAPSULE;
+      const double radius = file.geom_size[3 * i] * x[0], length = is_capsule ? file.geom_size[3 * i + 1] : 0;
+      to.opt.disableflags |= mjDSBL_MIDPHASE;  // its bounding volumes are those of the file
+      to.geom_size[3 * i] = radius, to.geom_rbound[i] = radius + length;
+      for (int k = 0; k < 3; ++k) to.geom_aabb[6 * i + 3 + k] = k == 2 ? radius + length : radius;
       return;
     }
     case ModelParameter::site_position:
