@@ -135,6 +135,10 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   // The height (z) of the model's height field at (x, y), or at the nearest point of its edge. The model must have one
   // height field, whose geom is at the world's origin (drl/terrain.hpp).
   { view.ground_height(x, x) } -> std::same_as<typename R::F>;
+  // The least x >= 0 at which the ray from + x along meets a plane (from above) or the height field of the world, or
+  // -1: the distance, if the length of `along` is 1. Both vectors are in world coordinates; see ray_from() below. A
+  // height field must be the only one, and at the world's origin. libmujoco's mj_ray gives the same for these geoms.
+  { view.ray(Vec<typename R::F, 3>{}, Vec<typename R::F, 3>{}) } -> std::same_as<typename R::F>;
   { view.touches(geom, geom) } -> std::same_as<Mask<typename R::F>>;
   // MuJoCo's qfrc_actuator and qfrc_constraint: the generalised forces on degree of freedom k by actuators, and by
   // limits and contacts, in N (N m for a hinge).
@@ -150,6 +154,26 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   robot.set_friction(geom, Vec<typename R::F, 3>{});
   robot.shift_center_of_mass(body, Vec<typename R::F, 3>{});
 };
+
+// Returns robot.ray() for a ray whose origin (m) and direction are in a body's frame.
+template <class R>
+DRL_HD typename R::F ray_from(const R& robot, BodyId body, const Vec<typename R::F, 3>& from,
+                              const Vec<typename R::F, 3>& along) {
+  using F = typename R::F;
+  const Vec<F, 4> q = robot.orientation(body);
+  Vec<F, 3> origin = robot.position(body), direction;
+  // v + 2 w (u x v) + 2 u x (u x v), with the quaternion (w, u)
+  const auto add_turned = [&](const Vec<F, 3>& v, Vec<F, 3>& to) DRL_LAMBDA {
+    const F u[3] = {q[1], q[2], q[3]};
+    F c[3];
+    for (int k = 0; k < 3; ++k) c[k] = u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
+    for (int k = 0; k < 3; ++k)
+      to[k] = to[k] + v[k] + F(2) * (q[0] * c[k] + u[(k + 1) % 3] * c[(k + 2) % 3] - u[(k + 2) % 3] * c[(k + 1) % 3]);
+  };
+  for (int k = 0; k < 3; ++k) direction[k] = F(0);
+  add_turned(from, origin), add_turned(along, direction);
+  return robot.ray(origin, direction);
+}
 
 // True if a robot's task reads files before environments are made.
 template <class Params>

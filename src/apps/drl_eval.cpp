@@ -24,6 +24,7 @@
 #include "nets/host_nets.hpp"
 #include "nets/normalizer.hpp"
 #include "run/evaluator.hpp"
+#include "run/option_files.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
@@ -110,6 +111,7 @@ class Policy {
     choose_task_options(table, options, task_options);
     options_.env->choose_physics();
     warn_if_model_changed(checkpoint, file, *options_.env);
+    warn_if_contents_changed(checkpoint, file, *options_.env);
     const TaskSpec task = task_spec(task_, task_params());
     make_networks(task, options.threads);
     const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});

@@ -264,6 +264,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   // 4. The run's directory, and the state to start from.
   RunStart start = claim_directory(settings, context, comm);
   RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
+  facts.files = learner.contents();
   load_start(start, settings, facts, trainer, learner.algorithm(), comm);
   if (options.train.nan_policy == "dump")
     learner.write_lost_states_to(on_rank_zero(comm, [&] { return start.directory.string(); }), facts,

@@ -7,6 +7,7 @@
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "run/evaluator.hpp"
+#include "run/option_files.hpp"
 #include "run/preflight.hpp"
 #if defined(DRL_CUDA)
 #include "comm/nccl_communicator.hpp"
@@ -159,6 +160,8 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
                                   [this](const ParamLayout& layout) { return make_nets(layout); }});
   });
   require_same_files(comm, envs_->files());
+  on_all_ranks(comm, [&] { contents_ = contents_of(options.env->files()); });
+  require_same_contents(comm, contents_);
 }
 
 std::unique_ptr<Nets> Learner::make_nets(const ParamLayout& layout) {

@@ -28,6 +28,8 @@ class Learner {
   Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
   std::string host_speeds() const { return envs_->host_speeds(); }
   std::string files() const { return envs_->files(); }
+  // Returns the contents of the files that options name (run/option_files.hpp).
+  const std::string& contents() const { return contents_; }
   std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
   // With --nan_policy dump, writes the states of lost environments below the run's directory. Call before the first
   // iteration.
@@ -51,6 +53,7 @@ class Learner {
   std::optional<TeacherRun> teacher_run_;  // of distillation
   std::optional<Teacher> teacher_;
   std::unique_ptr<Algorithm> algorithm_;
+  std::string contents_;
 };
 
 }  // namespace drl

@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "run/option_files.hpp"
 #include "run/pretrained.hpp"
 
 namespace drl {
@@ -171,6 +172,7 @@ void load_start(RunStart& start, const Settings& settings, const RunFacts& now, 
     require_whole(source);
     settings.warn_of_ignored_options(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
     warn_if_model_changed(source.checkpoint, source.file, *settings.options.env);
+    require_contents_of(source.checkpoint, source.file, now.files);
     require_fit(source, settings, state);
     elapsed = attribute<double>(source.checkpoint, source.file, "elapsed_seconds");
     if (const std::vector<std::string> changes = changed_platform(source.checkpoint, now); !changes.empty())

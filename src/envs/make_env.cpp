@@ -130,7 +130,8 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   if (config.params.empty()) config.params = TaskParams(named).bytes();
   const TaskRecord& record = TaskParams::record_of(named, config.params);
   if (named.robot && &record == named.robot->in_lanes) prepare_lanes(*named.robot, config.params);
-  const bool is_on_gpu = queue.on_gpu() && *record.gpu;  // else the host's threads step robots in lanes
+  // Otherwise the host's threads step robots in lanes.
+  const bool is_on_gpu = queue.on_gpu() && *record.gpu && !TaskParams::network(record, config.params);
   std::unique_ptr<VecEnv> envs;
   if (record.simulator || (named.robot && !is_on_gpu))
     envs = std::make_unique<SimulatorEnvs>(record, config, queue);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "base/check.hpp"
@@ -13,7 +14,7 @@
 namespace drl {
 namespace {
 
-constexpr const char* kNone = "none";
+constexpr const char *kNone = "none", *kRoots = "roots";
 
 // What a range of a quantity may hold.
 enum class Least { any, zero, above_zero };
@@ -38,10 +39,16 @@ constexpr Quantity kQuantities[] = {
      Least::above_zero},
     {"motor_delay", "delay of the actuators' controls, at most a step of the task", "time steps of the physics",
      Least::zero},
+    {"geom_radius", "factor of the radii of spheres and capsules, at most 1.5", "", Least::above_zero},
     {"geom_friction", "factor of the friction coefficients of geoms", "", Least::zero},
     {"push_force", "pushes robots: horizontal force on a root body, in a random direction", "N", Least::zero},
+    {"push_torque", "pushes robots: torque on a root body, about a random axis", "N m", Least::zero},
     {"push_interval", "time from one push to the next", "s", Least::above_zero},
     {"push_duration", "duration of a push", "s", Least::above_zero},
+    {"joint_range", "factor of the width of joints' ranges", "", Least::above_zero},
+    {"joint_range_shift", "shift of joints' ranges", "rad or m", Least::any},
+    {"site_position", "shift of the sites of inertial sensors along each axis", "m", Least::any},
+    {"site_turn", "angles by which the sites of inertial sensors are turned about each axis", "rad", Least::any},
     {"gravity", "change of gravity along each axis (x, y, z)", "m/s^2", Least::any},
 };
 
@@ -65,6 +72,15 @@ std::optional<double> number_in(const std::string& text) {
   return x;
 }
 
+// Returns the words of a text, which spaces, commas or semicolons separate.
+std::vector<std::string> names_in(std::string text) {
+  for (char& c : text)
+    if (c == ',' || c == ';') c = ' ';
+  std::vector<std::string> names = split(text, ' ');
+  std::erase(names, "");
+  return names;
+}
+
 // Reads "0.8,1.2 trunk=0.9,1.1". Throws UsageError, which begins with the option.
 std::vector<Entry> entries_of(const std::string& option, const std::string& text) {
   const auto fail = [&](const std::string& why) {
@@ -72,11 +88,7 @@ std::vector<Entry> entries_of(const std::string& option, const std::string& text
         fmt::format("{} {} ({}): give LOW,HIGH, or NAME=LOW,HIGH for some elements", option, shown(text), why));
   };
   std::vector<Entry> entries;
-  std::string spaced = text;
-  for (char& c : spaced)
-    if (c == ',' || c == ';') c = ' ';
-  for (std::string word : split(spaced, ' ')) {
-    if (word.empty()) continue;
+  for (std::string word : names_in(text)) {
     const size_t equals = word.find('=');
     if (equals != std::string::npos) {
       entries.push_back({.pattern = word.substr(0, equals), .numbers = {}});
@@ -96,6 +108,14 @@ std::vector<Entry> entries_of(const std::string& option, const std::string& text
       fail(fmt::format("{} is greater than {}", entry.numbers[0], entry.numbers[1]));
   }
   return entries;
+}
+
+// Returns the names in the value of an option. Throws UsageError if there is none.
+std::vector<std::string> names_of(const std::string& option, const std::string& text) {
+  std::vector<std::string> names = names_in(text);
+  if (names.empty())
+    throw UsageError("--env.dr." + option + " " + shown(text) + " (it has no name): give NAME ..., or leave it out");
+  return names;
 }
 
 int32_t whole(const std::string& option, const std::string& text, double x) {
@@ -126,22 +146,42 @@ void ModelOptions::describe(OptionVisitor& v) {
   for (size_t k = 0; k < values_.size(); ++k)
     v(std::string("dr.") + kQuantities[k].name, values_[k],
       std::string(kQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kQuantities[k].unit));
+  v("dr.push_body", push_body_, "the bodies that are pushed: NAME ..., or roots (of each tree that moves)");
+  v("dr.motor_network", network_, "file (.npz) of a network that gives the torques of position controllers", as_path);
+  v("dr.motor_network_of", network_of_, "the actuators that it drives: NAME ...; a name may contain *",
+    not_with("dr.motor_network", kNone));
+}
+
+void ModelOptions::make_absolute() {
+  if (has_network()) network_ = std::filesystem::absolute(network_).lexically_normal().string();
 }
 
 std::string ModelOptions::ranges() const {
   std::string text;
+  bool pushes = false;
+  const std::vector<std::string> pushed =
+      push_body_ == kRoots ? std::vector<std::string>{"*"} : names_of("push_body", push_body_);
   for (size_t k = 0; k < values_.size(); ++k) {
     if (values_[k] == kNone) continue;
     const std::string option = std::string("--env.dr.") + kQuantities[k].name;
+    const bool is_push = std::string_view(kQuantities[k].name).starts_with("push_");
     for (const Entry& entry : entries_of(option, values_[k])) {
       const Least least = kQuantities[k].least;
       const double low = entry.numbers[0];
       if ((least == Least::zero && low < 0) || (least == Least::above_zero && low <= 0))
         throw UsageError(fmt::format("{} {} ({} is not {} 0): give positive numbers", option, shown(values_[k]), low,
                                      least == Least::zero ? "at least" : "above"));
-      text += fmt::format("{} {} {} {}\n", kQuantities[k].name, entry.pattern, low, entry.numbers[1]);
+      const bool is_for_all = entry.pattern == "*";
+      for (const std::string& name : is_push&& is_for_all ? pushed : std::vector<std::string>{entry.pattern})
+        text += fmt::format("{} {} {} {}\n", kQuantities[k].name, name, low, entry.numbers[1]);
+      pushes = pushes || is_push;
     }
   }
+  if (push_body_ != kRoots && !pushes)
+    throw UsageError("--env.dr.push_body " + shown(push_body_) +
+                     " has no effect (without --env.dr.push_force or push_torque): give one, or leave it out");
+  for (const std::string& name : has_network() ? names_of("motor_network_of", network_of_) : std::vector<std::string>())
+    text += "motor_network " + name + " 0 0\n";
   return text;
 }
 

@@ -17,9 +17,16 @@ class ModelOptions {
   // Returns RobotChoice::ranges. Throws UsageError if an option is malformed.
   std::string ranges() const;
   bool per_episode() const { return when_ == "reset"; }
+  // Returns the file of the network that drives the motors, or "".
+  std::string network() const { return has_network() ? network_ : ""; }
+  // Makes the path of that file absolute.
+  void make_absolute();
 
  private:
+  bool has_network() const { return !network_.empty() && network_ != "none"; }
+
   std::vector<std::string> values_;  // of each quantity
+  std::string push_body_ = "roots", network_ = "none", network_of_ = "*";
   std::string when_ = "reset";
 };
 

@@ -116,6 +116,9 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
   const std::vector<float> bounds = TaskParams::model_bounds(record, config_.params);
   model_bounds_ = Array<float>(queue, bounds.size());
   queue.copy(model_bounds_.data(), bounds.data(), bounds.size());
+  const MotorNetwork* network = TaskParams::network(record, config_.params);
+  DRL_CHECK(!network || !(queue.on_gpu() || config.exact), "only a host's loops in float drive motors by a network");
+  motor_memory_ = Array<float>(queue, network ? static_cast<size_t>(record.motors * network->memory) * size() : 0);
   queue.synchronize();
   arrays_ = {config.num_envs,
              config.seed,
@@ -131,7 +134,9 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
              sums_.data(),
              nullptr,
              model_bounds_.data(),
-             TaskParams::model_per_episode(record, config_.params) ? 1 : 0};
+             TaskParams::model_per_episode(record, config_.params) ? 1 : 0,
+             network,
+             motor_memory_.data()};
   if (record.simulator) {
     const std::optional<RobotChoice> robot = TaskParams::robot_choice(record, config_.params);
     simulator_ = std::make_unique<Simulator>(
@@ -261,6 +266,8 @@ void TaskEnvs::visit_state(StateVisitor& visitor) {
     }
   }
   if (simulator_) simulator_->visit_state(visitor);
+  for (size_t k = 0; k * size() < motor_memory_.size(); ++k)
+    per_env("motors/" + std::to_string(k), motor_memory_.data() + k * size());
   for (int k = 0; column < columns_.size(); ++k, ++column)
     per_env("history/" + std::to_string(k), static_cast<float*>(columns_[column]));
   per_env("age", age_.data());

@@ -80,7 +80,7 @@ class TaskEnvs final : public VecEnv {
   std::vector<Array<float>> state_, terms_;  // [columns], [reward terms, metrics]; integer columns hold int32_t
   std::vector<float> weights_;               // [reward terms], or empty
   Array<int32_t> age_;
-  Array<float> episode_reward_, curriculum_, model_bounds_;
+  Array<float> episode_reward_, curriculum_, model_bounds_, motor_memory_;
   Array<int32_t> ended_by_;
   Array<uint8_t> counted_episodes_;
   Array<double> sums_;

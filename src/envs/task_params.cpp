@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "envs/motor_network.hpp"
 #include "envs/task_envs.hpp"
 
 namespace drl {
@@ -25,7 +26,8 @@ void write(std::vector<std::byte>& bytes, int32_t offset, Value given) {
   std::memcpy(bytes.data() + offset, &value, sizeof(value));
 }
 
-// The last bytes of a robot's options, after the model's file name and a 0.
+// The last bytes of a robot's options, after three texts that end with 0: the model's file name, the ranges of its
+// numbers, and the file of the network of its motors.
 struct RobotBytes {
   double dt;
   int32_t frame_skip, model_per_episode;
@@ -92,6 +94,12 @@ std::vector<float> floats_at(const std::vector<std::byte>& bytes, size_t at, siz
   return numbers;
 }
 
+// Returns the network whose file follows the text of the ranges, or null.
+const MotorNetwork* network_of(const char* ranges) {
+  const char* file = ranges + std::strlen(ranges) + 1;
+  return *file ? &motor_network(file) : nullptr;
+}
+
 bool is_robot(const TaskRecord& record, const std::vector<std::byte>& bytes) {
   return bytes.size() > size_of(record, bytes);
 }
@@ -155,9 +163,14 @@ void TaskParams::describe(OptionVisitor& v) {
 const TaskParams::Inspection& TaskParams::inspection() const {
   const std::string ranges = model_numbers_.ranges();
   if (inspection_ && inspection_->model == model_ && inspection_->frame_skip == frame_skip_ &&
-      inspection_->ranges == ranges)
+      inspection_->ranges == ranges && inspection_->network == model_numbers_.network())
     return *inspection_;
-  Inspection inspected{.model = model_, .frame_skip = frame_skip_, .ranges = ranges, .facts = {}, .why_not_lanes = ""};
+  Inspection inspected{.model = model_,
+                       .frame_skip = frame_skip_,
+                       .ranges = ranges,
+                       .network = model_numbers_.network(),
+                       .facts = {},
+                       .why_not_lanes = ""};
   const RobotChoice choice = this->choice(ranges);
   char error[8192] = "";
   const int32_t code = record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error));
@@ -167,6 +180,12 @@ const TaskParams::Inspection& TaskParams::inspection() const {
     inspected.why_not_lanes =
         "its library was built with constant masses and gains: see RANDOMISED in docs/randomisation.md";
   return inspection_.emplace(std::move(inspected));
+}
+
+RobotChoice TaskParams::choice(const std::string& ranges) const {
+  const std::string network = model_numbers_.network();
+  return {model_.c_str(), frame_skip_, ranges.c_str(), model_numbers_.per_episode() ? 1 : 0,
+          network.empty() ? nullptr : &motor_network(network)};
 }
 
 std::string TaskParams::check_lanes() const {
@@ -186,6 +205,7 @@ void TaskParams::choose_physics() {
     if (std::string* text = std::get_if<std::string>(&values_[static_cast<size_t>(k)]))
       if (record_.params[k].kind == TaskParamKind::file) *text = or_none(file_name(record_.params[k], *text).path);
   if (!record_.robot) return;
+  model_numbers_.make_absolute();
   std::error_code ignored;
   if (model_ != record_.robot->own.model && std::filesystem::exists(model_, ignored))
     model_ = std::filesystem::absolute(model_).lexically_normal().string();
@@ -193,6 +213,19 @@ void TaskParams::choose_physics() {
   if (physics_ == "mujoco") return;
   why_not_in_lanes_ = check_lanes();
   physics_ = why_not_in_lanes_.empty() ? "lanes" : "mujoco";
+}
+
+std::vector<OptionFile> TaskParams::files() const {
+  std::vector<OptionFile> files;
+  for (int k = 0; k < record_.param_count; ++k) {
+    const TaskParam& param = record_.params[k];
+    if (param.kind != TaskParamKind::file) continue;
+    const std::string path = file_name(param, std::get<std::string>(values_[static_cast<size_t>(k)])).path;
+    if (!path.empty()) files.push_back({"env." + std::string(param.name), path});
+  }
+  if (record_.robot && !model_numbers_.network().empty())
+    files.push_back({"env.dr.motor_network", model_numbers_.network()});
+  return files;
 }
 
 std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
@@ -218,7 +251,14 @@ std::optional<RobotChoice> TaskParams::robot_choice(const TaskRecord& record, co
   if (!record.robot || !is_robot(record, bytes)) return std::nullopt;
   const RobotBytes robot = robot_bytes(bytes);
   const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record, bytes));
-  return RobotChoice{model, robot.frame_skip, model + std::strlen(model) + 1, robot.model_per_episode};
+  const char* ranges = model + std::strlen(model) + 1;
+  return RobotChoice{model, robot.frame_skip, ranges, robot.model_per_episode, network_of(ranges)};
+}
+
+const MotorNetwork* TaskParams::network(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  if (record.motors == 0 || !is_robot(record, bytes)) return nullptr;
+  const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record, bytes));
+  return network_of(model + std::strlen(model) + 1);
 }
 
 DelayPlan TaskParams::delays(const TaskRecord& record, const std::vector<std::byte>& bytes) {
@@ -334,6 +374,8 @@ std::vector<std::byte> TaskParams::bytes() const {
   }
   append(model_.c_str(), model_.size() + 1);
   append(ranges.c_str(), ranges.size() + 1);
+  const std::string network = model_numbers_.network();
+  append(network.c_str(), network.size() + 1);
   const RobotBytes robot{.dt = inspection().facts.dt,
                          .frame_skip = frame_skip_,
                          .model_per_episode = model_numbers_.per_episode() ? 1 : 0,

@@ -14,6 +14,11 @@
 
 namespace drl {
 
+// A file that an option of a task names.
+struct OptionFile {
+  std::string option, path;  // "env.motion"; absolute
+};
+
 // A task's options: the members that its Params::describe visits, the weights of its reward terms, and for a robot the
 // model, the frame skip and the physics engine.
 class TaskParams {
@@ -37,6 +42,8 @@ class TaskParams {
   // not choose lanes. Both return "" if the task is not a robot.
   std::string physics() const;
   const std::string& why_not_in_lanes() const { return why_not_in_lanes_; }
+  // Returns the files that options name, apart from a robot's model, after choose_physics().
+  std::vector<OptionFile> files() const;
   // Returns the robot's properties, or null if the task is not a robot. Throws like choose_physics().
   const RobotFacts* robot_facts() const { return record_.robot ? &inspection().facts : nullptr; }
   // Returns whether actions or observations are delayed. Throws UsageError if a delay is malformed.
@@ -67,24 +74,25 @@ class TaskParams {
   // Returns EnvArrays::model_bounds, and whether environments draw these numbers at each reset.
   static std::vector<float> model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes);
   static bool model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  // Returns the network that drives the motors of a robot in lanes, or null.
+  static const MotorNetwork* network(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns the model and frame skip of a robot that libmujoco simulates, else nullopt. The result points into bytes.
   static std::optional<RobotChoice> robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes);
 
  private:
   // The facts about a robot that the library reads from its model.
   struct Inspection {
-    std::string model;  // the inspected robot: model, frame skip and ranges
+    std::string model;  // the inspected robot: model, frame skip, ranges, network of its motors
     int frame_skip = 0;
-    std::string ranges;
+    std::string ranges, network;
     RobotFacts facts{};
     std::string why_not_lanes;  // "" if lanes can be used
     bool is_mistaken = false;   // the file that was found is not the compiled model
   };
   // Inspects the robot, unless the last inspection was of the same model and frame skip.
   const Inspection& inspection() const;
-  RobotChoice choice(const std::string& ranges) const {
-    return {model_.c_str(), frame_skip_, ranges.c_str(), model_numbers_.per_episode() ? 1 : 0};
-  }
+  // The result points into `ranges`. Throws UsageError if the network of the motors cannot be read.
+  RobotChoice choice(const std::string& ranges) const;
   // Returns the record of the robot in lanes that these options need, or null.
   const TaskRecord* record_in_lanes() const {
     return model_numbers_.ranges().empty() ? record_.robot->in_lanes : record_.robot->randomised;

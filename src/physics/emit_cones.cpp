@@ -38,6 +38,19 @@ std::string emit_hulls(const RobotModel& model) {
   return text + choice + "    }\n  }\n";
 }
 
+std::string emit_planes(const RobotModel& model) {
+  std::string text;
+  for (const WorldPlane& plane : model.planes) {
+    std::vector<double> turn;
+    for (const Numbers3& row : plane.turn) turn.insert(turn.end(), row.begin(), row.end());
+    text += "        {{" + listed({plane.pos[0], plane.pos[1], plane.pos[2]}) + "}, {" + listed(turn) + "}, {" +
+            listed({plane.width, plane.length}) + "}},\n";
+  }
+  return "  static constexpr int kWorldPlanes = " + count(model.planes.size()) + ";\n" +
+         emit_table("  // Planes of the world, which rays meet: position, axes, half sizes (0: no limit).\n",
+                    "WorldPlane", "world_plane", "kWorldPlanes", text);
+}
+
 // The heights are in memory, which this key and MuJoCo's indices lead to (drl/physics/height_map.hpp).
 std::string emit_height_fields(const RobotModel& model) {
   std::string indices;
@@ -49,14 +62,62 @@ std::string emit_height_fields(const RobotModel& model) {
 }
 
 std::string emit_parameters(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"friction", "center_of_mass", "mass",    "joint", "spring",
-                                    "actuator", "motor",          "gravity", "push"};
+  constexpr const char* kKinds[] = {"friction",    "center_of_mass", "mass",          "joint",     "spring",
+                                    "actuator",    "motor",          "gravity",       "push",      "network",
+                                    "push_torque", "range",          "site_position", "site_turn", "size"};
   std::string text;
   for (const Parameter& p : model.parameters)
     text += std::string("        {ModelParameter::") + kKinds[p.kind] + ", " + std::to_string(p.index) + ", {" +
             listed({p.start[0], p.start[1], p.start[2]}) + "}},\n";
   return emit_table("  // Parameters that environments change, with three values each (drl/physics/parameter.hpp).\n",
                     "Parameter", "parameter", "kParameters / 3", text);
+}
+
+// The actuators that a network can drive, in the order of their parameters.
+std::string emit_motors(const RobotModel& model) {
+  std::string text;
+  int count = 0;
+  for (const Parameter& p : model.parameters) {
+    if (p.kind != ModelParameter::network) continue;
+    const Actuator& actuator = model.actuators[static_cast<size_t>(p.index)];
+    const Joint& joint = model.joints[static_cast<size_t>(actuator.target)];
+    text += "        {" + std::to_string(p.index) + ", " + std::to_string(joint.qpos) + ", " +
+            std::to_string(joint.dof) + ", " + number(actuator.gear) + "},\n";
+    count += 1;
+  }
+  if (count == 0) return "";
+  const auto first = std::ranges::find(model.parameters, ModelParameter::network, &Parameter::kind);
+  return "  static constexpr int kMotors = " + std::to_string(count) +
+         ", kFirstMotor = " + std::to_string(first - model.parameters.begin()) + ";\n" +
+         emit_table("  // Actuators that a network can drive: their index, the places in qpos and qvel, the gear.\n",
+                    "Motor", "motor", "kMotors", text);
+}
+
+// The places of the parameters of ranges; -1 for tendons and balls.
+std::string emit_limit_parameters(const RobotModel& model) {
+  std::string text;
+  for (const Joint* joint : limited_joints(model)) {
+    const int index = static_cast<int>(joint - model.joints.data());
+    const auto is_its = [&](const Parameter& p) { return p.kind == ModelParameter::range && p.index == index; };
+    const auto found = std::ranges::find_if(model.parameters, is_its);
+    text += std::to_string(found == model.parameters.end() ? -1 : 3 * (found - model.parameters.begin())) + ", ";
+  }
+  for (size_t t = 0; t < limited_tendons(model).size(); ++t) text += "-1, ";
+  return emit_table("  // Parameters that change the ranges of limits.\n", "int", "limit_parameter", "kLimits",
+                    text.empty() ? "" : wrapped(text, "        "));
+}
+
+// The places of the factors of radii; -1 for geoms whose size is fixed.
+std::string emit_radius_factors(const RobotModel& model) {
+  std::string text;
+  for (const PairGeom& geom : model.pair_geoms) {
+    const auto is_its = [&](const Parameter& p) { return p.kind == ModelParameter::size && p.index == geom.geom; };
+    const auto found = std::ranges::find_if(model.parameters, is_its);
+    text += std::to_string(found == model.parameters.end() ? -1 : 3 * (found - model.parameters.begin())) + ", ";
+  }
+  return "  static constexpr bool kSizes = true;\n" +
+         emit_table("  // Parameters by which the radii of geoms are multiplied.\n", "int", "radius_factor",
+                    "kPairGeoms", text.empty() ? "" : wrapped(text, "        "));
 }
 
 // The places of factors of the dry friction of joints among the parameters; -1 for tendons, which have none.
@@ -175,11 +236,13 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (!model.height_fields.empty()) text += emit_height_fields(model);
+  if (!model.planes.empty()) text += emit_planes(model);
   if (parameters > 0) text += emit_parameters(model);
   if (model.randomised)
     text += "  static constexpr bool kRandomised = true;\n  static constexpr int kPushes = " +
             count(std::ranges::count(model.parameters, ModelParameter::push, &Parameter::kind)) + ";\n" +
-            emit_friction_factors(model);
+            (moves_sites(model) ? "  static constexpr bool kMovesSites = true;\n" : "") + emit_motors(model) +
+            emit_limit_parameters(model) + emit_radius_factors(model) + emit_friction_factors(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   if (!model.contact_sensors.empty() || !model.touch_sensors.empty())
     text += "  static constexpr bool kSensesPairs = " + yes(senses_pairs(model)) + ";\n";

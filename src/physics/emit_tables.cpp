@@ -169,7 +169,7 @@ class PairTables {
     for (size_t p = 0; p < count; ++p) {
       const GeomPair& pair = model_.pairs[p];
       const PairGeom &a = geom(pair.first), &b = geom(pair.second);
-      const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
+      const double nearest = a.most_radius + b.most_radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
       const std::string bounds = (a.kind == PairGeom::plane ? plane_bound(reach) : bound(reach)) + bound(nearest);
       text += "        " + remark(a.name + " and " + b.name) + "\n";
       text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
@@ -212,7 +212,7 @@ class PairTables {
         count += 1;
       }
     for (const PairGeom& g : model_.pair_geoms)
-      sizes += number(g.radius + size_of(g)) + ", ", weights += number(g.inverse_weight) + ", ";
+      sizes += number(g.most_radius + size_of(g)) + ", ", weights += number(g.inverse_weight) + ", ";
     const std::string ground =
         model_.ground_pairs > 0 ? full("ground_pair", "kGroundPairs", model_.ground_pairs) : std::string();
     return "  static constexpr int kPairGroups = " + std::to_string(model_.pair_groups.size()) + ";\n" + ground +

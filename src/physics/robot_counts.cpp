@@ -240,4 +240,9 @@ bool senses_accelerations(const RobotModel& model) {
 }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
 
+bool moves_sites(const RobotModel& model) {
+  return std::ranges::any_of(model.parameters,
+                             [](const Parameter& p) { return p.kind == ModelParameter::site_position; });
+}
+
 }  // namespace drl::robot_compiler

@@ -92,4 +92,7 @@ bool senses_pairs(const RobotModel& model);
 bool senses_axes(const RobotModel& model);
 bool senses_distances(const RobotModel& model);
 
+// Returns whether environments move or turn sites.
+bool moves_sites(const RobotModel& model);
+
 }  // namespace drl::robot_compiler

@@ -251,9 +251,16 @@ class Reader : PartReader {
     for (int g = 0; g < m_.ngeom; ++g)
       r_.geoms.push_back(placement(name(mjOBJ_GEOM, g), m_.geom_bodyid[g], m_.geom_sameframe[g], m_.geom_pos + 3 * g,
                                    m_.geom_quat + 4 * g));
+    for (int g = 0; g < m_.ngeom; ++g)
+      if (m_.geom_type[g] == mjGEOM_PLANE && m_.body_weldid[m_.geom_bodyid[g]] == 0)
+        r_.planes.push_back({.pos = r_.geoms[static_cast<size_t>(g)].pos,
+                             .turn = r_.geoms[static_cast<size_t>(g)].turn,
+                             .width = m_.geom_size[3 * g],
+                             .length = m_.geom_size[3 * g + 1]});
     for (int s = 0; s < m_.nsite; ++s)
       r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_sameframe[s], m_.site_pos + 3 * s,
-                                   m_.site_quat + 4 * s));
+                                   m_.site_quat + 4 * s)),
+          r_.sites.back().site = s, r_.sites.back().frame = m_.site_bodyid[s];
   }
 
   void read_keyframes() {

@@ -155,6 +155,7 @@ struct Placement {
   int body = 0;
   Numbers3 pos{};
   Rotation turn{};
+  int site = -1, frame = 0;  // of a site: MuJoCo's indices of the site and of its body; else -1
 };
 
 // A muscle (MuJoCo, "Modeling", muscles). Its length and velocity are made dimensionless: the length by
@@ -251,6 +252,7 @@ struct PairGeom {
   Numbers3 half{};            // from the centre to the upper end of a capsule's axis; 0 for other geoms
   double radius = 0;          // of a sphere or capsule
   double inverse_weight = 0;  // of its body
+  double most_radius = 0;     // `radius`, as large as options may make it
   double bound = 0;           // radius of a sphere around the geom's centre that contains it; 0 for a plane
   Numbers3 size{};            // MuJoCo's sizes
   Numbers3 extent{};          // half sizes of a box around the centre that contains the geom
@@ -312,6 +314,13 @@ struct Parameter {
   ModelParameter::Kind kind = ModelParameter::friction;
   int index = 0;  // MuJoCo's
   Numbers3 start{};
+};
+
+// A plane of the world, which rays meet: its pose, and half sizes along x and y, or 0.
+struct WorldPlane {
+  Numbers3 pos{};
+  Rotation turn{};
+  double width = 0, length = 0;
 };
 
 struct Sensor {
@@ -438,6 +447,7 @@ struct RobotModel {
   std::vector<Equality> equalities;  // those that are active
   std::vector<Frame> frames;         // 0 is the world
   std::vector<Placement> geoms, sites;
+  std::vector<WorldPlane> planes;
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
   std::vector<PairGeom> pair_geoms;

@@ -271,7 +271,9 @@ class Reader : PartReader {
     using Key = std::array<int, 5>;
     // Where a centre of mass may shift, drl/physics/mujoco.hpp disables the midphase, which sorts the contacts of
     // geoms.
-    const auto shifts = [](const Parameter& parameter) { return parameter.kind == ModelParameter::center_of_mass; };
+    const auto shifts = [](const Parameter& parameter) {
+      return parameter.kind == ModelParameter::center_of_mass || parameter.kind == ModelParameter::size;
+    };
     const bool has_midphase = !is_off(mjDSBL_MIDPHASE) && std::ranges::none_of(r_.parameters, shifts);
     const auto key_of = [&](int first, int second) {
       const auto bodies = std::minmax(m_.geom_bodyid[first], m_.geom_bodyid[second]);

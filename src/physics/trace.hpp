@@ -105,8 +105,15 @@ Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, in
 Vec3 center_of(const RobotModel& model, int frame, Program& p);
 Expr mass_of(const RobotModel& model, int frame, Program& p);
 Symmetric inertia_of(const RobotModel& model, int frame, Program& p);
-// Returns the force of a push on a frame, at its centre of mass, or nullopt if the frame cannot be pushed.
-std::optional<Vec3> push_on(const RobotModel& model, int frame, Program& p);
+// Returns whether environments push a frame.
+bool is_pushed(const RobotModel& model, int frame);
+// Returns the torque about the origin and the force of a push on a frame, whose centre of mass is at `center`.
+Spatial push_on(const RobotModel& model, int frame, const Vec3& center, Program& p);
+// Return the position and the axes of a geom or site in its body, including what an environment's parameters change.
+Vec3 pos_of(const RobotModel& model, const Placement& place, Program& p);
+Mat3 turn_of(const RobotModel& model, const Placement& place, Program& p);
+// Returns the rotation by which an environment's parameters turn a site about its own axes.
+Quat turn_by_parameters(const RobotModel& model, int site, Program& p);
 
 // M = L'DL (Featherstone, section 6.5). L has M's sparsity and ones on its diagonal.
 struct TreeFactors {

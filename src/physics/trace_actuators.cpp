@@ -174,8 +174,15 @@ class Actuators {
     return line;
   }
 
+  // Returns number `k` of ModelParameter::network.
+  Expr network(size_t a, int k) const { return parameter(model_, ModelParameter::network, static_cast<int>(a), k, p_); }
   // Returns an actuator's force before its force range and that of its tendon.
   Expr unlimited_force(size_t a) const {
+    const Expr own = own_force(a), share = network(a, 0);
+    return share.is_known() ? own : share * own + network(a, 1);
+  }
+  // Returns the same without a network's torque.
+  Expr own_force(size_t a) const {
     const Actuator& actuator = model_.actuators[a];
     const Expr signal = this->signal(a);
     const bool is_muscle = actuator.muscle_gain || actuator.muscle_bias;
@@ -214,6 +221,7 @@ class Actuators {
     Expr slope = Expr(actuator.gain[2]) * factor(a, 1);
     if (actuator.muscle_gain) slope = gain_of(*actuator.muscle_gain, transmission(actuator), true);
     if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (actuator.activation < 0 ? control(a) : signal(a));
+    if (!damping.is(0)) damping = network(a, 0) * damping;
     const auto range = force_range(a);
     if (!range || damping.is(0)) return damping;
     const auto [low, high] = *range;

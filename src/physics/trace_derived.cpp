@@ -22,7 +22,9 @@ class Tracer {
              "derive_centers(const F* qpos, " + parameters_argument(model_) + "Derived& derived)");
     trace_centers();
     for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", static_cast<int>(f), subtree_center(f));
-    p_.begin("Computes the positions of geoms and sites from frames.", "derive_points(Derived& derived)");
+    p_.begin(
+        "Computes the positions of geoms and sites from frames.",
+        std::string("derive_points(") + (moves_sites(model_) ? parameters_argument(model_) : "") + "Derived& derived)");
     trace_points();
     p_.begin("Computes the inertias and velocities of bodies about the centre of mass of their tree.",
              "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
@@ -79,7 +81,7 @@ class Tracer {
     set_points("geom_xpos", model_.geoms), set_points("site_xpos", model_.sites);
   }
   Vec3 point_of(const Placement& placement) {
-    const Vec3 pos = robot_compiler::known(placement.pos);
+    const Vec3 pos = pos_of(model_, placement, p_);
     if (placement.body < 0) return pos;
     const BodyPose body = body_pose(model_, placement.body, p_);
     return body.pos + body.turn * pos;
@@ -159,11 +161,9 @@ class Tracer {
     std::vector<Spatial> wrenches = equality_wrenches();
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       wrenches[f] = wrench_of(f, frames[f]) + wrenches[f];
-      if (const auto push = push_on(model_, static_cast<int>(f), p_)) {
-        const int frame = static_cast<int>(f);
-        wrenches[f] = wrenches[f] +
-                      Spatial{cross(from_origin(model_.frames[f].body, center_of(model_, frame, p_)), *push), *push};
-      }
+      if (const int frame = static_cast<int>(f); is_pushed(model_, frame))
+        wrenches[f] =
+            wrenches[f] + push_on(model_, frame, from_origin(model_.frames[f].body, center_of(model_, frame, p_)), p_);
     }
     return wrenches;
   }
@@ -202,9 +202,8 @@ class Tracer {
     for (const Sensor& sensor : model_.sensors) {
       if (!sensor.shows_load()) continue;
       const Placement& site = sensor.object.place;
-      const Vec3 place =
-          from_origin(site.body, robot_compiler::known(site.pos)) - (site.body < 0 ? k_.origin[0] : Vec3{});
-      const Mat3 turn = (site.body < 0 ? identity() : k_.turn[index(site.body)]) * robot_compiler::known(site.turn);
+      const Vec3 place = from_origin(site.body, pos_of(model_, site, p_)) - (site.body < 0 ? k_.origin[0] : Vec3{});
+      const Mat3 turn = (site.body < 0 ? identity() : k_.turn[index(site.body)]) * turn_of(model_, site, p_);
       const Spatial& load = loads[index(sensor.object.frame)];
       const Vec3 value = sensor.kind == Sensor::load_force ? load.linear : load.angular - cross(place, load.linear);
       set_sensor(model_, sensor, transposed(turn) * value, p_);

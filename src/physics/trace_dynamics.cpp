@@ -179,10 +179,38 @@ Expr mass_of(const RobotModel& model, int frame, Program& p) {
   return mass * parameter(model, ModelParameter::mass, frame, 0, p) +
          parameter(model, ModelParameter::mass, frame, 1, p);
 }
-std::optional<Vec3> push_on(const RobotModel& model, int frame, Program& p) {
-  Vec3 push;
-  for (int k = 0; k < 3; ++k) push[k] = parameter(model, ModelParameter::push, frame, k, p);
-  return push[0].is_known() ? std::nullopt : std::optional(push);
+bool is_pushed(const RobotModel& model, int frame) {
+  return std::ranges::any_of(model.parameters,
+                             [&](const Parameter& p) { return p.kind == ModelParameter::push && p.index == frame; });
+}
+Spatial push_on(const RobotModel& model, int frame, const Vec3& center, Program& p) {
+  Vec3 force, torque;
+  for (int k = 0; k < 3; ++k) {
+    force[k] = parameter(model, ModelParameter::push, frame, k, p);
+    torque[k] = parameter(model, ModelParameter::push_torque, frame, k, p);
+  }
+  return Spatial{cross(center, force) + torque, force};
+}
+Vec3 pos_of(const RobotModel& model, const Placement& place, Program& p) {
+  Vec3 shift;
+  for (int k = 0; k < 3; ++k) shift[k] = parameter(model, ModelParameter::site_position, place.site, k, p);
+  if (shift[0].is_known()) return known(place.pos);
+  return known(place.pos) + known(model.frames[static_cast<size_t>(place.frame)].turn) * shift;
+}
+Quat turn_by_parameters(const RobotModel& model, int site, Program& p) {
+  Quat turn{1, 0, 0, 0};
+  for (int k = 0; k < 3; ++k) {
+    const Expr angle = parameter(model, ModelParameter::site_turn, site, k, p);
+    if (angle.is_known()) return turn;
+    Quat by{cos(Expr(0.5) * angle), 0, 0, 0};
+    by[static_cast<size_t>(1 + k)] = sin(Expr(0.5) * angle);
+    turn = turn * by;
+  }
+  return turn;
+}
+Mat3 turn_of(const RobotModel& model, const Placement& place, Program& p) {
+  const Quat by = turn_by_parameters(model, place.site, p);
+  return by[0].is_known() ? known(place.turn) : known(place.turn) * rotation_of({by[0], by[1], by[2], by[3]});
 }
 Symmetric inertia_of(const RobotModel& model, int frame, Program& p) {
   const Frame& of = model.frames[static_cast<size_t>(frame)];
@@ -229,11 +257,11 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   }
 
   for (size_t f = 0; f < model.frames.size(); ++f)
-    if (const auto push = push_on(model, static_cast<int>(f), p)) {
+    if (is_pushed(model, static_cast<int>(f))) {
       const auto k = static_cast<size_t>(model.frames[f].body);
       p.section(model.frames[f].name + ": push");
       const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
-      force[k] = force[k] + Expr(-1) * Spatial{cross(center, *push), *push};
+      force[k] = force[k] + Expr(-1) * push_on(model, static_cast<int>(f), center, p);
     }
 
   // Gravity compensation is a force that points against gravity. If actuators exert it at some joints, `lift` has it.

@@ -80,8 +80,8 @@ class Tracer {
     if (site.body < 0) return {};
     const BodyPose body = body_pose(model_, site.body, p_);
     const auto frame = static_cast<size_t>(body.frame), root = static_cast<size_t>(model_.frames[frame].root);
-    const Vec3 arm = body.pos + body.turn * known(site.pos) - derived_vector(p_, "subtree_com", root);
-    const Mat3 into_site = transposed(body.turn * known(site.turn));
+    const Vec3 arm = body.pos + body.turn * pos_of(model_, site, p_) - derived_vector(p_, "subtree_com", root);
+    const Mat3 into_site = transposed(body.turn * turn_of(model_, site, p_));
     const Spatial about_center = velocity(frame);
     return {into_site * about_center.angular, into_site * (about_center.linear + cross(about_center.angular, arm))};
   }
@@ -94,7 +94,7 @@ class Tracer {
   };
   Pose pose_of(const Sensor::Object& object) {
     const BodyPose body = body_pose(model_, object.place.body, p_);
-    Pose pose{body.pos + body.turn * known(object.place.pos), body.turn * known(object.place.turn)};
+    Pose pose{body.pos + body.turn * pos_of(model_, object.place, p_), body.turn * turn_of(model_, object.place, p_)};
     if (object.is_inertial) pose.pos = derived_vector(p_, "xipos", static_cast<size_t>(object.frame));
     return pose;
   }
@@ -102,7 +102,9 @@ class Tracer {
     Quat quat;
     for (int c = 0; c < 4; ++c)
       quat[static_cast<size_t>(c)] = derived_number(p_, "xquat", static_cast<size_t>(object.frame), c);
-    return quat * Quat{object.quat[0], object.quat[1], object.quat[2], object.quat[3]};
+    quat = quat * Quat{object.quat[0], object.quat[1], object.quat[2], object.quat[3]};
+    const Quat by = turn_by_parameters(model_, object.place.site, p_);
+    return by[0].is_known() ? quat : quat * by;
   }
   Spatial motion_in_world(const Sensor::Object& object, const Pose& pose) {
     const auto frame = static_cast<size_t>(object.frame), root = static_cast<size_t>(model_.frames[frame].root);
@@ -188,8 +190,9 @@ Expr actuator_force(const RobotModel& model, const Sensor& sensor, Program& p) {
 }
 void trace_accelerations(const RobotModel& model, Program& p) {
   if (!senses_accelerations(model)) return;
-  p.begin("Computes sensors of accelerations.",
-          "derive_accelerations(const F* qpos, const F* qvel, const F* qacc, " + sensors_argument(model));
+  p.begin("Computes sensors of accelerations.", "derive_accelerations(const F* qpos, const F* qvel, const F* qacc, " +
+                                                    (moves_sites(model) ? parameters_argument(model) : "") +
+                                                    sensors_argument(model));
   const Kinematics kinematics = trace_kinematics(model, p);
   const std::vector<Spatial> accelerations = accelerations_of(model, kinematics, p);
   for (const Sensor& sensor : model.sensors) {
@@ -198,13 +201,14 @@ void trace_accelerations(const RobotModel& model, Program& p) {
     Vec3 value;  // as in libmujoco, 0 for what does not move
     if (place.body >= 0) {
       const auto b = static_cast<size_t>(place.body);
-      const Vec3 arm = kinematics.pos[b] + kinematics.turn[b] * known(place.pos);
+      const Vec3 arm = kinematics.pos[b] + kinematics.turn[b] * pos_of(model, place, p);
       const Spatial &velocity = kinematics.velocity[b], &acceleration = accelerations[b];
       const Vec3 of_point = velocity.linear + cross(velocity.angular, arm);
       value = sensor.kind == Sensor::frame_angular_acceleration
                   ? acceleration.angular
                   : acceleration.linear + cross(acceleration.angular, arm) + cross(velocity.angular, of_point);
-      if (sensor.kind == Sensor::accelerometer) value = transposed(kinematics.turn[b] * known(place.turn)) * value;
+      if (sensor.kind == Sensor::accelerometer)
+        value = transposed(kinematics.turn[b] * turn_of(model, place, p)) * value;
     }
     set(model, sensor, {value[0], value[1], value[2]}, p);
   }
@@ -213,13 +217,13 @@ void trace_accelerations(const RobotModel& model, Program& p) {
 void trace_touch_sites(const RobotModel& model, Program& p) {
   if (model.touch_sensors.empty()) return;
   p.begin("Computes the places of touch sensors about the origins of their trees, and their axes.",
-          "touch_sites(const F* qpos, F (*site)[12])");
+          "touch_sites(const F* qpos, " + (moves_sites(model) ? parameters_argument(model) : "") + "F (*site)[12])");
   const Kinematics kinematics = trace_kinematics(model, p);
   for (size_t t = 0; t < model.touch_sensors.size(); ++t) {
     const Placement& site = model.touch_sensors[t].site;
     const auto b = static_cast<size_t>(site.body);
-    const Vec3 place = kinematics.pos[b] + kinematics.turn[b] * known(site.pos);
-    const Mat3 turn = kinematics.turn[b] * known(site.turn);
+    const Vec3 place = kinematics.pos[b] + kinematics.turn[b] * pos_of(model, site, p);
+    const Mat3 turn = kinematics.turn[b] * turn_of(model, site, p);
     for (int k = 0; k < 3; ++k) {
       p.set(at("site", static_cast<int>(t), k), place[k]);
       for (int i = 0; i < 3; ++i) p.set(at("site", static_cast<int>(t), 3 + 3 * k + i), turn.column(k)[i]);
@@ -255,8 +259,8 @@ void set_sensor(const RobotModel& model, const Sensor& sensor, const Vec3& value
 void trace_sensors(const RobotModel& model, Program& p) {
   if (model.sensors.empty()) return;
   p.begin("Computes motion sensors, in the places of MuJoCo's sensordata, from frames, centres and motion.",
-          model.runge_kutta ? "derive_sensors(const Derived& derived, F (*sensed)[4])"
-                            : "derive_sensors(Derived& derived)");
+          "derive_sensors(" + (moves_sites(model) ? parameters_argument(model) : "") +
+              (model.runge_kutta ? "const Derived& derived, F (*sensed)[4])" : "Derived& derived)"));
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
     if (sensor.shows_forces() || sensor.shows_length() || sensor.shows_acceleration()) continue;

@@ -49,13 +49,25 @@ void place_components(const RobotModel& model, const std::vector<Spatial>& axis,
   p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
+// Returns the range of a joint, with an environment's own width and middle.
+std::array<Expr, 2> range_of(const RobotModel& model, const Joint& joint, Program& p) {
+  const int index = static_cast<int>(&joint - model.joints.data());
+  const auto [low, high] = std::pair(joint.limit->low, joint.limit->high);
+  const Expr width = parameter(model, ModelParameter::range, index, 0, p);
+  if (width.is_known()) return {low, high};
+  const Expr middle = Expr(0.5 * (low + high)) + parameter(model, ModelParameter::range, index, 1, p);
+  const Expr half = Expr(0.5 * (high - low)) * width;
+  return {middle - half, middle + half};
+}
+
 // Writes a row for each joint or tendon with limits, for the nearer limit: residual = sign acceleration + rest. The row
 // is active if the residual is negative.
 void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   int number = 0;
-  const auto add = [&](const Limit& limit, const std::string& name, const Expr& position, const Expr& velocity,
-                       double inverse_weight) {
-    const Expr above = position - Expr(limit.low), below = Expr(limit.high) - position;
+  const auto add = [&](const Limit& limit, const std::array<Expr, 2>& range, const std::string& name,
+                       const Expr& position, const Expr& velocity, double inverse_weight) {
+    const auto& [low, high] = range;
+    const Expr above = position - low, below = high - position;
     const Expr sign = p.named(select_less(above, below, 1, -1), name + "_limit_sign");
     const Expr distance = p.named(min(above, below), name + "_limit_distance"), x = distance - Expr(limit.margin);
     const Softness& s = limit.softness;
@@ -68,13 +80,14 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
   };
   for (const Joint* joint : limited_joints(model)) {
     const auto dof = static_cast<size_t>(joint->dof);
-    add(*joint->limit, identifier(joint->name), p.input(at("qpos", joint->qpos), ""), kinematics.qvel[dof],
-        model.dofs[dof].inverse_weight);
+    add(*joint->limit, range_of(model, *joint, p), identifier(joint->name), p.input(at("qpos", joint->qpos), ""),
+        kinematics.qvel[dof], model.dofs[dof].inverse_weight);
   }
   for (const int t : limited_tendons(model)) {
     const Tendon& tendon = model.tendons[static_cast<size_t>(t)];
     const TendonPath path = trace_tendon(model, t, kinematics, p);
-    add(*tendon.limit, identifier(tendon.name) + "_tendon", path.length, path.velocity, tendon.inverse_weight);
+    add(*tendon.limit, {tendon.limit->low, tendon.limit->high}, identifier(tendon.name) + "_tendon", path.length,
+        path.velocity, tendon.inverse_weight);
   }
 }
 
@@ -103,9 +116,14 @@ void trace_frictions(const RobotModel& model, const Kinematics& kinematics, Prog
                                                     trace_tendon(model, t, kinematics, p).velocity);
 }
 
-Vec3 center_of(const FloorContact& contact, const Kinematics& kinematics) {
+// Returns the centre of a contact's sphere. Below the centre of a sphere that has grown by d, it is d deeper: a sphere
+// of the file's radius there has the same lowest point.
+Vec3 center_of(const RobotModel& model, const FloorContact& contact, const Kinematics& kinematics, Program& p) {
   const auto body = static_cast<size_t>(contact.body);
-  return kinematics.pos[body] + kinematics.turn[body] * known(contact.center);
+  const Vec3 center = kinematics.pos[body] + kinematics.turn[body] * known(contact.center);
+  const Expr factor = parameter(model, ModelParameter::size, contact.geom, 0, p);
+  if (factor.is_known() || contact.radius == 0) return center;
+  return center - Vec3{0, 0, Expr(contact.radius) * (factor - Expr(1))};
 }
 // Returns the distance from the floor. A box's corner that is above the box's centre does not touch.
 Expr distance_of(const RobotModel& model, const FloorContact& contact, const Vec3& center,
@@ -125,7 +143,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   for (size_t c = 0; c < model.contacts.size(); ++c) {
     const FloorContact& contact = model.contacts[c];
     const std::string name = identifier(contact.name);
-    centers.push_back(p.named(center_of(contact, kinematics), name));
+    centers.push_back(p.named(center_of(model, contact, kinematics, p), name));
     distances.push_back(p.named(distance_of(model, contact, centers[c], kinematics), name + "_distance"));
     const Vec3 tangent = model.elliptic ? unit_vector(1) : tangent_of(contact, kinematics);
     along[0].push_back(is_planar ? Expr(1) : tangent[0]), along[1].push_back(is_planar ? Expr(0) : tangent[1]);
@@ -268,12 +286,15 @@ Expr impedance(const Impedance& curve, const Expr& x) {
 
 void trace_distances(const RobotModel& model, Program& p) {
   if (!has_exact_distances(model)) return;
-  p.begin("Computes the distances from the floor, in double.", "distances(const auto& qpos, const auto& distance)",
+  p.begin("Computes the distances from the floor, in double.",
+          std::string("distances(const auto& qpos, ") + (model.randomised ? "const auto& parameters, " : "") +
+              "const auto& distance)",
           false, true);
   const Kinematics kinematics = trace_kinematics(model, p);
   for (size_t c = 0; c < model.contacts.size(); ++c) {
     const FloorContact& contact = model.contacts[c];
-    p.set(at("distance", static_cast<int>(c)), distance_of(model, contact, center_of(contact, kinematics), kinematics));
+    p.set(at("distance", static_cast<int>(c)),
+          distance_of(model, contact, center_of(model, contact, kinematics, p), kinematics));
   }
 }
 

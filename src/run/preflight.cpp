@@ -35,17 +35,6 @@ bool sees(const std::filesystem::path& folder) {
          *there;
 }
 
-// Throws ReportedError on all ranks if the ranks' texts, which describe files that they have loaded, differ.
-void require_same(Communicator& comm, const std::string& problem, const std::string& mine) {
-  const auto hosts = gather_texts(comm, host_name()), texts = gather_texts(comm, mine.empty() ? "none" : mine);
-  on_rank_zero(comm, [&] {
-    if (groups_of(texts).size() > 1)
-      throw UsageError(problem + values_with_ranks(texts, hosts) +
-                       "; make all nodes find the same file, on a shared file system");
-    return std::string();
-  });
-}
-
 }  // namespace
 
 std::string build_difference(const std::vector<std::string>& builds, const std::vector<std::string>& hosts) {
@@ -102,12 +91,22 @@ void require_same_options(Communicator& comm, const std::vector<NamedValue>& giv
   });
 }
 
+void require_same_texts(Communicator& comm, const std::string& problem, const std::string& mine) {
+  const auto hosts = gather_texts(comm, host_name()), texts = gather_texts(comm, mine.empty() ? "none" : mine);
+  on_rank_zero(comm, [&] {
+    if (groups_of(texts).size() > 1)
+      throw UsageError(problem + values_with_ranks(texts, hosts) +
+                       "; make all nodes find the same file, on a shared file system");
+    return std::string();
+  });
+}
+
 void require_same_tasks(Communicator& comm) {
-  require_same(comm, "ranks load different task libraries: ", task_library_builds());
+  require_same_texts(comm, "ranks load different task libraries: ", task_library_builds());
 }
 
 void require_same_files(Communicator& comm, const std::string& mine) {
-  require_same(comm, "ranks simulate different models: ", mine);
+  require_same_texts(comm, "ranks simulate different models: ", mine);
 }
 
 std::string hardware_difference(std::vector<std::string> cpus, std::vector<std::string> gpus,

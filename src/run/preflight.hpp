@@ -27,6 +27,8 @@ std::string options_difference(const std::vector<std::string>& texts, const std:
 // compare their options with those of rank 0, which only collects the options of all ranks if some differ.
 void require_same_options(Communicator& comm, const std::vector<NamedValue>& given);
 
+// Collective. Does the same for texts that describe files. The message begins with `problem`.
+void require_same_texts(Communicator& comm, const std::string& problem, const std::string& mine);
 // Collective. Does the same for the task libraries that the ranks have loaded.
 void require_same_tasks(Communicator& comm);
 // Collective. Does the same for the files that their environments have read (VecEnv::files), such as a robot's model.

@@ -29,6 +29,7 @@ struct RunFacts {
   std::string origin;             // see origin_of
   std::string origin_option;      // that gave it: "checkpoint" or "init_from"
   std::string task_library;       // see task_library_file
+  std::string files = {};         // see contents_of (run/option_files.hpp)
 };
 
 // The progress of a run.

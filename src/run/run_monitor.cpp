@@ -153,6 +153,7 @@ Checkpoint RunMonitor::make_checkpoint(const RunProgress& progress, double elaps
                            {"created", utc_time()},
                            {"elapsed_seconds", elapsed}};
   if (!facts.task_library.empty()) checkpoint.attributes["task_library"] = facts.task_library;
+  if (!facts.files.empty()) checkpoint.attributes["files"] = facts.files;
   if (!facts.origin_option.empty()) checkpoint.attributes[facts.origin_option] = facts.origin;
   checkpoint.tensors = std::move(tensors);
   if (describe_policy_) describe_policy_(checkpoint);

@@ -114,7 +114,7 @@ class Compared {
   // Draws new numbers of all parameters, and gives libmujoco's model the same.
   void vary_all() {
     const auto draw = [&](double low, double high) { return low + (high - low) * 0.5 * (1 + reference.draw()); };
-    std::vector<std::array<double, 4>> pushes;    // body and force
+    std::vector<std::array<double, 5>> pushes;    // body, place in xfrc_applied, force or torque
     std::map<int, std::array<double, 2>> motors;  // by the actuator: stall torque and no-load speed
     const mjModel& file = *file_;
     reference.change([&](mjModel& to) {
@@ -136,10 +136,19 @@ class Compared {
                                      x[1] = gear * (is_limited ? draw(0.5, 10) : draw(10, 40))};
           x[2] = 0;
         }
-        if (parameter.kind == ModelParameter::push) {
-          for (double& force : x) force = draw(-20, 20);
-          pushes.push_back({static_cast<double>(parameter.index), x[0], x[1], x[2]});
+        if (parameter.kind == ModelParameter::push || parameter.kind == ModelParameter::push_torque) {
+          const bool is_force = parameter.kind == ModelParameter::push;
+          const double most = (is_force ? 30 : 0.5) * file.body_mass[parameter.index];  // m/s^2, m^2/s^2
+          for (double& number : x) number = most * draw(-1, 1);
+          pushes.push_back({static_cast<double>(parameter.index), is_force ? 0.0 : 3.0, x[0], x[1], x[2]});
         }
+        if (parameter.kind == ModelParameter::network) x[0] = draw(0, 1), x[1] = draw(-2, 2);
+        if (parameter.kind == ModelParameter::size) x[0] = draw(0.6, ModelParameter::kMostGrowth);
+        if (parameter.kind == ModelParameter::range) x[1] = draw(-0.3, 0.3);
+        if (parameter.kind == ModelParameter::site_position)
+          for (double& shift : x) shift = draw(-0.1, 0.1);
+        if (parameter.kind == ModelParameter::site_turn)
+          for (double& angle : x) angle = draw(-1, 1);
         std::copy_n(x, 3, values);
         if (parameter.kind == ModelParameter::friction)
           for (int k = 0; k < 3; ++k) values[k] = parameter.start[k] * x[0];
@@ -151,9 +160,9 @@ class Compared {
     // A motor's torque is at most stall * (1 - speed / no-load speed) in the direction in which it turns, and at least
     // its negative the other way; both are within the actuator's own limits.
     const auto limit = [motors, pushes, ranges = limits_, &file](mjData& d, mjModel& m) {
-      for (const auto& [body, x, y, z] : pushes) {
-        const double force[] = {x, y, z};
-        std::copy_n(force, 3, d.xfrc_applied + 6 * static_cast<int>(body));
+      for (const auto& [body, place, x, y, z] : pushes) {
+        const double along[] = {x, y, z};
+        std::copy_n(along, 3, d.xfrc_applied + 6 * static_cast<int>(body) + static_cast<int>(place));
       }
       for (const auto& [a, motor] : motors) {
         const double speed = m.actuator_gear[6 * a] * d.qvel[m.jnt_dofadr[m.actuator_trnid[2 * a]]];

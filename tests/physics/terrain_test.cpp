@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/temp_folder.hpp"
 #include "drl/physics/mujoco.hpp"
 
 namespace drl {
@@ -182,6 +183,71 @@ TEST(Terrain, HasTheHeightThatRaysOfLibmujocoMeet) {
   // Beside the field, the height is that of its edge, which is flat.
   EXPECT_EQ(robot.ground_height(1000, 0), robot.ground_height(field.size[0], 0));
   EXPECT_EQ(robot.ground_height(1000, 1000), robot.ground_height(-1000, -1000));
+}
+
+// Fields with peaks, valleys, plateaus at the least and the largest height, and flat cells; planes that are tilted, and
+// one that has an end. Rays begin above, in and below the ground and beside it, in all directions, also along the axes.
+TEST(Terrain, MeetsRaysWhereLibmujocoDoes) {
+  constexpr int kRows = 14, kColumns = 9, kBall = 2;  // kBall: a body
+  const auto draw = [](uint64_t k, int n) {
+    return 2.0 * static_cast<double>(uniform01(random_bits(9, Purpose::benchmark, k, static_cast<uint64_t>(n))[0])) - 1;
+  };
+  std::vector<float> heights;
+  for (uint64_t k = 0; k < kRows * kColumns; ++k) {
+    const double x = 0.8 * draw(k, 100) + 0.5;
+    heights.push_back(k % 5 == 0 && k > 40 ? 0.25f : static_cast<float>(std::clamp(x, 0.0, 1.0)));
+  }
+  const TempFolder folder;
+  spill(folder / "ground.xml", R"(<mujoco>
+    <asset><hfield name="ground" nrow="14" ncol="9" size="2 3 0.8 0.5"/></asset>
+    <worldbody>
+      <geom type="hfield" hfield="ground"/>
+      <geom type="plane" pos="0 0 -0.6" size="0 0 1"/>
+      <body pos="5 0 0" euler="0 -40 10"><geom type="plane" size="2 0 1" pos="0 0 0.1"/></body>
+      <body><freejoint/><geom size="0.1" mass="1"/></body>
+    </worldbody></mujoco>)");
+  FieldHeights field{0, kRows, kColumns, {2, 3, 0.8, 0.5}, heights.data()};
+  const auto model = load_model((folder / "ground.xml").string(), {field});
+  const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(model.get()), mj_deleteData);
+  mj_forward(model.get(), data.get());
+  MujocoRobot robot(*model, 1);
+  robot.forward();
+  const HeightMap map{heights.data(), nullptr, kRows, kColumns, {2, 3, 0.8, 0.5}, 1};
+  int met = 0;
+  for (uint64_t k = 0; k < 200000; ++k) {
+    double from[3] = {4 * draw(k, 0), 5 * draw(k, 1), 1.5 * draw(k, 2)};
+    double along[3] = {draw(k, 3), draw(k, 4), draw(k, 5)};
+    if (k % 7 < 3) along[k % 7] = 0;
+    if (k % 7 == 3) along[0] = along[1] = 0;
+    if (k % 7 == 4) along[1] = along[2] = 0;
+    if (k % 11 == 0) from[2] = 0.79 + 0.1 * draw(k, 6), along[2] *= 0.1;
+    const mjtByte is_static = 1;
+    const double expected = mj_ray(model.get(), data.get(), from, along, nullptr, is_static, kBall, nullptr, nullptr);
+    const double x = robot.ray({{from[0], from[1], from[2]}}, {{along[0], along[1], along[2]}});
+    ASSERT_NEAR(x, expected, 1e-9 * (1 + std::abs(expected)))
+        << k << ": " << from[0] << " " << from[1] << " " << from[2] << ", " << along[0] << " " << along[1] << " "
+        << along[2];
+    met += x >= 0 ? 1 : 0;
+    // In lanes, each is what it is alone.
+    using F = Pack<float, 4>;
+    const auto lanes = [&](const double* of) {
+      float numbers[3][4];
+      for (int c = 0; c < 3; ++c)
+        for (int l = 0; l < 4; ++l) numbers[c][l] = static_cast<float>(of[c] * (1 - 0.3 * l));
+      return Vec<F, 3>{{load<F>(numbers[0]), load<F>(numbers[1]), load<F>(numbers[2])}};
+    };
+    if (k % 20 != 0) continue;
+    const Vec<F, 3> f = lanes(from), a = lanes(along);
+    const F all = physics::ray_to_field(map, f.at, a.at);
+    for (int l = 0; l < 4; ++l) {
+      const float alone_from[3] = {lane(f[0], l), lane(f[1], l), lane(f[2], l)};
+      const float alone_along[3] = {lane(a[0], l), lane(a[1], l), lane(a[2], l)};
+      ASSERT_EQ(lane(all, l), physics::ray_to_field(map, alone_from, alone_along)) << k << " " << l;
+    }
+  }
+  EXPECT_GT(met, 50000);
+  // Numbers that are not finite meet nothing.
+  EXPECT_LT(robot.ray({{NAN, 0, 1}}, {{0, 0, -1}}), 0);
 }
 
 // Writes bytes as a PNG file has them: the highest first.

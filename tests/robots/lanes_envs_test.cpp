@@ -147,6 +147,57 @@ TEST_F(RobotsInLanes, KeepTheContractWithRandomisedModels) {
   }
 }
 
+// A servo whose torque a network gives. Environments differ by their actions only.
+TEST_F(RobotsInLanes, DriveMotorsByNetworks) {
+  const auto plain = trajectories("Keyed", 1, 1, 48);
+  for (const std::string name : {"motor_softsign", "motor_lstm"}) {
+    SCOPED_TRACE(name);
+    const std::string file = std::string(DRL_TEST_DATA) + "/envs/recordings/" + name + ".npz";
+    const auto params = [&](const std::string& physics) {
+      return with_options("Keyed", {{"dr.motor_network", file}, {"physics", physics}});
+    };
+    const std::vector<std::byte> in_lanes = params("lanes");
+    const auto one = trajectories("Keyed", 1, 1, 48, in_lanes);
+    EXPECT_NE(one, plain);
+    EXPECT_EQ(trajectories("Keyed", 1, 3, 48, in_lanes), one) << "on three threads";
+    EXPECT_EQ(trajectories("Keyed", 1, 1, 20, in_lanes), one) << "in tiles that do not fill registers";
+    EXPECT_EQ(trajectories("Keyed", 2, 1, 24, in_lanes), one) << "on two ranks";
+    expect_resumes_from_state("Keyed", {"env/motors/0", "env/motors/3"}, in_lanes);
+    expect_resumes_from_state("Keyed", {"env/state/motors"}, params("mujoco"));
+    for (const std::string physics : {"lanes", "mujoco"}) {
+      const TaskFindings found = check_task("Keyed", params(physics), {.steps = 120, .seconds = 0});
+      EXPECT_EQ(found.faults, std::vector<std::string>()) << physics;
+    }
+    // Until float has drifted away from double, both engines agree; an episode has 40 steps of 9 numbers.
+    const auto by_mujoco = trajectories("Keyed", 1, 1, 48, params("mujoco"));
+    for (const size_t first : {size_t{0}, size_t{41 * 10}})  // in the first episode, and in the second
+      for (size_t k = first; k < first + 100; ++k)
+        EXPECT_NEAR(one[5][k], by_mujoco[5][k], 2e-3 * (1 + std::abs(by_mujoco[5][k]))) << k;
+  }
+}
+TEST_F(RobotsInLanes, RefuseNetworksThatDriveNothing) {
+  const std::string file = std::string(DRL_TEST_DATA) + "/envs/recordings/motor_lstm.npz";
+  const auto error = [](const std::string& task, const std::map<std::string, std::string>& options) -> std::string {
+    try {
+      with_options(task, options);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", "serv*"}}), "no error");
+  expect_mentions(error("Carrier", {{"dr.motor_network", file}}), {"--env.dr.motor_network", "position controller"});
+  expect_mentions(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", "srvo"}}),
+                  {"--env.dr.motor_network", "'srvo'", "'servo'"});
+  expect_mentions(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", " "}}), {"motor_network_of"});
+  expect_mentions(error("Keyed", {{"dr.motor_network", "/nowhere.npz"}}), {"--env.dr.motor_network", "/nowhere.npz"});
+  expect_mentions(error("Keyed", {{"dr.push_body", "pole"}}), {"--env.dr.push_body", "push_force"});
+  expect_mentions(
+      error("Keyed",
+            {{"dr.push_body", "pol"}, {"dr.push_torque", "1"}, {"dr.push_interval", "1"}, {"dr.push_duration", "0.1"}}),
+      {"'pol'", "'pole'"});
+}
+
 // Models that were compiled once are simulated by libmujoco.
 TEST_F(RobotsInLanes, AreNotUsedForModelsThatWereNotCompiledForIt) {
   TaskParams params(task_record("HalfCheetah-v5"));
@@ -257,6 +308,21 @@ TEST_F(RobotsInLanes, FindTheModelThatWasCompiled) {
   EXPECT_EQ(physics_of("Keyed", "auto"), "lanes");
   EXPECT_TRUE(std::filesystem::equivalent(TaskParams(task_record("Keyed")).robot_facts()->file, own));
   setenv("DRL_MODELS", kModels.c_str(), 1);
+}
+
+// A ray of length 2 meets the floor at half the height; one along the trunk's axis at the height by the cosine of the
+// pitch.
+TEST_F(RobotsInLanes, CastRaysWithEitherEngine) {
+  for (const std::string physics : {"lanes", "mujoco"}) {
+    Stepped s("Stomper", {.num_envs = 20, .params = with_options("Stomper", {{"physics", physics}})}, 30);
+    s.step(0, 30);
+    for (int64_t k = 0; k < 31 * 20; ++k) {
+      const float* obs = s.r.obs + 6 * k;
+      EXPECT_GT(obs[3], 0.1f) << physics << " " << k;
+      EXPECT_NEAR(obs[4], obs[3], 1e-6f) << physics << " " << k;
+      EXPECT_NEAR(obs[5], obs[3], 1e-6f) << physics << " " << k;
+    }
+  }
 }
 
 TEST_F(RobotsInLanes, SayThatStepsAreInDouble) {

@@ -44,24 +44,30 @@ class Pair {
 
   using Params = robot::Params<Reference>;
 
-  explicit Pair(const Params& params = {}, const typename Lanes::Params& lanes_params = {})
+  // If a network is given, it drives all motors that it can.
+  explicit Pair(const Params& params = {}, const typename Lanes::Params& lanes_params = {},
+                const MotorNetwork* network = nullptr)
       : model_(load_model(find_model(Reference::model, &kHere), heights_of(params))),
+        network_(network),
         params_(params),
         lanes_params_(lanes_params) {
+    const auto memory = static_cast<size_t>(network ? model_->nu * network->memory : 0);
+    motors_.resize(memory), lanes_motors_.resize(memory);
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
     robot_ = std::make_unique<MujocoRobot>(*model_, Reference::model.frame_skip);
     PartFinder find(*model_, "");
     parts_.find(find);
     draw_model();
-    Scratch<Lanes> scratch;
+    Scratch<Lanes> scratch = new_scratch();
     Draws<double> draws(kSeed, 0, 0, Purpose::create), same(kSeed, 0, 0, Purpose::create);
     robot::create<Reference>(state_, *robot_, draws, parts_, params_);
     task::create<Lanes, double>(lanes_, scratch, same, lanes_params_);
   }
 
   void reset(uint64_t step) {
-    Scratch<Lanes> scratch;
+    Scratch<Lanes> scratch = new_scratch();
+    std::ranges::fill(motors_, 0);
     Draws<double> draws(kSeed, 0, step), same(kSeed, 0, step);
     robot_->reset();
     draw_model();
@@ -79,7 +85,7 @@ class Pair {
     for (int a = 0; a < Reference::action.size; ++a)
       action[a] =
           static_cast<double>(2 * uniform01(random_bits(kSeed, Purpose::benchmark, step, 0, a)[0]) - 1) * most_action();
-    Scratch<Lanes> scratch;
+    Scratch<Lanes> scratch = new_scratch();
     Draws<double> draws(kSeed, 0, step, Purpose::step), same(kSeed, 0, step, Purpose::step);
     if constexpr (Lanes::kModelNumbers > 0) robot_->push(draws.of(Purpose::model), pushes_.data());
     const auto expected = robot::step<Reference>(state_, *robot_, action, draws, parts_, params_);
@@ -90,11 +96,16 @@ class Pair {
   }
 
  private:
+  Scratch<Lanes> new_scratch() {
+    Scratch<Lanes> scratch;
+    scratch.robot.drive(network_, lanes_motors_.data(), 1);
+    return scratch;
+  }
   // Draws numbers of the model, the same for both.
   void draw_model() {
     if constexpr (Lanes::kModelNumbers > 0) {
       parameters_ = randomisable(*model_);
-      controls_.resize(static_cast<size_t>(model_->nu)), pushes_.resize(2 * parameters_.size());
+      controls_.resize(static_cast<size_t>(model_->nu)), pushes_.resize(kPushDirection * parameters_.size());
       ASSERT_EQ(3 * parameters_.size(), static_cast<size_t>(Lanes::kModelNumbers));
       changed_.clear(), drawn_.clear();
       for (size_t p = 0; p < parameters_.size(); ++p) {
@@ -108,13 +119,21 @@ class Pair {
           if (kind == ModelParameter::gravity) x = 2 * u - 1;
           if (kind == ModelParameter::mass && k == 1) x = 0.3 * u * model_->body_mass[parameters_[p].index];
           if (kind == ModelParameter::motor && k < 2) x = motor(parameters_[p].index, k, u);
-          if (kind == ModelParameter::push) x = k == 0 ? 30 * u : Reference::dt * (k == 1 ? 3 + 8 * u : 1 + 2 * u);
+          if (kind == ModelParameter::push)  // light bodies would fly away
+            x = k == 0 ? (is_root(*model_, parameters_[p].index) ? 30 : 3) * u
+                       : Reference::dt * (k == 1 ? 3 + 8 * u : 1 + 2 * u);
           if (kind == ModelParameter::motor && k == 2) x = (Reference::model.frame_skip + 1) * u;
+          if (kind == ModelParameter::push_torque) x = (is_root(*model_, parameters_[p].index) ? 5 : 0.5) * u;
+          if (kind == ModelParameter::network) x = network_ ? 0 : k == 0 ? x : 2 * u - 1;
+          if (kind == ModelParameter::range && k == 1) x = 0.1 * (2 * u - 1);
+          if (kind == ModelParameter::site_position) x = 0.02 * (2 * u - 1);
+          if (kind == ModelParameter::site_turn) x = 0.2 * (2 * u - 1);
           drawn_.push_back(x);
         }
       }
       std::copy(drawn_.begin(), drawn_.end(), lanes_.drawn.numbers);
       robot_->randomise(parameters_, changed_, drawn_.data(), controls_.data());
+      robot_->drive(network_, motors_.data());
     }
   }
   // Lays the ground of a task that has one in lanes, and returns it for the reference.
@@ -198,6 +217,8 @@ class Pair {
   std::vector<ModelParameter> parameters_;
   std::vector<size_t> changed_;
   std::vector<double> drawn_, controls_, pushes_;
+  const MotorNetwork* network_;
+  std::vector<double> motors_, lanes_motors_;  // memory of the motors
   uint64_t draws_ = 0;
   robot::Parts<Reference> parts_{};
   Params params_{};
@@ -207,7 +228,7 @@ class Pair {
 };
 
 template <template <class> class Task, class InLanes = PhysicsTask<Task>>
-void expect_equal_steps(Pair<Task, InLanes> pair = {}) {
+void expect_equal_steps(Pair<Task, InLanes> pair = Pair<Task, InLanes>()) {
   int age = 0;
   ASSERT_NO_FATAL_FAILURE(pair.reset(0));
   for (uint64_t step = 1; step <= 3000; ++step) {

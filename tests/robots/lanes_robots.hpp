@@ -203,7 +203,7 @@ struct Stomper {
   using F = typename R::F;
   static constexpr const char* name = "Stomper";
   static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
-  static constexpr int obs_dim = 3, step_limit = 40;
+  static constexpr int obs_dim = 6, step_limit = 40;
   static constexpr double dt = 0.02;
   static constexpr ContinuousAction<1> action{-1, 1};
   static constexpr RobotModel model{"models/stomper.xml", 4};
@@ -216,6 +216,12 @@ struct Stomper {
   template <class Out>
   static void observe(const R& robot, Out obs) {
     obs[0] = robot.qpos(0), obs[1] = robot.qvel(0), obs[2] = robot.external_force(BodyId{2})[5];
+    // The trunk's height by its position, and by rays along its own axis and along the world's.
+    const Vec<F, 4> turn = robot.orientation(BodyId{1});
+    const F cosine = F(1) - F(2) * turn[2] * turn[2];
+    obs[3] = robot.position(BodyId{1})[2];
+    obs[4] = cosine * ray_from(robot, BodyId{1}, {{F(0), F(0), F(0)}}, {{F(0), F(0), F(-1)}});
+    obs[5] = F(2) * robot.ray(robot.position(BodyId{1}), {{F(0), F(0), F(-2)}});
   }
 };
 

@@ -19,8 +19,10 @@ constexpr const char* kModel = R"(<mujoco>
       <joint name="rail" type="slide" axis="1 0 0" damping="0.5" armature="0.2" frictionloss="0.1"/>
       <inertial pos="0.1 0 0" mass="2" diaginertia="1 1.5 2"/>
       <body name="arm">
-        <joint name="pivot" axis="0 1 0" stiffness="3"/>
+        <joint name="pivot" axis="0 1 0" stiffness="3" range="-60 120"/>
         <inertial pos="0 0 -0.5" mass="3" diaginertia="0.3 0.3 0.1"/>
+        <site name="imu" pos="0.1 0 0"/>
+        <site name="mark"/>
       </body>
     </body>
     <body name="ball" pos="0 2 1">
@@ -28,6 +30,9 @@ constexpr const char* kModel = R"(<mujoco>
       <geom name="ball" size="0.1" mass="1" friction="0.8 0.02 0.001"/>
     </body>
   </worldbody>
+  <sensor>
+    <gyro name="gyro" site="imu"/>
+  </sensor>
   <actuator>
     <position name="servo" joint="rail" kp="40" kv="6" forcerange="-30 20"/>
     <motor name="motor" joint="pivot" gear="2" forcerange="-18 18"/>
@@ -101,6 +106,68 @@ TEST_F(RandomisedModel, JointsActuatorsGeomsAndGravityChange) {
   EXPECT_DOUBLE_EQ(changed->geom_friction[3 * ball + 1], 0.01);
 }
 
+// From -60 to 120 degrees, the middle is 30 degrees, and half of the width is 90 degrees.
+TEST_F(RandomisedModel, RangesAndSitesChange) {
+  constexpr double kDegree = 3.14159265358979323846 / 180;
+  change(ModelParameter::range, 1, {0.5, 10 * kDegree, 0});
+  EXPECT_NEAR(changed->jnt_range[2], (30 + 10 - 45) * kDegree, 1e-15);
+  EXPECT_NEAR(changed->jnt_range[3], (30 + 10 + 45) * kDegree, 1e-15);
+  change(ModelParameter::site_position, 0, {0.01, 0.02, -0.03});
+  EXPECT_DOUBLE_EQ(changed->site_pos[0], 0.11);
+  EXPECT_DOUBLE_EQ(changed->site_pos[1], 0.02);
+  EXPECT_DOUBLE_EQ(changed->site_pos[2], -0.03);
+  // A quarter of a turn about x, and then one about the new y axis, which is the old z axis: x becomes -z, then y.
+  change(ModelParameter::site_turn, 0, {90 * kDegree, 90 * kDegree, 0});
+  double axis[3];
+  const double x[] = {1, 0, 0};
+  mju_rotVecQuat(axis, x, changed->site_quat);
+  EXPECT_NEAR(axis[0], 0, 1e-15);
+  EXPECT_NEAR(axis[1], 1, 1e-15);
+  EXPECT_NEAR(axis[2], 0, 1e-15);
+}
+
+TEST_F(RandomisedModel, RadiiChange) {
+  const int ball = mj_name2id(file.get(), mjOBJ_GEOM, "ball");
+  change(ModelParameter::size, ball, {1.5, 1, 1});
+  EXPECT_DOUBLE_EQ(changed->geom_size[3 * ball], 0.15);
+  EXPECT_DOUBLE_EQ(changed->geom_rbound[ball], 0.15);
+  // It lies on the floor with its centre at 0.15 m: not so the file's ball.
+  const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(changed.get()), mj_deleteData);
+  data->qpos[4] = 0.14;
+  mj_forward(changed.get(), data.get());
+  ASSERT_EQ(data->ncon, 1);
+  EXPECT_NEAR(data->contact[0].dist, -0.01, 1e-12);
+  expect_mentions(error_of("geom_radius ball 0.9 1.6\n"), {"--env.dr.geom_radius", "1.6", "1.5"});
+  expect_mentions(error_of("geom_radius floor 0.9 1.1\n"), {"--env.dr.geom_radius", "'floor'", "'ball'"});
+}
+
+// The servo exerts 40 (control - position) - 6 velocity. A network exerts its torque in place of this.
+TEST_F(RandomisedModel, ANetworkTakesTheServosPlace) {
+  const float weight[] = {3, 0.5F}, bias[] = {1};
+  MotorNetwork network{};
+  network.input_count = network.dense_count = 1;
+  network.position_scale = 1, network.velocity_scale = 2, network.torque_scale = 10;
+  network.dense[0] = {2, 1, weight, bias};
+  const std::vector<ModelParameter> parameters{{ModelParameter::actuator, 0}, {ModelParameter::network, 0}};
+  const std::vector<size_t> all{0, 1};
+  const double own[] = {1, 1, 1, 1, 0, 0}, driven[] = {1, 1, 1, 0, 0, 0}, weak[] = {1, 1, 0.5, 0, 0, 0};
+  double controls[2] = {};
+  const auto force = [&](const double* numbers, double control) {
+    MujocoRobot robot(*file, 1);
+    robot.randomise(parameters, all, numbers, controls);
+    robot.drive(&network, nullptr);  // it has no memory
+    robot.set_qpos(0, 0.2), robot.set_qvel(0, 0.1);
+    const double both[] = {control, 0};
+    double at_start = 0;
+    robot.advance(both, [&] { at_start = robot.force(ActuatorId{0}); });
+    return at_start;
+  };
+  EXPECT_NEAR(force(own, 0.5), 40 * 0.3 - 6 * 0.1, 1e-12);
+  EXPECT_NEAR(force(driven, 0.5), 10 * (3 * 0.3 + 0.5 * 2 * 0.1 + 1), 1e-12);
+  EXPECT_NEAR(force(driven, 5), 20, 1e-12);  // the forcerange
+  EXPECT_NEAR(force(weak, 5), 10, 1e-12);
+}
+
 // A motor with a stall torque of 20 N m, which turns at most at 40 rad/s, within a continuous torque of 18 N m.
 TEST_F(RandomisedModel, AMotorsTorqueFallsWithItsSpeed) {
   const std::vector<ModelParameter> parameters{{ModelParameter::motor, 1}};
@@ -164,7 +231,7 @@ TEST_F(RandomisedModel, APushChangesTheMomentum) {
   const std::vector<ModelParameter> parameters{{ModelParameter::push, body("ball")}};
   const std::vector<size_t> all{0};
   const double numbers[] = {30, 0.04, 0.02};  // a step has two time steps of 0.01 s
-  double controls[2] = {}, directions[2] = {};
+  double controls[2] = {}, directions[kPushDirection] = {};
   MujocoRobot robot(*file, 2);
   const auto speed = [&] { return std::hypot(robot.qvel(2), robot.qvel(3)); };
   for (uint64_t step = 0; step < 4; ++step) {
@@ -174,6 +241,38 @@ TEST_F(RandomisedModel, APushChangesTheMomentum) {
     EXPECT_NEAR(speed(), step < 2 ? 0 : 0.6, 1e-12) << step;  // it falls freely
   }
   EXPECT_NEAR(std::hypot(directions[0], directions[1]), 1, 1e-12);
+}
+// The ball's inertia is 2/5 m r^2 = 0.004 kg m^2. A torque of 0.1 N m turns it for 0.02 s.
+TEST_F(RandomisedModel, ATorqueChangesTheAngularMomentum) {
+  const std::vector<ModelParameter> parameters{{ModelParameter::push, body("ball")},
+                                               {ModelParameter::push_torque, body("ball")}};
+  const std::vector<size_t> all{0, 1};
+  const double numbers[] = {0, 0.04, 0.02, 0.1, 0, 0};
+  double controls[2] = {}, directions[2 * kPushDirection] = {};
+  MujocoRobot robot(*file, 2);
+  for (uint64_t step = 0; step < 4; ++step) {
+    robot.randomise(parameters, all, numbers, controls);
+    robot.push(Draws<double>(1, 2, step), directions);
+    robot.advance(controls);
+    const double turning = std::hypot(robot.qvel(5), robot.qvel(6), robot.qvel(7));
+    EXPECT_NEAR(turning, step < 2 ? 0 : 0.1 * 0.02 / 0.004, 1e-12) << step;
+  }
+  EXPECT_NEAR(std::hypot(directions[2], directions[3], directions[4]), 1, 1e-12);
+}
+// The mean of each number of 4000 axes is 0, with a standard deviation of sqrt(1/3/4000) = 0.009.
+TEST_F(RandomisedModel, AllAxesOfTorquesAreEquallyLikely) {
+  const double numbers[] = {1, 0.02, 0.02};
+  double sum[3] = {}, squares[3] = {};
+  for (uint64_t step = 0; step < 4000; ++step) {
+    Draws<double> draws(1, 2, step);
+    double direction[kPushDirection] = {};
+    Push<double>(numbers, 1, 0.02).draw_direction(draws, direction);
+    for (int k = 0; k < 3; ++k) sum[k] += direction[2 + k], squares[k] += direction[2 + k] * direction[2 + k];
+  }
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_NEAR(sum[k] / 4000, 0, 0.04) << k;
+    EXPECT_NEAR(squares[k] / 4000, 1. / 3, 0.03) << k;
+  }
 }
 
 TEST_F(RandomisedModel, FactorsApplyToWhatTheTaskSets) {
@@ -202,6 +301,18 @@ TEST_F(RandomisedModel, RangesAreSetByNames) {
   EXPECT_EQ(bounds(ranges, ModelParameter::gravity, 0, 0), std::pair(0.f, 0.f));
 }
 
+// * stands for the roots only, because an arm is seldom pushed with its base.
+TEST_F(RandomisedModel, PushesAreOnRootsUnlessABodyIsNamed) {
+  const std::string rest = "push_interval * 1 2\npush_duration * 0.1 0.2\n";
+  const ModelRanges roots(*file, 4, "push_force * 5 9\n" + rest);
+  EXPECT_EQ(bounds(roots, ModelParameter::push, body("cart"), 0), std::pair(5.f, 9.f));
+  EXPECT_EQ(bounds(roots, ModelParameter::push, body("ball"), 0), std::pair(5.f, 9.f));
+  EXPECT_EQ(bounds(roots, ModelParameter::push, body("arm"), 0), std::pair(0.f, 0.f));
+  const ModelRanges arm(*file, 4, "push_force arm 5 9\npush_interval arm 1 2\npush_duration arm 0.1 0.2\n");
+  EXPECT_EQ(bounds(arm, ModelParameter::push, body("arm"), 0), std::pair(5.f, 9.f));
+  EXPECT_EQ(bounds(arm, ModelParameter::push, body("cart"), 0), std::pair(0.f, 0.f));
+}
+
 TEST_F(RandomisedModel, RefusesWhatTheModelCannotDo) {
   EXPECT_EQ(error_of("body_mass * 0.8 1.2\nmotor_delay motor 0 4\n"), "no error");
   expect_mentions(error_of("body_mass carr 0.8 1.2\n"), {"--env.dr.body_mass", "'carr'", "'cart'"});
@@ -211,7 +322,12 @@ TEST_F(RandomisedModel, RefusesWhatTheModelCannotDo) {
   expect_mentions(error_of("stall_torque motor 20 20\n"), {"'motor'", "--env.dr.stall_torque", "no_load_speed"});
   expect_mentions(error_of("push_force * 10 20\npush_interval * 1 2\n"), {"push_duration", "'cart'"});
   EXPECT_EQ(error_of("push_force cart 9 9\npush_interval cart 1 2\npush_duration cart 0.1 0.2\n"), "no error");
-  expect_mentions(error_of("push_force arm 10 20\n"), {"--env.dr.push_force", "'arm'", "'cart'"});
+  expect_mentions(error_of("push_force arm 10 20\n"), {"push_torque", "'arm'"});
+  EXPECT_EQ(error_of("push_torque arm 1 2\npush_interval arm 1 2\npush_duration arm 0.1 0.2\n"), "no error");
+  expect_mentions(error_of("push_force leg 10 20\n"), {"--env.dr.push_force", "'leg'"});
+  expect_mentions(error_of("joint_range rail 0.5 0.5\n"), {"--env.dr.joint_range", "'rail'", "'pivot'"});
+  expect_mentions(error_of("site_turn mark 0 1\n"), {"--env.dr.site_turn", "'mark'", "'imu'"});
+  expect_mentions(error_of("motor_network motor 0 0\n"), {"--env.dr.motor_network", "'motor'", "'servo'"});
   expect_mentions(error_of("motor_delay motor 0 6\n"), {"--env.dr.motor_delay", "6", "4", "--env.delay.action"});
   EXPECT_EQ(error_of("center_of_mass cart -1 1\n"), "no error");
   // The ball's centre of mass coincides with its geom, and would take it along.

@@ -8,6 +8,7 @@
 #include "lanes_pair.hpp"
 #include "robots/half_cheetah.hpp"
 #if DRL_HAS_GO1
+#include "envs/motor_network.hpp"
 #include "robots/go1_velocity_flat.hpp"
 #endif
 
@@ -21,6 +22,13 @@ TEST(Randomised, HalfCheetahAgreesWithMujoco) { expect_equal_steps<HalfCheetah, 
 #if DRL_HAS_GO1
 TEST(Randomised, Go1VelocityFlatAgreesWithMujoco) {
   expect_equal_steps<Go1VelocityFlat, Randomised<Go1VelocityFlat>>();
+}
+TEST(Randomised, Go1WithNetworksOfItsMotorsAgreesWithMujoco) {
+  for (const std::string network : {"motor_softsign", "motor_lstm"}) {
+    const std::string file = std::string(DRL_TEST_DATA) + "/envs/recordings/" + network + ".npz";
+    expect_equal_steps<Go1VelocityFlat, Randomised<Go1VelocityFlat>>(
+        Pair<Go1VelocityFlat, Randomised<Go1VelocityFlat>>({}, {}, &motor_network(file)));
+  }
 }
 #endif
 

@@ -35,6 +35,12 @@ struct Parameter {
   double start[3];
 };
 
+// An actuator that a network can drive: the place of its joint in qpos and qvel.
+struct Motor {
+  int actuator, qpos, qvel;
+  double gear;
+};
+
 // The second derivative of a contact's cost with respect to its residuals: the one along the normal, and those across
 // it, whose direction is the unit vector t. It is the symmetric matrix
 //   normal     cross t^T

@@ -76,6 +76,11 @@ struct StillGeom {
   int geom;
   double center[3], half[3], turn[3][3];
 };
+// True if options may change the radii of geoms.
+template <class P>
+constexpr bool has_sizes() {
+  return requires { P::kSizes; };
+}
 template <class P>
 constexpr bool has_pair_groups() {
   return requires { P::kPairGroups; };
@@ -89,12 +94,32 @@ DRL_HD ContactPair assemble_pair(int k) {
   const PairGeom &a = P::pair_geom(geoms.first), &b = P::pair_geom(geoms.second);
   constexpr double kMore = 1.0001, kLeast = 1e-5;  // rounding
   const double reach = P::pair_geom_bound(geoms.first) + P::pair_geom_bound(geoms.second) + pair.margin;
-  const double nearest = a.radius + b.radius + pair.margin;
+  constexpr double kGrowth = has_sizes<P>() ? ModelParameter::kMostGrowth : 1;
+  const double nearest = kGrowth * (a.radius + b.radius) + pair.margin;
   pair.weight = pair.weight * (P::pair_geom_weight(geoms.first) + P::pair_geom_weight(geoms.second));
   pair.first = geoms.first, pair.second = geoms.second, pair.number = k;
   pair.reach = static_cast<float>(kMore * reach * (a.kind == ShapeKind::plane ? 1 : reach) + kLeast);
   pair.nearest = static_cast<float>(kMore * nearest * nearest + kLeast);
   return pair;
+}
+// Returns the values of the model's parameters, or null if it has none.
+template <class P>
+DRL_HD const typename P::Number* parameters_of([[maybe_unused]] const typename P::Work& w) {
+  if constexpr (P::kParameters > 0)
+    return w.parameters;
+  else
+    return nullptr;
+}
+// Returns the radius of a sphere or a capsule: a double, or that of each environment if options may change it.
+template <class P, class F>
+DRL_HD auto radius_of(int geom, [[maybe_unused]] const F* parameters) {
+  const double radius = P::pair_geom(geom).radius;
+  if constexpr (has_sizes<P>()) {
+    const int factor = P::radius_factor(geom);
+    return factor < 0 ? F(radius) : F(radius) * parameters[factor];
+  } else {
+    return radius;
+  }
 }
 // Returns the index of one of the pairs that P::pair(k) returns.
 template <class P>

@@ -23,16 +23,16 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
     if constexpr (count_height_fields<P>() > 0)
       if (first.kind == ShapeKind::height_field) return each_contact_with_field<P, F>(w, number, lanes, body);
     if (is_plane && second.turn < 0)
-      return each_contact_with_plane<P>(pair, a, b, w.geom_turn[first.turn], lanes, body);
+      return each_contact_with_plane<P>(pair, a, b, w.geom_turn[first.turn], lanes, parameters_of<P>(w), body);
     if (first.turn < 0 && second.kind == ShapeKind::box)
-      return each_contact_with_box<P>(pair, a, b, w.geom_turn[second.turn], lanes, body);
+      return each_contact_with_box<P>(pair, a, b, w.geom_turn[second.turn], lanes, parameters_of<P>(w), body);
     if (second.turn >= 0) {
       if (!is_plane) lanes = are_near<P, F>(w, pair, lanes);
       if (any(lanes)) each_contact_by_lane<P, F>(w, number, lanes, body);
       return;
     }
   }
-  each_contact_of<P>(pair, a, b, lanes, body);
+  each_contact_of<P>(pair, a, b, lanes, parameters_of<P>(w), body);
 }
 // Calls body(pair, lanes, contact) as each_contact() does, but only for the contacts that push: those whose distance is
 // less than the margin minus the gap.

@@ -61,6 +61,7 @@ DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[may
   const double length = math::sqrt(square);
   shape.kind = length > 0 ? ShapeKind::capsule : ShapeKind::sphere;
   shape.size[0] = geom.radius, shape.size[1] = length;
+  if constexpr (has_sizes<P>()) shape.size[0] = static_cast<double>(lane(radius_of<P>(g, w.parameters), l));
   set_axis(half, length, shape.turn);
   return shape;
 }

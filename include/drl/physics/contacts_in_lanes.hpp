@@ -46,7 +46,8 @@ struct TwoAxes {
     for (int k = 0; k < 3; ++k) way[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
   }
   // Returns the contact between the spheres around two places.
-  DRL_HD PairContact<F> contact(F x, F y, double first_radius, double second_radius) const {
+  template <class Radius>
+  DRL_HD PairContact<F> contact(F x, F y, Radius first_radius, Radius second_radius) const {
     // Below this distance, the direction between the places is only rounding error.
     constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-6 : 1e-15;
     PairContact<F> c;
@@ -73,7 +74,7 @@ struct TwoAxes {
 // nearest place of the other axis.
 template <class P, class F, class Body>
 DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b, Mask<F> lanes,
-                            const Body& body) {
+                            const F* parameters, const Body& body) {
   const TwoAxes<F> axes(a, b);
   F x, y, way[3], found = F(0);
   axes.nearest(x, y);
@@ -86,7 +87,8 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
     const F side = F(end % 2 == 1 ? 1 : -1);
     if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
     if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
-    PairContact<F> contact = axes.contact(x, y, P::pair_geom(pair.first).radius, P::pair_geom(pair.second).radius);
+    PairContact<F> contact =
+        axes.contact(x, y, radius_of<P>(pair.first, parameters), radius_of<P>(pair.second, parameters));
     const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));
     const Mask<F> touches = is_near & is_asked & (contact.distance < F(pair.margin));
     if (!any(touches)) continue;
@@ -98,13 +100,20 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
 // Does the same for a sphere or a capsule against a box.
 template <class P, class F, class Body>
 DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b,
-                                  const Axes<F>& box, Mask<F> lanes, const Body& body) {
-  const double radius = P::pair_geom(pair.first).radius, *size = P::pair_geom(pair.second).size;
+                                  const Axes<F>& box, Mask<F> lanes, const F* parameters, const Body& body) {
+  const auto radius = radius_of<P>(pair.first, parameters);
+  const double* size = P::pair_geom(pair.second).size;
   F apart[3], center[3], half[3];
   for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
   box.into(apart, center), box.into(a.half, half);
-  for (int k = 0; k < 3; ++k)
-    lanes = lanes & (math::abs(center[k]) - math::abs(half[k]) < F(size[k] + radius + pair.margin));
+  for (int k = 0; k < 3; ++k) {
+    F wide;
+    if constexpr (has_sizes<P>())
+      wide = F(size[k] + pair.margin) + radius;
+    else
+      wide = F(size[k] + radius + pair.margin);
+    lanes = lanes & (math::abs(center[k]) - math::abs(half[k]) < wide);
+  }
   if (!any(lanes)) return;
   const Mask<F> is_capsule = F(0) < dot(a.half, a.half);
   F places[2] = {F(0), F(AxisAndBox<Scalar<F>>::kNone)};
@@ -129,8 +138,8 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a,
 // Does the same for a plane against a sphere or a capsule.
 template <class P, class F, class Body>
 DRL_HD void each_contact_with_plane(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b,
-                                    const Axes<F>& plane, Mask<F> lanes, const Body& body) {
-  const double radius = P::pair_geom(pair.second).radius;
+                                    const Axes<F>& plane, Mask<F> lanes, const F* parameters, const Body& body) {
+  const auto radius = radius_of<P>(pair.second, parameters);
   for (int end = 1; end >= (pair.has_no_sphere ? -1 : 1); end -= 2) {
     PairContact<F> contact;
     F center[3];

@@ -16,6 +16,18 @@ DRL_HD void derive_frames(const typename P::Stage& s, typename P::Derived& deriv
   else
     P::derive_frames(s.qpos, derived);
 }
+// True if environments change the places of sites.
+template <class P>
+constexpr bool moves_sites() {
+  return requires { P::kMovesSites; };
+}
+template <class P>
+DRL_HD void derive_points([[maybe_unused]] const typename P::Stage& s, typename P::Derived& derived) {
+  if constexpr (moves_sites<P>())
+    P::derive_points(s.parameters, derived);
+  else
+    P::derive_points(derived);
+}
 template <class P>
 DRL_HD void derive_centers(const typename P::Stage& s, typename P::Derived& derived) {
   if constexpr (P::kParameters > 0)
@@ -81,12 +93,19 @@ DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& de
 template <class P, class To>
 DRL_HD void derive_sensors_to(const typename P::Stage& stage, typename P::Derived& derived, To& to) {
   if constexpr (senses_actuators<P>()) derive_actuators<P>(stage, derived);
-  if constexpr (std::is_same_v<To, typename P::Derived>)
+  if constexpr (std::is_same_v<To, typename P::Derived> && moves_sites<P>())
+    P::derive_sensors(stage.parameters, to);
+  else if constexpr (std::is_same_v<To, typename P::Derived>)
     P::derive_sensors(to);
+  else if constexpr (moves_sites<P>())
+    P::derive_sensors(stage.parameters, derived, to);
   else
     P::derive_sensors(derived, to);
   if constexpr (senses_lengths<P>()) P::derive_lengths(stage.qpos, stage.qvel, to);
-  if constexpr (senses_accelerations<P>()) P::derive_accelerations(stage.qpos, stage.qvel, stage.qacc, to);
+  if constexpr (senses_accelerations<P>() && moves_sites<P>())
+    P::derive_accelerations(stage.qpos, stage.qvel, stage.qacc, stage.parameters, to);
+  else if constexpr (senses_accelerations<P>())
+    P::derive_accelerations(stage.qpos, stage.qvel, stage.qacc, to);
 }
 // Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
 template <class P>
@@ -107,7 +126,7 @@ DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
 template <class P>
 DRL_HD void derive_all(const typename P::Stage& stage, const typename P::Forces& forces, typename P::Derived& derived) {
   derive_frames<P>(stage, derived), derive_centers<P>(stage, derived);
-  P::derive_points(derived);
+  derive_points<P>(stage, derived);
   derive_motion<P>(stage, derived);
   derive_actuators<P>(stage, derived);
   derive_forces<P>(stage, forces, derived);

@@ -91,6 +91,12 @@ template <class P>
 constexpr bool is_randomised() {
   return requires { P::kRandomised; };
 }
+// Returns the number of a robot's actuators that a network can drive.
+template <class P>
+constexpr int count_motors() {
+  if constexpr (requires { P::kMotors; }) return P::kMotors;
+  return 0;
+}
 // Returns row `f` of a robot's dry friction, with the environment's own largest force if options may change it.
 template <class P>
 DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {

@@ -21,9 +21,11 @@
 #include <vector>
 
 #include "drl/physics/model_id.hpp"
+#include "drl/physics/motor_pass.hpp"
 #include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/push.hpp"
 #include "drl/physics/randomised_model.hpp"
+#include "drl/physics/rays.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
 #include "drl/physics/terrain_picture.hpp"
@@ -58,7 +60,7 @@ class MujocoRobot {
     if (drawn_ && data_->time == 0) std::copy_n(controls, nu(), last_controls_);
     for (int k = 0; k < frame_skip_; ++k) {
       delay_controls(controls, k);
-      limit_motors();
+      limit_motors(), drive_motors();
       mj_step(model_, data_.get());
       after_each();
     }
@@ -111,6 +113,17 @@ class MujocoRobot {
   Vec<double, 3> position(GeomId geom) const { return row<3>(data_->geom_xpos, geom.index); }
   Vec<double, 3> position(SiteId site) const { return row<3>(data_->site_xpos, site.index); }
   double ground_height(double x, double y) const { return physics::height_at(ground(), x, y); }
+  double ray(const Vec<double, 3>& from, const Vec<double, 3>& along) const {
+    double nearest = -1;
+    for (int g = 0; g < model_->ngeom; ++g) {
+      if (model_->body_weldid[model_->geom_bodyid[g]] != 0) continue;
+      if (model_->geom_type[g] == mjGEOM_PLANE)
+        nearest = physics::nearer(nearest, physics::ray_to_plane(plane(g), from.at, along.at));
+      if (model_->geom_type[g] == mjGEOM_HFIELD)
+        nearest = physics::nearer(nearest, physics::ray_to_field(ground(), from.at, along.at));
+    }
+    return nearest;
+  }
   bool touches(GeomId a, GeomId b) const {
     for (int k = 0; k < data_->ncon; ++k) {
       const mjContact& contact = data_->contact[k];
@@ -158,19 +171,25 @@ class MujocoRobot {
     finish_changes(*own_model_);
   }
 
-  // Pushes the robot in this step, if a push is due. `directions` are the environment's last random directions, two
-  // numbers for each of its changed parameters.
+  // Lets a network drive the motors whose own force is 0 (ModelParameter::network). `memory` is that of the
+  // environment's motors, [nu * network->memory]. Without a network, both are null. Both must stay valid until the next
+  // call.
+  void drive(const MotorNetwork* network, double* memory) { network_ = network, motor_memory_ = memory; }
+
+  // Pushes the robot in this step, if a push is due. `directions` are those of the environment's last pushes, with
+  // kPushDirection numbers for each of its parameters.
   void push(Draws<double> draws, double* directions) {
     for (size_t p = 0; p < parameters_->size(); ++p) {
       const ModelParameter& of = (*parameters_)[p];
       if (of.kind != ModelParameter::push) continue;
-      const double angle = draws.uniform(0, 6.283185307179586);
-      if (!drawn_of(of.kind, of.index)) continue;
       const Push<double> push(drawn_ + 3 * p, data_->time, dt());
-      double* direction = directions + 2 * p;
-      if (push.begins) direction[0] = math::cos(angle), direction[1] = math::sin(angle);
-      const double force = push.lasts ? drawn_[3 * p] : 0;
-      this->push(BodyId{of.index}, {{force * direction[0], force * direction[1], 0}}, {{0, 0, 0}});
+      double* direction = directions + kPushDirection * p;
+      push.draw_direction(draws, direction);
+      if (!drawn_of(of.kind, of.index)) continue;
+      const double* torque_drawn = drawn_of(ModelParameter::push_torque, of.index);
+      const double force = push.lasts ? drawn_[3 * p] : 0, torque = push.lasts && torque_drawn ? torque_drawn[0] : 0;
+      this->push(BodyId{of.index}, {{force * direction[0], force * direction[1], 0}},
+                 {{torque * direction[2], torque * direction[3], torque * direction[4]}});
     }
   }
 
@@ -237,6 +256,33 @@ class MujocoRobot {
         limit_motor(*file_model_, of.index, data_->qvel, drawn_ + 3 * p, actuator ? actuator[2] : 1, *own_model_);
       }
   }
+  // Sets the torques of the motors that a network drives, for the next time step.
+  void drive_motors() {
+    if (!network_ || !drawn_) return;
+    for (const size_t p : *changed_) {
+      const ModelParameter& of = (*parameters_)[p];
+      if (of.kind != ModelParameter::network || drawn_[3 * p] != 0) continue;
+      const int a = of.index, joint = model_->actuator_trnid[2 * a];
+      const double gear = model_->actuator_gear[6 * a];
+      double* memory = motor_memory_ + a * network_->memory;
+      own_model_->actuator_biasprm[mjNBIAS * a] =
+          motor_torque(*network_, data_->ctrl[a] - gear * data_->qpos[model_->jnt_qposadr[joint]],
+                       gear * data_->qvel[model_->jnt_dofadr[joint]], MotorMemory{memory});
+    }
+  }
+  // The memory of one motor, as motor_torque() reads and writes it.
+  struct MotorMemory {
+    double* numbers;
+    double operator()(int k) const { return numbers[k]; }
+    void operator()(int k, double x) const { numbers[k] = x; }
+  };
+  physics::WorldPlane plane(int geom) const {
+    physics::WorldPlane plane{};
+    std::copy_n(data_->geom_xpos + 3 * geom, 3, plane.pos);
+    std::copy_n(data_->geom_xmat + 9 * geom, 9, plane.turn);
+    std::copy_n(model_->geom_size + 3 * geom, 2, plane.size);
+    return plane;
+  }
   // Returns the model's height field, without its tiles.
   const HeightMap& ground() const {
     if (ground_.heights) return ground_;
@@ -247,7 +293,7 @@ class MujocoRobot {
         !std::equal(kUpright, kUpright + 3, model_->geom_pos + 3 * geom) ||
         !std::equal(kUpright + 3, kUpright + 7, model_->geom_quat + 4 * geom))
       throw std::invalid_argument(
-          "the task asks for the height of the ground, but the robot's model does not have exactly one height field, "
+          "the task asks for the ground, but the robot's model does not have exactly one height field, "
           "upright at the world's origin: add <geom type=\"hfield\" ...> to its <worldbody>");
     ground_.heights = model_->hfield_data, ground_.rows = model_->hfield_nrow[0];
     ground_.columns = model_->hfield_ncol[0];
@@ -272,6 +318,8 @@ class MujocoRobot {
   const std::vector<size_t>* changed_ = nullptr;
   const double* drawn_ = nullptr;    // [3 * parameters], or null: no number of the model is drawn
   double* last_controls_ = nullptr;  // [nu], those of the previous step
+  const MotorNetwork* network_ = nullptr;
+  double* motor_memory_ = nullptr;  // [nu * network_->memory]
   int frame_skip_;
   bool advanced_ = false;            // since the reset
   mutable HeightMap ground_ = {};    // heights: null until it is asked for
@@ -344,6 +392,7 @@ class MujocoTask : public Task<MujocoRobot> {
         files_(model_id(*model_, file_)),
         frame_skip_(config.robot ? config.robot->frame_skip : Definition::model.frame_skip),
         num_envs_(config.num_envs),
+        network_(config.robot ? config.robot->motor_network : nullptr),
         ranges_(*model_, frame_skip_, ranges_of(config.robot)),
         model_per_episode_(config.robot && config.robot->model_per_episode != 0) {
     lay_ground(params, is_probe);
@@ -369,10 +418,11 @@ class MujocoTask : public Task<MujocoRobot> {
     state.describe(member);
     for (size_t p = 0; p < ranges_.parameters().size(); ++p)
       if (ranges_.changes(p)) changed_.push_back(p);
+    if (network_) motor_memory_.resize(static_cast<size_t>(num_envs_) * motor_memory_size());
     if (!changed_.empty()) {
       drawn_.resize(static_cast<size_t>(num_envs_) * drawn_size());
       controls_.resize(static_cast<size_t>(num_envs_) * Definition::action.size);
-      pushes_.resize(static_cast<size_t>(num_envs_) * 2 * ranges_.parameters().size());
+      pushes_.resize(static_cast<size_t>(num_envs_) * pushes_size());
     }
     constexpr size_t kAlignment = alignof(State);
     if (!std::is_empty_v<State> && (described + kAlignment - 1) / kAlignment * kAlignment != sizeof(State))
@@ -386,7 +436,7 @@ class MujocoTask : public Task<MujocoRobot> {
     Draws<double> numbers(draws);
     draw_model(env, draws);
     this->robot().reset();
-    randomise(env);
+    forget_motors(env), randomise(env);
     robot::create<Definition>(state, this->robot(), numbers, parts_, params);
     store(env, state);
   }
@@ -396,7 +446,7 @@ class MujocoTask : public Task<MujocoRobot> {
     Draws<double> numbers(draws);
     if (model_per_episode_) draw_model(env, draws);
     robot.reset();
-    randomise(env);
+    forget_motors(env), randomise(env);
     robot::apply<Definition>(state, robot, parts_, params);
     robot::reset<Definition>(state, robot, numbers, parts_, params);
     robot.save(physics(env));
@@ -410,8 +460,7 @@ class MujocoTask : public Task<MujocoRobot> {
     for (int a = 0; a < Definition::action.size; ++a) controls[a] = static_cast<double>(action[a]);
     robot.load(physics(env));
     randomise(env);
-    if (!drawn_.empty())
-      robot.push(numbers.of(Purpose::model), &pushes_[static_cast<size_t>(env) * 2 * ranges_.parameters().size()]);
+    if (!drawn_.empty()) robot.push(numbers.of(Purpose::model), &pushes_[static_cast<size_t>(env) * pushes_size()]);
     robot::apply<Definition>(state, robot, parts_, params);
     const auto result = robot::step<Definition>(state, robot, controls, numbers, parts_, params);
     robot.save(physics(env));
@@ -495,8 +544,9 @@ class MujocoTask : public Task<MujocoRobot> {
     if (!drawn_.empty()) {
       visit("model", drawn_.data(), static_cast<int64_t>(drawn_size()));
       visit("controls", controls_.data(), Definition::action.size);
-      visit("pushes", pushes_.data(), static_cast<int64_t>(2 * ranges_.parameters().size()));
+      visit("pushes", pushes_.data(), static_cast<int64_t>(pushes_size()));
     }
+    if (!motor_memory_.empty()) visit("motors", motor_memory_.data(), static_cast<int64_t>(motor_memory_size()));
     for (Column& column : columns_) visit(column.name, column.numbers.data(), static_cast<int64_t>(column.count));
   }
   template <class AnyCanvas>
@@ -515,6 +565,7 @@ class MujocoTask : public Task<MujocoRobot> {
   }
   static std::string ranges_of(const RobotChoice* choice) { return choice && choice->ranges ? choice->ranges : ""; }
   size_t drawn_size() const { return 3 * ranges_.parameters().size(); }
+  size_t pushes_size() const { return kPushDirection * ranges_.parameters().size(); }
   // Draws the numbers of the environment's model: the same as in lanes.
   void draw_model(int64_t env, const Draws<float>& draws) {
     Draws<float> numbers = draws.of(Purpose::model);
@@ -527,6 +578,14 @@ class MujocoTask : public Task<MujocoRobot> {
     if (!drawn_.empty())
       robot().randomise(ranges_.parameters(), changed_, &drawn_[static_cast<size_t>(env) * drawn_size()],
                         &controls_[static_cast<size_t>(env) * Definition::action.size]);
+    robot().drive(network_, memory_of_motors(env));
+  }
+  size_t motor_memory_size() const { return static_cast<size_t>(Definition::action.size * network_->memory); }
+  double* memory_of_motors(int64_t env) {
+    return motor_memory_.empty() ? nullptr : &motor_memory_[static_cast<size_t>(env) * motor_memory_size()];
+  }
+  void forget_motors(int64_t env) {
+    if (double* memory = memory_of_motors(env)) std::fill_n(memory, motor_memory_size(), 0.0);
   }
   static std::string file_of(const std::string& model) {
     return model == Definition::model.file ? model_file() : find_model(model, origin());
@@ -701,12 +760,14 @@ class MujocoTask : public Task<MujocoRobot> {
   int64_t state_size_ = 0;
   Parts parts_{};
   std::vector<double> physics_;  // [num_envs, state_size]
+  const MotorNetwork* network_;  // that drives the motors; or null
   ModelRanges ranges_;
   bool model_per_episode_;
-  std::vector<size_t> changed_;   // the parameters of the model that differ between environments
-  std::vector<double> drawn_;     // [num_envs, 3 * parameters]; empty if no number differs
-  std::vector<double> controls_;  // [num_envs, nu] of the previous step; likewise
-  std::vector<double> pushes_;    // [num_envs, 2 * parameters], directions of the last pushes; likewise
+  std::vector<size_t> changed_;       // the parameters of the model that differ between environments
+  std::vector<double> drawn_;         // [num_envs, 3 * parameters]; empty if no number differs
+  std::vector<double> controls_;      // [num_envs, nu] of the previous step; likewise
+  std::vector<double> motor_memory_;  // [num_envs, nu * network_->memory]; empty without a network
+  std::vector<double> pushes_;        // [num_envs, parameters, kPushDirection], of the last pushes; likewise
   std::vector<Column> columns_;
   static inline std::atomic_flag warned_;  // a lost environment was reported, in this process
   const uint64_t id_ = next_id();          // identifies this object in the process

@@ -32,7 +32,7 @@ DRL_HD void add_extent(const typename P::Work& w, int geom, const Axes<F>& axes,
     for (int k = 0; k < 3; ++k) wide[k] = wide[k] + math::abs(turned[k]);
   };
   if (b.turn < 0) {
-    for (int k = 0; k < 3; ++k) wide[k] = wide[k] + F(b.radius);
+    for (int k = 0; k < 3; ++k) wide[k] = wide[k] + F(radius_of<P>(geom, parameters_of<P>(w)));
     add(w.geom_axis[geom].half);
   } else {
     for (int j = 0; j < 3; ++j) {

@@ -212,15 +212,6 @@ struct ConeAxes {
   }
 };
 
-// Returns the values of the model's parameters, or null if it has none.
-template <class P>
-DRL_HD const typename P::Number* parameters_of([[maybe_unused]] const typename P::Work& w) {
-  if constexpr (P::kParameters > 0)
-    return w.parameters;
-  else
-    return nullptr;
-}
-
 // Computes the friction of a pair's contact (see find_friction).
 template <class P, class F>
 DRL_HD void find_pair_friction(const typename P::Work& w, const ContactPair& pair, F* friction) {

@@ -22,11 +22,14 @@ struct ModelQuantity {
   const char* name;
   ModelParameter::Kind kind;
   int number;         // -1: all three, each drawn on its own
-  const char* what;   // whose quantity it is: "body", "joint", "actuator", "geom" or "axis"
+  const char* what;   // whose quantity it is: "body", "joint", "actuator", "geom", "site" or "axis"
   const char* lacks;  // "no joint of the robot <lacks>"
 };
 inline constexpr const char* kDrives = "drives a hinge or a slide (without the integrator RK4)";
-inline constexpr const char* kIsRoot = "is the root of a tree that moves";
+inline constexpr const char* kMoves = "has a joint and a mass";
+inline constexpr const char* kIsLimited = "is a hinge or a slide with a range";
+inline constexpr const char* kHasSensor =
+    "has a gyro, velocimeter, accelerometer or magnetometer, and no actuator, tendon or equality";
 inline constexpr ModelQuantity kModelQuantities[] = {
     {"body_mass", ModelParameter::mass, 0, "body", "that moves has a mass"},
     {"added_mass", ModelParameter::mass, 1, "body", "that moves has a mass"},
@@ -42,11 +45,54 @@ inline constexpr ModelQuantity kModelQuantities[] = {
     {"no_load_speed", ModelParameter::motor, 1, "actuator", kDrives},
     {"motor_delay", ModelParameter::motor, 2, "actuator", kDrives},
     {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one"},
+    {"geom_radius", ModelParameter::size, 0, "geom", "moves and is a sphere or a capsule that can touch another one"},
     {"gravity", ModelParameter::gravity, -1, "axis", ""},
-    {"push_force", ModelParameter::push, 0, "body", kIsRoot},
-    {"push_interval", ModelParameter::push, 1, "body", kIsRoot},
-    {"push_duration", ModelParameter::push, 2, "body", kIsRoot},
+    {"push_force", ModelParameter::push, 0, "body", kMoves},
+    {"push_torque", ModelParameter::push_torque, 0, "body", kMoves},
+    {"push_interval", ModelParameter::push, 1, "body", kMoves},
+    {"push_duration", ModelParameter::push, 2, "body", kMoves},
+    {"joint_range", ModelParameter::range, 0, "joint", kIsLimited},
+    {"joint_range_shift", ModelParameter::range, 1, "joint", kIsLimited},
+    {"site_position", ModelParameter::site_position, -1, "site", kHasSensor},
+    {"site_turn", ModelParameter::site_turn, -1, "site", kHasSensor},
+    {"motor_network", ModelParameter::network, 0, "actuator", "is a position controller of a hinge or a slide"},
 };
+
+// Returns whether a network can take an actuator's place: its control is the target of a hinge's or slide's position,
+// and it has no activation.
+inline bool is_position_controller(const mjModel& m, int a) {
+  const int group = m.actuator_group[a];
+  const bool is_off = (m.opt.disableflags & mjDSBL_ACTUATION) != 0 ||
+                      (group >= 0 && group <= 30 && (m.opt.disableactuator & (1 << group)) != 0);
+  return !is_off && m.actuator_trntype[a] == mjTRN_JOINT && m.jnt_type[m.actuator_trnid[2 * a]] >= mjJNT_SLIDE &&
+         m.actuator_dyntype[a] == mjDYN_NONE && m.actuator_gaintype[a] <= mjGAIN_AFFINE &&
+         m.actuator_biastype[a] == mjBIAS_AFFINE && m.actuator_gainprm[mjNGAIN * a] != 0 &&
+         m.actuator_biasprm[mjNBIAS * a + 1] != 0;
+}
+
+// Returns whether a body is the root of a tree that moves.
+inline bool is_root(const mjModel& m, int body) { return m.body_weldid[m.body_parentid[body]] == 0; }
+
+// Returns whether a site's place may change: it only shows motion sensors.
+inline bool is_for_sensors(const mjModel& m, int site) {
+  if (m.body_weldid[m.site_bodyid[site]] == 0) return false;
+  for (int w = 0; w < m.nwrap; ++w)
+    if ((m.wrap_type[w] == mjWRAP_SITE && m.wrap_objid[w] == site) ||
+        (m.wrap_type[w] >= mjWRAP_SPHERE && static_cast<int>(m.wrap_prm[w]) == site))
+      return false;
+  for (int a = 0; a < m.nu; ++a)
+    if ((m.actuator_trntype[a] == mjTRN_SITE || m.actuator_trntype[a] == mjTRN_SLIDERCRANK) &&
+        (m.actuator_trnid[2 * a] == site || m.actuator_trnid[2 * a + 1] == site))
+      return false;
+  for (int e = 0; e < m.neq; ++e)
+    if (m.eq_objtype[e] == mjOBJ_SITE && (m.eq_obj1id[e] == site || m.eq_obj2id[e] == site)) return false;
+  for (int s = 0; s < m.nsensor; ++s)
+    if (m.sensor_objtype[s] == mjOBJ_SITE && m.sensor_objid[s] == site &&
+        (m.sensor_type[s] == mjSENS_GYRO || m.sensor_type[s] == mjSENS_VELOCIMETER ||
+         m.sensor_type[s] == mjSENS_ACCELEROMETER || m.sensor_type[s] == mjSENS_MAGNETOMETER))
+      return true;
+  return false;
+}
 
 // Returns what number `k` of a parameter is in the model's file: 0 if a factor of it would have no effect. For other
 // quantities, 1 if the element can have them.
@@ -77,8 +123,23 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
                      is_hinge_or_slide(m.actuator_trnid[2 * i])
                  ? 1
                  : 0;
+    case ModelParameter::network:
+      return k == 0 && is_position_controller(m, i) ? 1 : 0;
     case ModelParameter::push:
-      return i > 0 && m.body_weldid[i] == i && m.body_weldid[m.body_parentid[i]] == 0 && m.body_mass[i] > 0 ? 1 : 0;
+      return i > 0 && m.body_weldid[i] == i && m.body_mass[i] > 0 ? 1 : 0;
+    case ModelParameter::push_torque:
+      return k == 0 && i > 0 && m.body_weldid[i] == i && m.body_mass[i] > 0 ? 1 : 0;
+    case ModelParameter::range:
+      return k < 2 && is_hinge_or_slide(i) && m.jnt_limited[i] ? 1 : 0;
+    case ModelParameter::site_position:
+    case ModelParameter::site_turn:
+      return is_for_sensors(m, i) ? 1 : 0;
+    case ModelParameter::size:  // height fields have prisms that depend on sizes
+      return k == 0 && m.nhfield == 0 && m.body_weldid[m.geom_bodyid[i]] != 0 &&
+                     (m.geom_type[i] == mjGEOM_SPHERE || m.geom_type[i] == mjGEOM_CAPSULE) &&
+                     (m.geom_contype[i] != 0 || m.geom_conaffinity[i] != 0)
+                 ? 1
+                 : 0;
     case ModelParameter::friction:
       return k == 0 && (m.geom_contype[i] != 0 || m.geom_conaffinity[i] != 0) ? 1 : 0;
     default:
@@ -100,7 +161,10 @@ inline std::vector<ModelParameter> randomisable(const mjModel& m) {
   add(ModelParameter::friction, m.ngeom), add(ModelParameter::center_of_mass, m.nbody);
   add(ModelParameter::mass, m.nbody), add(ModelParameter::joint, m.nv), add(ModelParameter::spring, m.njnt);
   add(ModelParameter::actuator, m.nu), add(ModelParameter::motor, m.nu), add(ModelParameter::gravity, 1);
-  add(ModelParameter::push, m.nbody);
+  add(ModelParameter::push, m.nbody), add(ModelParameter::network, m.nu);
+  add(ModelParameter::push_torque, m.nbody), add(ModelParameter::range, m.njnt);
+  add(ModelParameter::site_position, m.nsite), add(ModelParameter::site_turn, m.nsite);
+  add(ModelParameter::size, m.ngeom);
   return all;
 }
 
@@ -114,8 +178,8 @@ inline bool matches(const char* pattern, const char* text) {
 class ModelRanges {
  public:
   // `frame_skip` is the number of time steps of a step of the task. `text` has a line "QUANTITY NAME LOW HIGH" for each
-  // range. NAME may contain *; later lines replace earlier ones. Throws std::invalid_argument if a line cannot be
-  // satisfied.
+  // range. NAME may contain *; later lines replace earlier ones. * alone pushes only the roots of trees. Throws
+  // std::invalid_argument if a line cannot be satisfied.
   ModelRanges(const mjModel& m, int frame_skip, const std::string& text)
       : m_(m), frame_skip_(frame_skip), parameters_(randomisable(m)) {
     for (const ModelParameter& parameter : parameters_)
@@ -132,11 +196,14 @@ class ModelRanges {
   const std::vector<ModelParameter>& parameters() const { return parameters_; }
   // [3 * parameters, 2]: the lower and the upper bound of each number.
   const std::vector<float>& bounds() const { return bounds_; }
-  // Returns whether any environment changes a number of this parameter.
+  // Returns whether any environment changes a number of this parameter. An actuator that a network drives is changed
+  // too, because change_model() multiplies what the actuator's own factors give.
   bool changes(size_t parameter) const {
+    const ModelParameter& of = parameters_[parameter];
+    for (size_t p = 0; p < parameters_.size() && of.kind == ModelParameter::actuator; ++p)
+      if (parameters_[p].kind == ModelParameter::network && parameters_[p].index == of.index && changes(p)) return true;
     for (size_t k = 0; k < 6; ++k)
-      if (bounds_[6 * parameter + k] !=
-          static_cast<float>(ModelParameter::unchanged(parameters_[parameter].kind, static_cast<int>(k / 2))))
+      if (bounds_[6 * parameter + k] != static_cast<float>(ModelParameter::unchanged(of.kind, static_cast<int>(k / 2))))
         return true;
     return false;
   }
@@ -146,10 +213,12 @@ class ModelRanges {
     mjtObj type = mjOBJ_BODY;
     int index = of.index;
     if (of.kind == ModelParameter::gravity) return std::string(1, "xyz"[k]);
-    if (of.kind == ModelParameter::friction) type = mjOBJ_GEOM;
+    if (of.kind == ModelParameter::friction || of.kind == ModelParameter::size) type = mjOBJ_GEOM;
     if (of.kind == ModelParameter::joint) type = mjOBJ_JOINT, index = m_.dof_jntid[of.index];
-    if (of.kind == ModelParameter::spring) type = mjOBJ_JOINT;
-    if (of.kind == ModelParameter::actuator || of.kind == ModelParameter::motor) type = mjOBJ_ACTUATOR;
+    if (of.kind == ModelParameter::spring || of.kind == ModelParameter::range) type = mjOBJ_JOINT;
+    if (of.kind == ModelParameter::site_position || of.kind == ModelParameter::site_turn) type = mjOBJ_SITE;
+    if (of.kind == ModelParameter::actuator || of.kind == ModelParameter::motor || of.kind == ModelParameter::network)
+      type = mjOBJ_ACTUATOR;
     const char* name = mj_id2name(&m_, type, index);
     return name ? name : "";
   }
@@ -168,6 +237,8 @@ class ModelRanges {
         if (number_in_file(m_, parameter, k) == 0) continue;
         names.push_back(name_of(parameter, k));
         if (!matches(pattern.c_str(), names.back().c_str())) continue;
+        const bool is_push = parameter.kind == ModelParameter::push || parameter.kind == ModelParameter::push_torque;
+        if (is_push && pattern == "*" && !is_root(m_, parameter.index)) continue;
         bounds_[6 * p + 2 * static_cast<size_t>(k)] = static_cast<float>(low);
         bounds_[6 * p + 2 * static_cast<size_t>(k) + 1] = static_cast<float>(high);
         is_set = true;
@@ -177,6 +248,9 @@ class ModelRanges {
       throw std::invalid_argument("--env.dr.motor_delay goes to " + std::to_string(static_cast<int>(high)) +
                                   " time steps (a step of the task has " + std::to_string(frame_skip_) +
                                   "): add whole steps by --env.delay.action");
+    if (quantity->kind == ModelParameter::size && high > ModelParameter::kMostGrowth)
+      throw std::invalid_argument("--env.dr.geom_radius goes to " + std::to_string(high) +
+                                  " (radii may grow to 1.5 times those of the file): give a smaller factor");
     if (!is_set) throw std::invalid_argument(trouble(*quantity, pattern, names));
   }
   std::string trouble(const ModelQuantity& quantity, const std::string& pattern,
@@ -214,16 +288,24 @@ class ModelRanges {
                                     "falls from the one to 0 at the other): give both");
   }
 
-  // Throws if a push lacks its force, its interval or its duration.
+  // Returns whether pushes on a body have a torque.
+  bool has_torque(int body) const {
+    for (size_t p = 0; p < parameters_.size(); ++p)
+      if (parameters_[p].kind == ModelParameter::push_torque && parameters_[p].index == body)
+        return bounds_[6 * p + 1] > 0;
+    return false;
+  }
+  // Throws if a push lacks its force and torque, its interval or its duration.
   void require_whole_pushes() const {
     for (size_t p = 0; p < parameters_.size(); ++p) {
       if (parameters_[p].kind != ModelParameter::push) continue;
-      int given = 0;
-      for (size_t k = 0; k < 3; ++k) given += bounds_[6 * p + 2 * k + 1] > 0 ? 1 : 0;
+      const float *force = &bounds_[6 * p], *interval = force + 2, *duration = force + 4;
+      const int given = (force[1] > 0 || has_torque(parameters_[p].index) ? 1 : 0) + (interval[1] > 0 ? 1 : 0) +
+                        (duration[1] > 0 ? 1 : 0);
       if (given != 0 && given != 3)
         throw std::invalid_argument("pushes on the body '" + name_of(parameters_[p], 0) +
-                                    "' lack one of --env.dr.push_force, push_interval and push_duration: give all "
-                                    "three");
+                                    "' lack one of --env.dr.push_force (or push_torque), push_interval and "
+                                    "push_duration: give all three");
     }
   }
 
@@ -265,7 +347,7 @@ inline void change_model(const mjModel& file, const ModelParameter& of, const do
       mjtNum *new_gain = to.actuator_gainprm + mjNGAIN * i, *new_bias = to.actuator_biasprm + mjNBIAS * i;
       if (file.actuator_gaintype[i] <= mjGAIN_AFFINE && file.actuator_biastype[i] <= mjBIAS_AFFINE) {
         new_gain[0] = gain[0] * x[0], new_gain[1] = gain[1] * x[0], new_gain[2] = gain[2] * x[1];
-        new_bias[1] = bias[1] * x[0], new_bias[2] = bias[2] * x[1];
+        new_bias[0] = bias[0], new_bias[1] = bias[1] * x[0], new_bias[2] = bias[2] * x[1];
       }
       for (int k = 0; k < 2; ++k) to.actuator_forcerange[2 * i + k] = file.actuator_forcerange[2 * i + k] * x[2];
       return;
@@ -273,8 +355,45 @@ inline void change_model(const mjModel& file, const ModelParameter& of, const do
     case ModelParameter::gravity:
       for (int k = 0; k < 3; ++k) to.opt.gravity[k] = file.opt.gravity[k] + x[k];
       return;
+    case ModelParameter::network: {
+      // The actuator's own factors have set these numbers before.
+      mjtNum *gain = to.actuator_gainprm + mjNGAIN * i, *bias = to.actuator_biasprm + mjNBIAS * i;
+      for (int k = 0; k < 3; ++k) gain[k] *= x[0], bias[k] *= x[0];
+      bias[0] += x[1];
+      return;
+    }
+    case ModelParameter::range: {
+      const mjtNum* range = file.jnt_range + 2 * i;
+      const double middle = 0.5 * (range[0] + range[1]) + x[1], half = 0.5 * (range[1] - range[0]) * x[0];
+      to.jnt_range[2 * i] = middle - half, to.jnt_range[2 * i + 1] = middle + half;
+      return;
+    }
+    case ModelParameter::size: {
+      const bool is_capsule = file.geom_type[i] == mjGEOM_CAPSULE;
+      const double radius = file.geom_size[3 * i] * x[0], length = is_capsule ? file.geom_size[3 * i + 1] : 0;
+      to.opt.disableflags |= mjDSBL_MIDPHASE;  // its bounding volumes are those of the file
+      to.geom_size[3 * i] = radius, to.geom_rbound[i] = radius + length;
+      for (int k = 0; k < 3; ++k) to.geom_aabb[6 * i + 3 + k] = k == 2 ? radius + length : radius;
+      return;
+    }
+    case ModelParameter::site_position:
+      to.site_sameframe[i] = mjSAMEFRAME_NONE;
+      for (int k = 0; k < 3; ++k) to.site_pos[3 * i + k] = file.site_pos[3 * i + k] + x[k];
+      return;
+    case ModelParameter::site_turn: {
+      to.site_sameframe[i] = mjSAMEFRAME_NONE;
+      std::copy_n(file.site_quat + 4 * i, 4, to.site_quat + 4 * i);
+      for (int k = 0; k < 3; ++k) {
+        mjtNum by[4] = {std::cos(0.5 * x[k]), 0, 0, 0}, before[4];
+        by[1 + k] = std::sin(0.5 * x[k]);
+        std::copy_n(to.site_quat + 4 * i, 4, before);
+        mju_mulQuat(to.site_quat + 4 * i, before, by);
+      }
+      return;
+    }
     case ModelParameter::motor:
     case ModelParameter::push:
+    case ModelParameter::push_torque:
       return;
   }
 }

@@ -21,6 +21,7 @@
 #include "drl/physics/derive.hpp"
 #include "drl/physics/halves.hpp"
 #include "drl/physics/noslip.hpp"
+#include "drl/physics/rays.hpp"
 #include "drl/physics/solver.hpp"
 #include "drl/physics/trees.hpp"
 #include "drl/physics/wraps.hpp"
@@ -64,8 +65,14 @@ constexpr bool has_exact_distances() {
 template <class P>
 DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Work& w) {
   using F = typename P::Number;
-  if constexpr (kIsDouble<F>) {
+  if constexpr (kIsDouble<F> && has_sizes<P>()) {
+    P::distances(qpos, w.parameters, Distances<P>{w});
+  } else if constexpr (kIsDouble<F>) {
     P::distances(qpos, Distances<P>{w});
+  } else if constexpr (has_sizes<P>()) {
+    for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
+      P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideHalf<F>{w.parameters, first},
+                                               WideDistances<P>{w, first});
   } else {
     for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
       P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});

@@ -9,7 +9,9 @@
 
 #include "drl/physics/compiled_robot.hpp"
 #include "drl/physics/ground_height.hpp"
+#include "drl/physics/motor_pass.hpp"
 #include "drl/physics/push.hpp"
+#include "drl/physics/rays.hpp"
 #include "drl/physics/support.hpp"
 #include "drl/robot.hpp"
 
@@ -50,27 +52,46 @@ class PhysicsRobot {
       for (int p = 0; 3 * p < P::kParameters; ++p) {
         const physics::Parameter& parameter = P::parameter(p);
         const bool is_friction = parameter.kind == ModelParameter::friction;
+        const bool is_push = parameter.kind == ModelParameter::push || parameter.kind == ModelParameter::push_torque;
         for (int k = 0; k < 3; ++k)
           last_.parameters[3 * p + k] = is_friction ? L(parameter.start[k]) * L(drawn[3 * p])
-                                        : parameter.kind == ModelParameter::push ? L(0)
-                                                                                 : L(drawn[3 * p + k]);
+                                        : is_push   ? L(0)
+                                                    : L(drawn[3 * p + k]);
       }
     }
   }
-  // Pushes the robot in this step, if a push is due. `directions` are the environment's last random directions, two
-  // numbers for each body that can be pushed.
+  // Lets a network drive the motors whose own force is 0 (ModelParameter::network). `memory` is the motors' memory of
+  // the first lane's environment, [motors * network->memory]; its numbers are `stride` apart. Without a network, both
+  // are null. Both must stay valid.
+  DRL_HD void drive([[maybe_unused]] const MotorNetwork* network, [[maybe_unused]] Scalar<F>* memory,
+                    [[maybe_unused]] int64_t stride) {
+    if constexpr (physics::count_motors<P>() > 0) motors_ = {network, memory, stride};
+  }
+  // Sets the memory of all motors to that at the start of an episode.
+  DRL_HD void forget_motors() {
+    if constexpr (physics::count_motors<P>() > 0)
+      for (int k = 0; motors_.network && k < physics::count_motors<P>() * motors_.network->memory; ++k)
+        store(motors_.memory + k * motors_.stride, F(0));
+  }
+  // Pushes the robot in this step, if a push is due. `directions` are those of the environment's last pushes,
+  // [kPushes, kPushDirection].
   DRL_HD void push([[maybe_unused]] Draws<F> draws, [[maybe_unused]] F* directions) {
-    if constexpr (physics::is_randomised<P>())
+    if constexpr (physics::is_randomised<P>()) {
+      int torque_at = 0;  // the torques' parameters have the order of the forces'
+      while (torque_at < P::kParameters && P::parameter(torque_at / 3).kind != ModelParameter::push_torque)
+        torque_at += 3;
       for (int p = 0; 3 * p < P::kParameters; ++p) {
         if (P::parameter(p).kind != ModelParameter::push) continue;
         const Push<F> push(drawn_ + 3 * p, state_->time, dt());
-        const F angle = draws.uniform(F(0), F(6.283185307179586));
-        directions[0] = math::select(push.begins, math::cos(angle), directions[0]);
-        directions[1] = math::select(push.begins, math::sin(angle), directions[1]);
-        for (int k = 0; k < 2; ++k)
-          last_.parameters[3 * p + k] = L(math::select(push.lasts, drawn_[3 * p] * directions[k], F(0)));
-        directions += 2;
+        push.draw_direction(draws, directions);
+        const auto exert = [&](int number, F size, F along) DRL_LAMBDA {
+          last_.parameters[number] = L(math::select(push.lasts, size * along, F(0)));
+        };
+        for (int k = 0; k < 2; ++k) exert(3 * p + k, drawn_[3 * p], directions[k]);
+        for (int k = 0; k < 3; ++k) exert(torque_at + k, drawn_[torque_at], directions[2 + k]);
+        directions += kPushDirection, torque_at += 3;
       }
+    }
   }
   // Sets the state to the model's initial position, at rest.
   DRL_HD void begin(State& state) {
@@ -109,7 +130,7 @@ class PhysicsRobot {
     set_controls(controls);
     with_state([&](auto& state) DRL_LAMBDA {
       for (int k = 0; k < FrameSkip; ++k) {
-        delay_controls(controls, k);
+        delay_controls(controls, k), drive_motors(state);
         step(state, k + 1 == FrameSkip);
       }
     });
@@ -120,7 +141,7 @@ class PhysicsRobot {
     set_controls(controls);
     for (int k = 0; k < FrameSkip; ++k) {
       delay_controls(controls, k);
-      with_state([&](auto& state) DRL_LAMBDA { step(state, true); });
+      with_state([&](auto& state) DRL_LAMBDA { drive_motors(state), step(state, true); });
       after_each();
     }
     keep_controls(controls);
@@ -140,7 +161,7 @@ class PhysicsRobot {
   DRL_HD F qvel(JointId joint) const { return state_->qvel[joint.qvel]; }
   DRL_HD Vec<F, 2> range(JointId joint) const {
     for (int l = 0; l < P::kLimits; ++l)
-      if (P::limited(l) == joint.qvel) return {{F(P::range(l)[0]), F(P::range(l)[1])}};
+      if (P::limited(l) == joint.qvel) return range_of(l);
     return lacks<2>("the range of a joint without limits");
   }
   DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
@@ -190,6 +211,19 @@ class PhysicsRobot {
     }
     return lacks<1>("the height of the ground")[0];
   }
+  DRL_HD F ray([[maybe_unused]] const Vec<F, 3>& from, [[maybe_unused]] const Vec<F, 3>& along) const {
+    F nearest = F(-1);
+    if constexpr (requires { P::kWorldPlanes; })
+      for (int k = 0; k < P::kWorldPlanes; ++k)
+        nearest = physics::nearer(nearest, physics::ray_to_plane(P::world_plane(k), from.at, along.at));
+    if constexpr (count_height_fields<P>() == 1) {
+      if (last_.height_maps[0].heights == nullptr) return lacks<1>("rays against the ground")[0];
+      nearest = physics::nearer(nearest, physics::ray_to_field(last_.height_maps[0], from.at, along.at));
+    } else if constexpr (count_height_fields<P>() > 1) {
+      return lacks<1>("rays against several height fields")[0];
+    }
+    return nearest;
+  }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
   DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
   DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
@@ -215,6 +249,17 @@ class PhysicsRobot {
   }
 
  private:
+  // Returns the range of limit `l`, with the environment's own width and middle.
+  DRL_HD Vec<F, 2> range_of(int l) const {
+    const F low(P::range(l)[0]), high(P::range(l)[1]);
+    if constexpr (physics::is_randomised<P>())
+      if (const int p = P::limit_parameter(l); p >= 0) {
+        const F middle = F(0.5) * (low + high) + first(last_.parameters[p + 1]);
+        const F half = F(0.5) * (high - low) * first(last_.parameters[p]);
+        return {{middle - half, middle + half}};
+      }
+    return {{low, high}};
+  }
   // Returns whether the model has this parameter.
   DRL_HD bool set_parameter([[maybe_unused]] ModelParameter::Kind kind, [[maybe_unused]] int index,
                             [[maybe_unused]] const Vec<F, 3>& value) {
@@ -247,6 +292,21 @@ class PhysicsRobot {
           last_.ctrl[of.index] =
               L(math::select(F(k + 1) <= drawn_[3 * p + 2], last_controls_[of.index], controls[of.index]));
   }
+  // Sets the torques of the motors that a network drives, for the next time step. GPUs have no networks of motors.
+  DRL_HD void drive_motors([[maybe_unused]] const typename P::State& state) {
+#if !defined(DRL_GPU_COMPILER)
+    if constexpr (physics::count_motors<P>() > 0)
+      for (int m = 0; motors_.network && m < P::kMotors; ++m) {
+        const physics::Motor motor = P::motor(m);
+        const int p = 3 * (P::kFirstMotor + m);
+        const MotorMemory memory{motors_.memory + m * motors_.network->memory * motors_.stride, motors_.stride};
+        const L gear(motor.gear);
+        const L torque = motor_torque(*motors_.network, last_.ctrl[motor.actuator] - gear * state.qpos[motor.qpos],
+                                      gear * state.qvel[motor.qvel], memory);
+        last_.parameters[p + 1] = math::select(last_.parameters[p] == L(0), torque, last_.parameters[p + 1]);
+      }
+#endif
+  }
   DRL_HD void keep_controls([[maybe_unused]] const F* controls) {
     if constexpr (physics::is_randomised<P>())
       for (int a = 0; a < P::nu && last_controls_; ++a) last_controls_[a] = controls[a];
@@ -275,6 +335,14 @@ class PhysicsRobot {
   // from one time step of advance() to the next, but not beyond, so that the next state depends only on the current
   // one.
   DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
+
+  // The memory of one motor, as motor_torque() reads and writes it.
+  struct MotorMemory {
+    Scalar<F>* numbers;
+    int64_t stride;
+    DRL_HD L operator()(int k) const { return L(load<F>(numbers + k * stride)); }
+    DRL_HD void operator()(int k, const L& x) const { store(numbers + k * stride, first(x)); }
+  };
 
   static constexpr bool kIsItself = std::is_same_v<L, F>;
   DRL_HD static F first(const L& x) {
@@ -332,7 +400,7 @@ class PhysicsRobot {
   }
   DRL_HD const auto& points() const {
     frames();
-    return derived(kPoints, stage(), [](const auto&, auto& to) DRL_LAMBDA { P::derive_points(to); });
+    return derived(kPoints, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_points<P>(s, to); });
   }
   DRL_HD const auto& motion() const {
     return derived(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_motion<P>(s, to); });
@@ -391,6 +459,13 @@ class PhysicsRobot {
   State* state_;
   const F* drawn_ = nullptr;    // [kParameters], or null
   F* last_controls_ = nullptr;  // [nu] of the previous step; likewise
+  struct Motors {
+    const MotorNetwork* network = nullptr;
+    Scalar<F>* memory = nullptr;
+    int64_t stride = 0;
+  };
+  struct NoMotors {};
+  [[no_unique_address]] std::conditional_t<(physics::count_motors<P>() > 0), Motors, NoMotors> motors_;
   mutable typename P::Stage last_;
   mutable Memory memory_;
   mutable L unsolved_ = L(0);
@@ -550,7 +625,7 @@ template <class F, int n, int nu, int bodies>
 struct DrawnNumbers {
   F numbers[n];
   F controls[nu];
-  F pushes[2 * bodies];
+  F pushes[kPushDirection * bodies];
 };
 template <class F, int nu, int bodies>
 struct DrawnNumbers<F, 0, nu, bodies> {};
@@ -577,6 +652,7 @@ struct TaskInLanes {
     static constexpr int kMetrics = metric_count<Definition>();
     // The numbers of the model that environments draw (Environments::draw_model).
     static constexpr int kModelNumbers = physics::is_randomised<Physics>() ? Physics::kParameters : 0;
+    static constexpr int kMotors = physics::count_motors<Physics>();
 
     struct State {
       typename Physics::State physics;
@@ -608,12 +684,12 @@ struct TaskInLanes {
     }();
 
     DRL_HD static void create(State& s, Scratch& scratch, Draws<F>& draws, const Params& p) {
-      scratch.robot.begin(s.physics);
+      scratch.robot.begin(s.physics), scratch.robot.forget_motors();
       randomise(s, scratch);
       robot::create<Definition>(s.task, scratch.robot, draws, parts(), p);
     }
     DRL_HD static void reset(State& s, Scratch& scratch, Draws<F>& draws, const Params& p) {
-      scratch.robot.begin(s.physics);
+      scratch.robot.begin(s.physics), scratch.robot.forget_motors();
       randomise(s, scratch);
       robot::apply<Definition>(s.task, scratch.robot, parts(), p);
       robot::reset<Definition>(s.task, scratch.robot, draws, parts(), p);

@@ -7,6 +7,7 @@
 
 #include "drl/canvas.hpp"
 #include "drl/lanes/isa_list.hpp"
+#include "drl/task/motor_network.hpp"
 #include "drl/task/spec.hpp"
 #include "drl/task/step_row.hpp"
 #include "drl/task/training_stats.hpp"
@@ -14,7 +15,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 10;
+inline constexpr int32_t kTaskAbi = 11;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -36,6 +37,8 @@ struct EnvArrays {
   const float* model_bounds;  // [TaskRecord::model_numbers, 2] the lower and the upper bound of each number of a
                               // robot's model that environments draw; null for other tasks
   int32_t model_per_episode;  // 1: they are drawn at each reset; 0: once in an environment's lifetime
+  const MotorNetwork* motor_network;  // that drives a robot's motors; or null
+  float* motor_memory;                // [TaskRecord::motors * motor_network->memory, num_envs]; or null
 };
 
 // The arguments of a loop over the environments [begin, end).
@@ -117,7 +120,8 @@ struct RobotChoice {
   // The ranges from which environments draw numbers of the model, a line each (drl/physics/randomised_model.hpp); "" or
   // null: none.
   const char* ranges = nullptr;
-  int32_t model_per_episode = 0;  // as in EnvArrays
+  int32_t model_per_episode = 0;                // as in EnvArrays
+  const MotorNetwork* motor_network = nullptr;  // likewise
 };
 // The properties of a robot that are known before a run begins.
 struct RobotFacts {
@@ -197,13 +201,14 @@ struct TaskRecord {
   const RobotRecord* robot;          // or null
   const char* model;                 // for compiled physics: id of the compiled model; else null
   int32_t model_numbers;             // of a robot's model that environments draw; 0: none
+  int32_t motors;                    // of such a robot, that a network can drive
   // Draws environment call->begin, whose state is in host memory. Returns as a TaskLoop does. Null: the task does not
   // draw.
   int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);
   const char* trouble;  // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 20;
+inline constexpr int kTaskSizeCount = 21;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -217,12 +222,13 @@ struct TaskLibrary {
 
 // The sizes of the structs, and the number of instruction sets. They must agree between drl and the library.
 struct TaskSizes {
-  int32_t all[kTaskSizeCount] = {
-      sizeof(TaskLibrary),     sizeof(TaskRecord),     sizeof(TaskLoops),       sizeof(TaskField),
-      sizeof(TaskParam),       sizeof(EnvArrays),      sizeof(LoopCall),        sizeof(StepRow),
-      sizeof(SimulatorConfig), sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
-      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(FieldHeights),    sizeof(Shape),
-      sizeof(RobotRecord),     sizeof(RobotChoice),    sizeof(RobotFacts),      kIsaCount};
+  int32_t all[kTaskSizeCount] = {sizeof(TaskLibrary),    sizeof(TaskRecord),      sizeof(TaskLoops),
+                                 sizeof(TaskField),      sizeof(TaskParam),       sizeof(EnvArrays),
+                                 sizeof(LoopCall),       sizeof(StepRow),         sizeof(SimulatorConfig),
+                                 sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
+                                 sizeof(TrainingStats),  sizeof(CanvasCalls),     sizeof(FieldHeights),
+                                 sizeof(Shape),          sizeof(RobotRecord),     sizeof(RobotChoice),
+                                 sizeof(RobotFacts),     sizeof(MotorNetwork),    kIsaCount};
 };
 
 constexpr uint64_t hash_with(uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3ull; }  // FNV-1a

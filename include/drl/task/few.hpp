@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "drl/task/kernels.hpp"
 
@@ -35,6 +36,7 @@ class FewEnvironments {
     envs.age = copy_in(step_.envs.age, age_);
     envs.episode_reward = copy_in(step_.envs.episode_reward, episode_reward_);
     if constexpr (Envs::kEnds > 0) envs.ended_by = copy_in(step_.envs.ended_by, ended_by_);
+    if constexpr (Envs::kMotors > 0) copy_motors_in(envs);
     const auto* actions = static_cast<const typename Envs::Action*>(step_.row.action);
     copy_rows_in(actions, Envs::kActions, actions_);
     few.row = {actions_, obs_, critic_obs_, reward_, terminated_, truncated_};
@@ -46,6 +48,7 @@ class FewEnvironments {
     copy_out(age_, step_.envs.age);
     copy_out(episode_reward_, step_.envs.episode_reward);
     if constexpr (Envs::kEnds > 0) copy_out(ended_by_, step_.envs.ended_by);
+    if constexpr (Envs::kMotors > 0) copy_motors_out();
     copy_rows_out(obs_, step_.envs.obs_dim(), step_.row.next_obs);
     if constexpr (Envs::kCriticObs > 0) copy_rows_out(critic_obs_, Envs::kCriticObs, step_.row.next_critic_obs);
     copy_out(reward_, step_.row.reward);
@@ -74,6 +77,25 @@ class FewEnvironments {
   template <class T, class To>
   DRL_HD void copy_out(const T* from, To* to) const {
     copy_rows_out(from, 1, reinterpret_cast<T*>(to));
+  }
+
+  // The memory of motors has a size that is known at run time.
+  DRL_HD int64_t motor_rows() const {
+    return step_.envs.motor_network ? int64_t{Envs::kMotors} * step_.envs.motor_network->memory : 0;
+  }
+  DRL_HD static std::vector<float>& motor_copy() {
+    static thread_local std::vector<float> numbers;
+    return numbers;
+  }
+  DRL_HD void copy_motors_in(Envs& envs) const {
+    motor_copy().resize(static_cast<size_t>(motor_rows() * kLanes));
+    envs.motor_memory = motor_copy().data(), envs.n = kLanes;
+    for (int64_t k = 0; k < motor_rows(); ++k)
+      copy_in(step_.envs.motor_memory + k * step_.envs.n, motor_copy().data() + k * kLanes);
+  }
+  DRL_HD void copy_motors_out() const {
+    for (int64_t k = 0; k < motor_rows(); ++k)
+      copy_out(motor_copy().data() + k * kLanes, step_.envs.motor_memory + k * step_.envs.n);
   }
 
   int64_t begin_, count_;

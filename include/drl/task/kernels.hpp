@@ -41,6 +41,11 @@ struct Environments {
     if constexpr (requires { Spec::kModelNumbers; }) return Spec::kModelNumbers;
     return 0;
   }();
+  // The robot's motors that a network can drive.
+  static constexpr int kMotors = [] {
+    if constexpr (requires { Spec::kMotors; }) return Spec::kMotors;
+    return 0;
+  }();
   static_assert(std::is_trivially_copyable_v<Params>);
   static_assert(history_of<Spec>() >= 1 && kEnds < 32);
   static_assert(!kObsDimVaries<Spec> || history_of<Spec>() == 1, "a task has either history or obs_dim_with, not both");
@@ -64,6 +69,8 @@ struct Environments {
   void* simulator;
   const float* model_bounds;  // [kModelNumbers, 2]
   bool model_per_episode;
+  const MotorNetwork* motor_network;  // or null
+  float* motor_memory;                // [kMotors * motor_network->memory, n]
 
   DRL_HD static Environments of(const LoopCall& call) {
     const EnvArrays& from = *call.envs;
@@ -76,6 +83,7 @@ struct Environments {
     envs.ended_by = from.ended_by, envs.curriculum = from.curriculum;
     envs.counted_episodes = from.counted_episodes, envs.sums = from.sums, envs.simulator = from.simulator;
     envs.model_bounds = from.model_bounds, envs.model_per_episode = from.model_per_episode != 0;
+    envs.motor_network = from.motor_network, envs.motor_memory = from.motor_memory;
     for (envs.sum_row_log2 = 0; int64_t{1} << envs.sum_row_log2 < from.envs_per_sum_row;) ++envs.sum_row_log2;
     __builtin_memcpy(&envs.values, call.params, sizeof(Params));
     return envs;
@@ -96,7 +104,7 @@ struct Environments {
 
   template <class F>
   DRL_HD void load_lanes(int64_t i, EnvLanes<F>& env) const {
-    bind(i, env.state);
+    bind(i, env.state), bind_motors(i, env);
     each_column(env.state, [&](int c, auto& x)
                                DRL_LAMBDA { x = load<std::remove_reference_t<decltype(x)>>(column<F>(c, x) + i); });
     for (int k = 0; k < kHistory; ++k) env.history[k] = load<F>(static_cast<const float*>(state[kColumns + k]) + i);
@@ -120,6 +128,13 @@ struct Environments {
   DRL_HD void bind(int64_t i, State& state) const {
     if constexpr (requires { typename State::Simulator; })
       state = {static_cast<typename State::Simulator*>(simulator), i};
+  }
+
+  // Gives the robot the memory of its motors from environment i on. Loops in double have no network.
+  template <class F>
+  DRL_HD void bind_motors([[maybe_unused]] int64_t i, [[maybe_unused]] EnvLanes<F>& env) const {
+    if constexpr (kMotors > 0 && !std::is_same_v<F, double>)
+      env.scratch.robot.drive(motor_network, motor_memory ? motor_memory + i : nullptr, n);
   }
 
   // Returns the parameters as Task<F> declares them. For double they are converted, since their layout differs.
@@ -174,7 +189,7 @@ struct Environments {
   template <class F>
   DRL_HD void create(int64_t i, int64_t key, EnvLanes<F>& env) const {
     env.state = typename Task<F>::State{};
-    bind(i, env.state);
+    bind(i, env.state), bind_motors(i, env);
     draw_model(key, 0, env);
     Draws<F> draws(seed, static_cast<uint64_t>(key), 0, Purpose::create);
     task::create<Task<F>, F>(env.state, env.scratch, draws, params<F>());

@@ -165,7 +165,7 @@ class TableEntry {
     record_.params_size = sizeof(Params), record_.default_params = &defaults_;
     record_.gpu = &GpuLoopsOf<Task>::loops;
     if constexpr (requires { Spec::model_id; }) record_.model = Spec::model_id;
-    record_.model_numbers = Environments<Task>::kModelNumbers;
+    record_.model_numbers = Environments<Task>::kModelNumbers, record_.motors = Environments<Task>::kMotors;
     if constexpr (kDraws) record_.draw = draw;
     if (columns != Environments<Task>::kColumns) {
       trouble_ = "its State has " + std::to_string(Environments<Task>::kColumns) +
