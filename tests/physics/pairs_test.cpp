@@ -24,7 +24,7 @@ TEST(TwoAxes, CanBeNearestBetweenTheirEnds) {
   axes.nearest(x, y);
   EXPECT_NEAR(x, 0.5, 1e-15);
   EXPECT_NEAR(y, -0.5, 1e-15);
-  const PairContact<double> c = axes.contact(x, y, 1.0, 0.5);
+  const PairContact<double> c = axes.contact(x, y, 1, 0.5);
   EXPECT_NEAR(c.distance, 1.5, 1e-15);
   EXPECT_NEAR(c.point[0], 1, 1e-15);
   EXPECT_NEAR(c.point[2], 1 + 0.75, 1e-15);  // half way between the surfaces

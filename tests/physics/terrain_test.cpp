@@ -4,6 +4,7 @@
 #include <boost/crc.hpp>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -187,6 +188,16 @@ TEST(Terrain, HasTheHeightThatRaysOfLibmujocoMeet) {
 
 // Fields with peaks, valleys, plateaus at the least and the largest height, and flat cells; planes that are tilted, and
 // one that has an end. Rays begin above, in and below the ground and beside it, in all directions, also along the axes.
+// A robot that diverges asks for heights before drl discards it.
+TEST(Terrain, HasAHeightAtPlacesThatAreNoNumbers) {
+  const float heights[] = {0.25f, 0.5f, 0.75f, 1};
+  const HeightMap map{heights, nullptr, 2, 2, {1, 1, 2, 0.1}, 1};
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kFar = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(physics::height_at(map, kNan, 1.0), 1.5);
+  EXPECT_EQ(physics::height_at(map, kFar, kNan), 1.0);
+  EXPECT_EQ(physics::height_at(map, static_cast<float>(kNan), static_cast<float>(kNan)), 0.5f);
+}
+
 TEST(Terrain, MeetsRaysWhereLibmujocoDoes) {
   constexpr int kRows = 14, kColumns = 9, kBall = 2;  // kBall: a body
   const auto draw = [](uint64_t k, int n) {

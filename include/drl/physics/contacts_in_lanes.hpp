@@ -46,8 +46,8 @@ struct TwoAxes {
     for (int k = 0; k < 3; ++k) way[k] = math::fma(y, b.half[k], -math::fma(x, a.half[k], apart[k]));
   }
   // Returns the contact between the spheres around two places.
-  template <class Radius>
-  DRL_HD PairContact<F> contact(F x, F y, Radius first_radius, Radius second_radius) const {
+  template <class First, class Second>
+  DRL_HD PairContact<F> contact(F x, F y, First first_radius, Second second_radius) const {
     // Below this distance, the direction between the places is only rounding error.
     constexpr double kSame = sizeof(Scalar<F>) == 4 ? 1e-6 : 1e-15;
     PairContact<F> c;

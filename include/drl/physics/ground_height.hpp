@@ -11,14 +11,16 @@ namespace physics {
 
 // Returns the height of the surface at points (x, y), in the field's axes and in m: where MuJoCo's mj_ray meets it from
 // above. A cell consists of two triangles, which share its diagonal along +x +y. Beside the field, it returns the
-// height at the nearest point of the field's edge. Heights must be set.
+// height at the nearest point of the field's edge; if x or y is not a number, that at an edge. Heights must be set.
 template <class F>
 DRL_HD F height_at(const HeightMap& map, F x, F y) {
   using S = Scalar<F>;
   constexpr int kLanes = kLanesOf<F>;
   const int last_column = map.columns - 2, last_row = map.rows - 2;
-  const F u = math::clamp((x + F(map.size[0])) * F((last_column + 1) / (2 * map.size[0])), F(0), F(last_column + 1));
-  const F v = math::clamp((y + F(map.size[1])) * F((last_row + 1) / (2 * map.size[1])), F(0), F(last_row + 1));
+  // Of 0 and NaN, max(0, NaN) is 0.
+  const F u =
+      math::min(math::max(F(0), (x + F(map.size[0])) * F((last_column + 1) / (2 * map.size[0]))), F(last_column + 1));
+  const F v = math::min(math::max(F(0), (y + F(map.size[1])) * F((last_row + 1) / (2 * map.size[1]))), F(last_row + 1));
   const F column = math::min(math::floor(u), F(last_column)), row = math::min(math::floor(v), F(last_row));
   S columns[kLanes], rows[kLanes], corner[4][kLanes];
   store(columns, column), store(rows, row);
