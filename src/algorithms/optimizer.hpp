@@ -56,7 +56,7 @@ class Optimizer {
   LearnedPolicy& policy_;
   Rounds& rounds_;
   int columns_;
-  int64_t count_, appended_;       // floats in the parameter buffer, and of the algorithm's numbers
+  int64_t count_, appended_;       // floats in the parameter buffer; numbers that the algorithm adds to the all-reduce
   Array<float> gradient_, m_, v_;  // Adam's moments; SGD has its momentum in m_, and no v_
   Array<double> scratch_;
   int64_t std_begin_, std_end_;  // the standard deviations' parameters, which are kept in [std_low_, std_high_]

@@ -159,8 +159,10 @@ void ModelOptions::make_absolute() {
 std::string ModelOptions::ranges() const {
   std::string text;
   bool pushes = false;
-  const std::vector<std::string> pushed =
+  std::vector<std::string> pushed =
       push_body_ == kRoots ? std::vector<std::string>{"*"} : names_of("push_body", push_body_);
+  // To the model, * alone means the roots.
+  if (push_body_ != kRoots) std::ranges::replace(pushed, std::string("*"), std::string("**"));
   for (size_t k = 0; k < values_.size(); ++k) {
     if (values_[k] == kNone) continue;
     const std::string option = std::string("--env.dr.") + kQuantities[k].name;
@@ -171,15 +173,16 @@ std::string ModelOptions::ranges() const {
       if ((least == Least::zero && low < 0) || (least == Least::above_zero && low <= 0))
         throw UsageError(fmt::format("{} {} ({} is not {} 0): give positive numbers", option, shown(values_[k]), low,
                                      least == Least::zero ? "at least" : "above"));
-      const bool is_for_all = entry.pattern == "*";
-      for (const std::string& name : is_push&& is_for_all ? pushed : std::vector<std::string>{entry.pattern})
+      const bool is_of_pushed = is_push && entry.pattern == "*";
+      const std::vector<std::string> names = is_of_pushed ? pushed : std::vector<std::string>{entry.pattern};
+      for (const std::string& name : names)
         text += fmt::format("{} {} {} {}\n", kQuantities[k].name, name, low, entry.numbers[1]);
-      pushes = pushes || is_push;
+      pushes = pushes || is_of_pushed;
     }
   }
   if (push_body_ != kRoots && !pushes)
     throw UsageError("--env.dr.push_body " + shown(push_body_) +
-                     " has no effect (without --env.dr.push_force or push_torque): give one, or leave it out");
+                     " has no effect (no push_force or push_torque is for all bodies): give LOW,HIGH without a name");
   for (const std::string& name : has_network() ? names_of("motor_network_of", network_of_) : std::vector<std::string>())
     text += "motor_network " + name + " 0 0\n";
   return text;

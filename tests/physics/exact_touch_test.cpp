@@ -50,7 +50,7 @@ TEST_F(Toucher, FeelsAndDoesNotFeelWhatTouchesItsBodies) {
     }
 }
 
-// Rays from random places towards volumes of all kinds, and what libmujoco's rays meet.
+// Rays from random places towards volumes of all kinds, also along the volumes' axes, and what libmujoco's rays meet.
 TEST(TouchSensor, RaysMeetWhatLibmujocosDo) {
   Draws draw(3);
   for (const ShapeKind kind :
@@ -58,7 +58,12 @@ TEST(TouchSensor, RaysMeetWhatLibmujocosDo) {
     int hits = 0;
     for (int n = 0; n < 5000; ++n) {
       const double size[3] = {draw(0.1, 0.5), draw(0.1, 0.5), draw(0.1, 0.5)};
-      const physics::Vec3 from{draw(-0.4, 0.4), draw(-0.4, 0.4), draw(-0.4, 0.4)}, along = draw.direction();
+      const physics::Vec3 from{draw(-0.4, 0.4), draw(-0.4, 0.4), draw(-0.4, 0.4)};
+      physics::Vec3 along = draw.direction();
+      if (n % 3 == 0) {
+        const double sign = n % 2 == 0 ? 1 : -1;
+        along = {0, 0, 0}, along[n / 6 % 3] = sign;
+      }
       const double origin[3] = {0, 0, 0}, axes[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
       const bool expected =
           mju_rayGeom(origin, axes, size, from.at, along.at, 1 + static_cast<int>(kind), nullptr) >= 0;

@@ -87,8 +87,8 @@ TEST(Tendon, FindsItsSideOfAGeomInFloat) {
   EXPECT_LT(straight, 19900);
 }
 
-// A belt whose straight line goes through the drum near its border: the way that libmujoco chooses may turn by more than
-// half a turn.
+// A belt whose straight line goes through the drum near its border: the way that libmujoco chooses may turn by more
+// than half a turn.
 TEST(Tendon, GoesAroundTheFartherSideOfAGeomAsLibmujocoDoes) {
   using Capstan = capstan_robot::Physics<double>;
   test::Reference reference("tests/physics/models/capstan.xml");

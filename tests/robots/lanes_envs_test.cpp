@@ -192,6 +192,11 @@ TEST_F(RobotsInLanes, RefuseNetworksThatDriveNothing) {
   expect_mentions(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", " "}}), {"motor_network_of"});
   expect_mentions(error("Keyed", {{"dr.motor_network", "/nowhere.npz"}}), {"--env.dr.motor_network", "/nowhere.npz"});
   expect_mentions(error("Keyed", {{"dr.push_body", "pole"}}), {"--env.dr.push_body", "push_force"});
+  expect_mentions(error("Keyed", {{"dr.push_body", "pole"},
+                                  {"dr.push_force", "pole=1,2"},
+                                  {"dr.push_interval", "pole=1,2"},
+                                  {"dr.push_duration", "pole=0.1,0.2"}}),
+                  {"--env.dr.push_body", "push_force"});
   expect_mentions(
       error("Keyed",
             {{"dr.push_body", "pol"}, {"dr.push_torque", "1"}, {"dr.push_interval", "1"}, {"dr.push_duration", "0.1"}}),

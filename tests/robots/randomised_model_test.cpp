@@ -328,6 +328,9 @@ TEST_F(RandomisedModel, RefusesWhatTheModelCannotDo) {
   expect_mentions(error_of("joint_range rail 0.5 0.5\n"), {"--env.dr.joint_range", "'rail'", "'pivot'"});
   expect_mentions(error_of("site_turn mark 0 1\n"), {"--env.dr.site_turn", "'mark'", "'imu'"});
   expect_mentions(error_of("motor_network motor 0 0\n"), {"--env.dr.motor_network", "'motor'", "'servo'"});
+  expect_mentions(error_of("kp servo 0.8 1.2\nmotor_network servo 0 0\n"),
+                  {"--env.dr.kp", "--env.dr.motor_network", "'servo'"});
+  EXPECT_EQ(error_of("kp * 0.8 1.2\nmotor_network servo 0 0\n"), "no error");  // the motor has a gain of its own
   expect_mentions(error_of("motor_delay motor 0 6\n"), {"--env.dr.motor_delay", "6", "4", "--env.delay.action"});
   EXPECT_EQ(error_of("center_of_mass cart -1 1\n"), "no error");
   // The ball's centre of mass coincides with its geom, and would take it along.

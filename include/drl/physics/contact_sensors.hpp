@@ -162,7 +162,7 @@ struct ContactFound {
   F point[3];
   bool is_of_pair;
 };
-// Calls body(contact) for the contacts of the solution whose number is_wanted.
+// Calls body(contact) for the contacts of the solution: of those with the floor, only for those whose number is_wanted.
 template <class P, class IsWanted, class Body>
 DRL_HD void each_contact_found(const typename P::Work& w, const IsWanted& is_wanted, const Body& body) {
   using F = typename P::Number;

@@ -190,7 +190,7 @@ class ModelRanges {
     std::string quantity, name;
     for (double low = 0, high = 0; lines >> quantity >> name >> low >> high;)
       set(quantity, name, low, quantity == "motor_delay" ? high + 0.9999 : high);
-    require_masses(), require_whole_motors(), require_whole_pushes();
+    require_masses(), require_whole_motors(), require_own_gains(), require_whole_pushes();
   }
 
   const std::vector<ModelParameter>& parameters() const { return parameters_; }
@@ -262,7 +262,11 @@ class ModelRanges {
     for (const std::string& name : names)
       if (!name.empty() && (nearest.empty() || edit_distance(pattern, name) < edit_distance(pattern, nearest)))
         nearest = name;
-    return option + ": no " + what + " that can have it is called '" + pattern + "'" +
+    const std::string name = quantity.name;
+    const std::string given = name == "motor_network"     ? option + "_of"
+                              : name.starts_with("push_") ? option + " (or push_body)"
+                                                          : option;
+    return given + ": no " + what + " that can have it is called '" + pattern + "'" +
            (nearest.empty() ? "" : ": did you mean '" + nearest + "'?");
   }
   // Throws if a mass could become 0 or negative.
@@ -286,6 +290,26 @@ class ModelRanges {
         throw std::invalid_argument("the motor '" + name_of(parameters_[p], 0) +
                                     "' has only one of --env.dr.stall_torque and --env.dr.no_load_speed (its torque "
                                     "falls from the one to 0 at the other): give both");
+  }
+
+  // Throws if gains are changed only of actuators that a network drives.
+  void require_own_gains() const {
+    int without_effect = -1;
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      if (parameters_[p].kind != ModelParameter::actuator) continue;
+      if (!std::any_of(&bounds_[6 * p], &bounds_[6 * p + 4], [](float x) { return x != 1; })) continue;
+      bool is_driven = false;
+      for (size_t n = 0; n < parameters_.size(); ++n)
+        is_driven = is_driven || (parameters_[n].kind == ModelParameter::network &&
+                                  parameters_[n].index == parameters_[p].index && bounds_[6 * n] == 0);
+      if (!is_driven) return;
+      without_effect = static_cast<int>(p);
+    }
+    if (without_effect >= 0)
+      throw std::invalid_argument(
+          "--env.dr.kp and --env.dr.kd have no effect (--env.dr.motor_network replaces the "
+          "force of '" +
+          name_of(parameters_[static_cast<size_t>(without_effect)], 0) + "'): leave them out");
   }
 
   // Returns whether pushes on a body have a torque.

@@ -53,8 +53,8 @@ struct Hull {
   double radius;  // of the bounding sphere, as geom_rbound
 };
 
-// A geom. `turn` has the geom's axes as columns (xmat). The centre is at `position` + `origin` in the world, and contacts
-// are relative to `origin`.
+// A geom. `turn` has the geom's axes as columns (xmat). The centre is at `position` + `origin` in the world, and
+// contacts are relative to `origin`.
 struct Shape {
   ShapeKind kind;
   double size[3];               // geom_size

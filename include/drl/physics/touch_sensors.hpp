@@ -42,10 +42,11 @@ struct PartOfRay {
     const F a = (-half - from) * inverse, b = (half - from) * inverse;
     first = math::max(first, math::min(a, b)), last = math::min(last, math::max(a, b));
   }
-  // Leaves what is inside a t^2 + 2 b t + c <= 0, where a >= 0.
+  // Leaves what is inside a t^2 + 2 b t + c <= 0, where a >= 0: if a is 0, all or nothing.
   DRL_HD void clip_quadratic(F a, F b, F c) {
+    a = math::max(a, F(1e-20));
     const F rest = math::fma(b, b, -(a * c)), root = math::sqrt(math::max(rest, F(0)));
-    const F inverse = F(1) / math::max(a, F(1e-20));
+    const F inverse = F(1) / a;
     const Mask<F> never = rest < F(0);
     first = math::select(never, F(1), math::max(first, (-b - root) * inverse));
     last = math::select(never, F(0), math::min(last, (root - b) * inverse));

@@ -276,8 +276,8 @@ class TwoBoxes {
     }
     return is_inside ? -1 : 0;
   }
-  // Returns whether two points have the same coordinates in the world, which MuJoCo compares. Relative to the origin they
-  // may differ: the digits are finer there.
+  // Returns whether two points have the same coordinates in the world, which MuJoCo compares. Relative to the origin
+  // they may differ: the digits are finer there.
   DRL_HD bool are_equal(const Vec3& a, const Vec3& b) const {
     const double* origin = box_[0]->origin;
     return a[0] + origin[0] == b[0] + origin[0] && a[1] + origin[1] == b[1] + origin[1] &&
