@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "drl/task/kernels.hpp"
 
@@ -83,19 +82,31 @@ class FewEnvironments {
   DRL_HD int64_t motor_rows() const {
     return step_.envs.motor_network ? int64_t{Envs::kMotors} * step_.envs.motor_network->memory : 0;
   }
-  DRL_HD static std::vector<float>& motor_copy() {
-    static thread_local std::vector<float> numbers;
-    return numbers;
+  // A thread's copy of it. Not a std::vector, whose functions the units of all instruction sets would share.
+  class MotorCopy {
+   public:
+    ~MotorCopy() { delete[] numbers_; }
+    float* of_size(int64_t size) {
+      if (size > size_) delete[] numbers_, numbers_ = nullptr, numbers_ = new float[size], size_ = size;
+      return numbers_;
+    }
+
+   private:
+    float* numbers_ = nullptr;
+    int64_t size_ = 0;
+  };
+  DRL_HD float* motor_copy() const {
+    static thread_local MotorCopy copy;
+    return copy.of_size(motor_rows() * kLanes);
   }
   DRL_HD void copy_motors_in(Envs& envs) const {
-    motor_copy().resize(static_cast<size_t>(motor_rows() * kLanes));
-    envs.motor_memory = motor_copy().data(), envs.n = kLanes;
+    envs.motor_memory = motor_copy(), envs.n = kLanes;
     for (int64_t k = 0; k < motor_rows(); ++k)
-      copy_in(step_.envs.motor_memory + k * step_.envs.n, motor_copy().data() + k * kLanes);
+      copy_in(step_.envs.motor_memory + k * step_.envs.n, envs.motor_memory + k * kLanes);
   }
   DRL_HD void copy_motors_out() const {
-    for (int64_t k = 0; k < motor_rows(); ++k)
-      copy_out(motor_copy().data() + k * kLanes, step_.envs.motor_memory + k * step_.envs.n);
+    const float* copy = motor_copy();
+    for (int64_t k = 0; k < motor_rows(); ++k) copy_out(copy + k * kLanes, step_.envs.motor_memory + k * step_.envs.n);
   }
 
   int64_t begin_, count_;
