@@ -181,8 +181,10 @@ std::string ModelOptions::ranges() const {
     }
   }
   if (push_body_ != kRoots && !pushes)
-    throw UsageError("--env.dr.push_body " + shown(push_body_) +
-                     " has no effect (no push_force or push_torque is for all bodies): give LOW,HIGH without a name");
+    throw UsageError(
+        "--env.dr.push_body " + shown(push_body_) +
+        " has no effect (no push_force or push_torque is for all bodies): give --env.dr.push_force LOW,HIGH, or "
+        "leave it out");
   for (const std::string& name : has_network() ? names_of("motor_network_of", network_of_) : std::vector<std::string>())
     text += "motor_network " + name + " 0 0\n";
   return text;

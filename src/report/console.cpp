@@ -89,9 +89,9 @@ std::string block_row(const std::string& label, const std::string& value) {
   return fmt::format("{:>38}: {}", label, value);
 }
 
-// Returns "Mean value loss" for "Value loss".
+// Returns "Mean value loss" for "Value loss", and "Mean RND loss" for "RND loss".
 std::string mean_of(std::string label) {
-  label[0] = static_cast<char>(std::tolower(label[0]));
+  if (label.size() > 1 && std::islower(label[1]) != 0) label[0] = static_cast<char>(std::tolower(label[0]));
   return "Mean " + label;
 }
 
