@@ -374,7 +374,7 @@ struct Sensor {
   bool shows_length() const { return kind == joint || kind == ball || kind == tendon || kind == actuator; }
   bool shows_actuators() const { return kind == actuator_force || kind == joint_force || kind == tendon_force; }
   bool shows_load() const { return kind == load_force || kind == load_torque; }
-  // Whether a stage keeps its values, because they are known only with the solution's forces.
+  // Returns whether it shows forces of the solution. The stage of a step then keeps its values.
   bool shows_forces() const { return kind == contact || kind == touch || shows_load(); }
   bool shows_acceleration() const {
     return kind == accelerometer || kind == frame_acceleration || kind == frame_angular_acceleration;

@@ -17,7 +17,7 @@ DRL_HD F height_at(const HeightMap& map, F x, F y) {
   using S = Scalar<F>;
   constexpr int kLanes = kLanesOf<F>;
   const int last_column = map.columns - 2, last_row = map.rows - 2;
-  // Of 0 and NaN, max(0, NaN) is 0.
+  // max() has 0 as its first argument, so that it returns 0 for NaN.
   const F u =
       math::min(math::max(F(0), (x + F(map.size[0])) * F((last_column + 1) / (2 * map.size[0]))), F(last_column + 1));
   const F v = math::min(math::max(F(0), (y + F(map.size[1])) * F((last_row + 1) / (2 * map.size[1]))), F(last_row + 1));
