@@ -125,15 +125,21 @@ const TaskRecord& task_record(std::string_view task) { return *entry_of(task).re
 
 std::string task_origin(std::string_view task) { return entry_of(task).origin; }
 
+bool is_robot_on_cores(std::string_view task, const std::vector<std::byte>& params) {
+  const TaskRecord& named = task_record(task);
+  if (!named.robot) return false;
+  const TaskRecord& record = TaskParams::record_of(named, params);
+  return record.simulator || !*record.gpu || TaskParams::on_cores(record, params) ||
+         TaskParams::network(record, params);
+}
+
 std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue& queue) {
   const TaskRecord& named = task_record(task);
   if (config.params.empty()) config.params = TaskParams(named).bytes();
   const TaskRecord& record = TaskParams::record_of(named, config.params);
   if (named.robot && &record == named.robot->in_lanes) prepare_lanes(*named.robot, config.params);
-  // Otherwise the host's threads step robots in lanes.
-  const bool is_on_gpu = queue.on_gpu() && *record.gpu && !TaskParams::network(record, config.params);
   std::unique_ptr<VecEnv> envs;
-  if (record.simulator || (named.robot && !is_on_gpu))
+  if (record.simulator || (named.robot && (!queue.on_gpu() || is_robot_on_cores(task, config.params))))
     envs = std::make_unique<SimulatorEnvs>(record, config, queue);
   else
     envs = std::make_unique<TaskEnvs>(record, config, queue);

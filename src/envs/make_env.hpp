@@ -28,4 +28,8 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
 TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params = {});
 std::string_view task_preset(std::string_view task);  // in the syntax of --config files
 
+// Returns whether the cores of a rank step the task's robot even if the rank's learner is on a GPU: if the options say
+// so, or if the robot has no code for GPUs. `params` are TaskParams::bytes().
+bool is_robot_on_cores(std::string_view task, const std::vector<std::byte>& params);
+
 }  // namespace drl

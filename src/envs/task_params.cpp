@@ -32,6 +32,7 @@ struct RobotBytes {
   double dt;
   int32_t frame_skip, model_per_episode;
   int32_t in_lanes, randomised;  // 0 or 1: whether the record is RobotRecord::in_lanes, or RobotRecord::randomised
+  int32_t on_cores, unused;      // 0 or 1: whether the host steps the robot for a learner on a GPU
 };
 RobotBytes robot_bytes(const std::vector<std::byte>& bytes) {
   return read<RobotBytes>(bytes.data(), static_cast<int32_t>(bytes.size() - sizeof(RobotBytes)));
@@ -157,6 +158,10 @@ void TaskParams::describe(OptionVisitor& v) {
   v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path);
   v("physics", physics_, "physics engine: lanes (the compiled model), mujoco (libmujoco), auto (lanes if possible)",
     one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"));
+  v("device", device_,
+    "where a GPU rank steps the compiled robot: auto (on its GPU if possible), cpu (on its cores, while the GPU chooses "
+    "the actions of the other half)",
+    one_of({"auto", "cpu"}), added_later("auto"));
   model_numbers_.describe(v);
 }
 
@@ -259,6 +264,10 @@ const MotorNetwork* TaskParams::network(const TaskRecord& record, const std::vec
   if (record.motors == 0 || !is_robot(record, bytes)) return nullptr;
   const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record, bytes));
   return network_of(model + std::strlen(model) + 1);
+}
+
+bool TaskParams::on_cores(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+  return is_robot(record, bytes) && robot_bytes(bytes).on_cores != 0;
 }
 
 DelayPlan TaskParams::delays(const TaskRecord& record, const std::vector<std::byte>& bytes) {
@@ -380,7 +389,9 @@ std::vector<std::byte> TaskParams::bytes() const {
                          .frame_skip = frame_skip_,
                          .model_per_episode = model_numbers_.per_episode() ? 1 : 0,
                          .in_lanes = in_lanes,
-                         .randomised = is_randomised};
+                         .randomised = is_randomised,
+                         .on_cores = device_ == "cpu",
+                         .unused = 0};
   append(&robot, sizeof(robot));
   return bytes;
 }

@@ -76,6 +76,8 @@ class TaskParams {
   static bool model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns the network that drives the motors of a robot in lanes, or null.
   static const MotorNetwork* network(const TaskRecord& record, const std::vector<std::byte>& bytes);
+  // Returns whether the host's threads step a robot that could run on the learner's GPU (--env.device cpu).
+  static bool on_cores(const TaskRecord& record, const std::vector<std::byte>& bytes);
   // Returns the model and frame skip of a robot that libmujoco simulates, else nullopt. The result points into bytes.
   static std::optional<RobotChoice> robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes);
 
@@ -109,7 +111,7 @@ class TaskParams {
   DelayOptions delays_;
   GroupOptions groups_;
   ModelOptions model_numbers_;
-  std::string physics_ = "auto", why_not_in_lanes_;
+  std::string physics_ = "auto", device_ = "auto", why_not_in_lanes_;
   mutable std::optional<Inspection> inspection_;  // the last one
 };
 

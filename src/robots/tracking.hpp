@@ -154,7 +154,7 @@ struct Task {
   static constexpr int obs_dim = 15 + 5 * joints, critic_obs_dim = obs_dim + 9 * bodies;
   static constexpr int step_limit = 0;  // the option `episode_length` limits the steps
   static constexpr double dt = 0.02;    // s
-  static constexpr const char* why_not_on_gpu = "its motions are in the memory of the CPU: use --device cpu";
+  static constexpr const char* why_not_on_gpu = "its motions are in the memory of the CPU";
   static constexpr ActionPerDimension<joints> action{};  // unbounded
   static constexpr Quantity observations[] = {
       {"command.joint_pos", "rad", joints},

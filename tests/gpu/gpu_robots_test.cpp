@@ -55,6 +55,17 @@ TEST_P(GpuRobots, StepOnTheLearnersDevice) {
   EXPECT_FALSE(make_env(GetParam(), {.num_envs = 3}, *gpu)->steps_on_host());
 }
 
+TEST_P(GpuRobots, StepOnTheRanksCoresIfTheOptionsSaySo) {
+  TaskParams params(task_record(GetParam()));
+  OptionTable table;
+  table.section("env", "Task", params);
+  EXPECT_FALSE(is_robot_on_cores(GetParam(), params.bytes()));
+  table.set("env.device", "cpu");
+  EXPECT_TRUE(is_robot_on_cores(GetParam(), params.bytes()));
+  const auto gpu = make_gpu_queue();
+  EXPECT_TRUE(make_env(GetParam(), {.num_envs = 3, .params = params.bytes()}, *gpu)->steps_on_host());
+}
+
 TEST_P(GpuRobots, EqualTheHostsLanes) {
   if (isa_of("auto") == available_isas().front()) GTEST_SKIP() << "this instruction set has no fused multiply-adds";
   expect_same_environments(GetParam(), 37, 3);

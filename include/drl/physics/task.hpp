@@ -616,7 +616,7 @@ struct GpuRefusal {};
 template <>
 struct GpuRefusal<true> {
   static constexpr const char* why_not_on_gpu =
-      "its robot stands on a height field, which is in the memory of the CPU: use --device cpu";
+      "its robot stands on a height field, which is in the memory of the CPU";
 };
 
 // A part of an environment's state, for robots whose models differ between environments: the numbers that it has drawn

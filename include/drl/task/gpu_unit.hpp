@@ -44,9 +44,11 @@ struct TaskLoopsOnGpu {
                   available * 1e-9);
     return 1;
   }
-  // Makes the loops available to the task's table entry.
+  // Makes the loops available to the task's table entry. The host steps a robot that cannot run on GPUs, also for a
+  // learner on a GPU, so such a robot has no loops here.
   static bool make() {
-    if constexpr (kIsRefused) {
+    if constexpr (kIsRefused && kIsRobot) {
+    } else if constexpr (kIsRefused) {
       static constexpr TaskLoops loops{refuse, refuse, nullptr, refuse};
       GpuLoopsOf<Task>::loops = &loops;
     } else if constexpr (!kNotCompiled<Task>) {
@@ -59,6 +61,7 @@ struct TaskLoopsOnGpu {
  private:
   // A task's own reason not to run on GPUs.
   static constexpr bool kIsRefused = requires { Task<float>::why_not_on_gpu; };
+  static constexpr bool kIsRobot = requires { Task<float>::model_id; };
   static int32_t refuse(const LoopCall*, char* error, int64_t size) {
     if constexpr (kIsRefused) std::snprintf(error, static_cast<size_t>(size), "%s", Task<float>::why_not_on_gpu);
     return 1;
