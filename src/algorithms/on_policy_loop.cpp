@@ -18,7 +18,7 @@ void OnPolicyLoop::run(Communicator& comm, const Steps& steps) {
   recorder_.run("collect", comm, steps.collect, !sampler_.on_host());
   clock_.collected();
   recorder_.run("reduce", comm, steps.reduce);
-  for (int k = 0; k < rounds_.count(); ++k) recorder_.run("mini-batch", comm, steps.update);
+  for (int k = 0; k < rounds_.count(); ++k) recorder_.run("mini-batch", comm, steps.update, !steps.update_varies);
   recorder_.run("end", comm, steps.end);
   clock_.end();
   comm.wait([&] { return queue_.done(); });

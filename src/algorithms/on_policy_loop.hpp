@@ -21,6 +21,7 @@ class OnPolicyLoop {
   // The work that a learner enqueues in an iteration, in this order. `update` is called once for each mini-batch.
   struct Steps {
     std::function<void()> collect, reduce, update, end;
+    bool update_varies = false;  // each mini-batch has other arguments, so that its work cannot be recorded
   };
 
   // The caller owns the parts, which must outlive this object.

@@ -72,14 +72,6 @@ void require_engine_of_gpus(const TrainOptions& options) {
                       name, given, only));
 }
 
-void require_feed_forward(const PolicyOptions& policy) {
-  if (policy.is_recurrent())
-    throw UsageError(fmt::format(
-        "--policy.rnn_type {} is not available on GPUs (recurrent layers are computed on CPUs): use --device cpu, or "
-        "--policy.rnn_type none",
-        policy.rnn_type));
-}
-
 // Returns the number of environments of each rank.
 int64_t envs_per_rank(const TrainOptions& options, int ranks) {
   const int64_t total = options.num_envs_total;
@@ -109,26 +101,16 @@ BatchPlan batch_plan(const Options& options, const Communicator& comm, const Tas
   }
 }
 
-bool is_distillation(const Options& options) { return options.algorithm().name() == "distill"; }
-
-void require_no_gpu(int gpu) {
-  if (gpu >= 0)
-    throw UsageError("--algorithm distill is not available on GPUs (it was built for CPUs): use --device cpu");
-}
-
 }  // namespace
 
 Learner::Learner(const Options& options, const Workplace& place, Communicator& comm)
     : options_(options), placement_(place.placement), host_comm_(comm) {
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
-  if (is_distillation(options)) {
-    on_all_ranks(comm, [&] { require_no_gpu(gpu); });
-    teacher_run_.emplace(options, comm);
-  }
+  if (options.algorithm().name() == "distill") teacher_run_.emplace(options, comm);
   const std::vector<std::byte> params = teacher_run_ ? teacher_run_->student_params() : options.env->bytes();
   on_all_ranks(comm, [&] {
-    if (gpu >= 0) require_engine_of_gpus(train), require_feed_forward(options.policy), open_gpu_libraries();
+    if (gpu >= 0) require_engine_of_gpus(train), open_gpu_libraries();
     const TaskSpec task = task_spec(train.task, params);
     plan_ = batch_plan(options, comm, task);
     spec_ = options.algorithm().policy(task, options.policy);
@@ -152,7 +134,11 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
           "holds the task's own observations): leave it out");
     if (train.nan_policy == "dump") lost_states_.emplace(train.task, envs, place.isa, plan_.rank, comm.size());
   });
-  if (teacher_run_) teacher_.emplace(teacher_run_->load(*queue_, placement_.threads, comm));
+  if (teacher_run_) {
+    std::unique_ptr<Nets> nets;
+    on_all_ranks(comm, [&] { nets = make_nets(teacher_run_->policy().layout); });
+    teacher_.emplace(teacher_run_->load(*queue_, std::move(nets), comm));
+  }
   on_all_ranks(comm, [&] {
     algorithm_ =
         options.algorithm().make({*queue_, options.policy, plan_, seed, spec_, *nets_, *envs_, options.gpu.cuda_graphs,

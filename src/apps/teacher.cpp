@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
-#include "nets/host_nets.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
@@ -85,15 +84,14 @@ std::vector<std::byte> TeacherRun::student_params() const {
   return params;
 }
 
-Teacher TeacherRun::load(Queue& queue, int threads, Communicator& comm) {
-  const TrainOptions& train = student_.train;
-  nets_ = make_host_nets(queue, spec_.layout, train.nets, threads, train.precision);
-  params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
+Teacher TeacherRun::load(Queue& queue, std::unique_ptr<Nets> nets, Communicator& comm) {
+  nets_ = std::move(nets);
+  params_ = Array<float>(queue, static_cast<size_t>(spec_.layout.size()));
   const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
   normalizer_.emplace(queue, spec_.normalized(), rule);
   Normalizer of_critic(queue, spec_.normalized_of_critic(), rule);
-  StateList state =
-      list_state([&](StateVisitor& visitor) { visit_policy(visitor, spec_, params_.data(), *normalizer_, of_critic); });
+  StateList state = list_state(
+      [&](StateVisitor& visitor) { visit_policy(visitor, spec_, params_.data(), *normalizer_, of_critic, &queue); });
   if (is_alone_) state = actor_state(state);
   on_rank_zero(comm, [&]() -> std::string {
     require_state(state, checkpoint_, file_);

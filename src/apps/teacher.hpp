@@ -25,8 +25,10 @@ class TeacherRun {
 
   // Returns the parameters of the student's environments, in which the critic's observations are what the teacher sees.
   std::vector<std::byte> student_params() const;
-  // Collective: loads the policy into the memory of the queue, which must be a host's and outlive this object.
-  Teacher load(Queue& queue, int threads, Communicator& comm);
+  // Collective: loads the policy into the memory of the queue, which must outlive this object. `nets` must have the
+  // layout of policy().
+  Teacher load(Queue& queue, std::unique_ptr<Nets> nets, Communicator& comm);
+  const PolicySpec& policy() const { return spec_; }
 
  private:
   ObservationGroup group() const;

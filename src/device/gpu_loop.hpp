@@ -27,5 +27,6 @@ bool make_loop() {
 #define DRL_UNIQUE_NAME_OF(line) made_##line
 #define DRL_LOOP(...) static const bool DRL_UNIQUE_NAME(__COUNTER__) = ::drl::gpu::make_loop<__VA_ARGS__>();
 #define DRL_HOST_LOOP(...)
+#define DRL_GPU_LOOP(...) DRL_LOOP(__VA_ARGS__)
 #define DRL_SUM_ROWS(...) DRL_LOOP(GpuSumRows<__VA_ARGS__>)
 #define DRL_SUM_COLUMNS(...) DRL_LOOP(GpuSumColumns<__VA_ARGS__>)

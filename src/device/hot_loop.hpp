@@ -20,6 +20,7 @@
 //   DRL_SUM_COLUMNS compiles sum_columns for a Load.
 #define DRL_LOOP(...) template void loop<__VA_ARGS__>(int64_t, int64_t, const __VA_ARGS__&);
 #define DRL_HOST_LOOP(...) DRL_LOOP(__VA_ARGS__)
+#define DRL_GPU_LOOP(...)
 #define DRL_SUM_ROWS(...) DRL_LOOP(HostSumRows<__VA_ARGS__>)
 #define DRL_SUM_COLUMNS(...) DRL_LOOP(HostSumRows<AllColumns<__VA_ARGS__>>)
 

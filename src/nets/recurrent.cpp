@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "device/for_each.hpp"
-#include "nets/fused/rows.hpp"
 
 namespace drl {
 namespace {
@@ -19,6 +17,8 @@ void with_cell(const RnnSpec& spec, const Use& use) {
   if (spec.type == RnnType::lstm) return use(LstmCell{spec.width});
   use(GruCell{spec.width});
 }
+
+void copy_states(Queue& queue, int64_t rows, const CopyStates& copy) { for_each_row(queue, 0, rows, copy.width, copy); }
 
 }  // namespace
 
@@ -38,7 +38,6 @@ RnnSpec add_rnn(ParamLayout& layout, const std::string& name, RnnType type, int 
 
 RnnStep::RnnStep(Queue& queue, Nets& nets, const RnnSpec& spec, int64_t rows)
     : queue_(queue), nets_(nets), spec_(spec) {
-  DRL_CHECK(!queue.on_gpu(), "recurrent layers are for CPUs");
   const auto make = [&](int64_t numbers) { return Array<float>(queue, static_cast<size_t>(rows * numbers)); };
   const int64_t gates = gates_of(spec.type) * int64_t{spec.width};
   of_input_ = make(gates), of_hidden_ = make(gates), kept_ = make(int64_t{kKept} * spec.width);
@@ -52,16 +51,16 @@ const float* RnnStep::step(const Weights& weights, const Rows& x, float* states)
   for (size_t k = 0; k < spec_.layers.size(); ++k) {
     float* state = states + static_cast<int64_t>(k) * layer_state;
     nets_.forward(spec_.layers[k].input, weights, inputs, of_input_.data());
-    for_each(queue_, rows, CopyRows{state, before_.data(), layer_state, all, layer_state});
-    for_each(queue_, rows, CopyRows{state, hidden_.data(), width, all, width});
+    copy_states(queue_, rows, {state, before_.data(), layer_state, all, layer_state});
+    copy_states(queue_, rows, {state, hidden_.data(), width, all, width});
     nets_.forward(spec_.layers[k].hidden, weights, {hidden_.data(), nullptr, rows}, of_hidden_.data());
     with_cell(spec_, [&]<class Cell>(Cell cell) {
-      for_each(
-          queue_, rows,
+      for_each_row(
+          queue_, 0, rows, width,
           CellForward<Cell>{cell, of_input_.data(), of_hidden_.data(), before_.data(), kept_.data(), after_.data()});
     });
-    for_each(queue_, rows, CopyRows{after_.data(), state, layer_state, layer_state, all});
-    for_each(queue_, rows, CopyRows{after_.data(), out_.data(), width, layer_state, width});
+    copy_states(queue_, rows, {after_.data(), state, layer_state, layer_state, all});
+    copy_states(queue_, rows, {after_.data(), out_.data(), width, layer_state, width});
     inputs = {out_.data(), nullptr, rows};
   }
   return out_.data();
@@ -69,7 +68,6 @@ const float* RnnStep::step(const Weights& weights, const Rows& x, float* states)
 
 RnnSequences::RnnSequences(Queue& queue, Nets& nets, const RnnSpec& spec, int64_t sequences, int64_t steps)
     : queue_(queue), nets_(nets), spec_(spec), sequences_(sequences), steps_(steps) {
-  DRL_CHECK(!queue.on_gpu(), "recurrent layers are for CPUs");
   const auto make = [&](int64_t rows, int64_t numbers) {
     return Array<float>(queue, static_cast<size_t>(rows * numbers));
   };
@@ -83,7 +81,7 @@ RnnSequences::RnnSequences(Queue& queue, Nets& nets, const RnnSpec& spec, int64_
   of_hidden_ = make(sequences, gates), hidden_ = make(sequences, spec.width), d_hidden_ = make(sequences, gates);
   d_state_ = make(sequences, spec.layer_state()), d_before_ = make(sequences, spec.layer_state());
   d_from_map_ = make(sequences, spec.width);
-  unused_ = make(nets.tile(), gates);
+  unused_ = make(std::min(nets.tile(), all), gates);
 }
 
 Rows RnnSequences::inputs(size_t k, const Rows& x) const {
@@ -99,7 +97,7 @@ const float* RnnSequences::hidden(const Layer& layer, int64_t step) {
   const int64_t state = spec_.layer_state(), width = spec_.width;
   const float* before = layer.before.data() + step * sequences_ * state;
   if (state == width) return before;
-  for_each(queue_, sequences_, CopyRows{before, hidden_.data(), width, state, width});
+  copy_states(queue_, sequences_, {before, hidden_.data(), width, state, width});
   return hidden_.data();
 }
 
@@ -122,26 +120,27 @@ void RnnSequences::forward_layer(size_t k, const Weights& weights, const Rows& x
     const CarryState carry =
         t == 0 ? CarryState{start_ + static_cast<int64_t>(k) * state, index_, {}, state, spec_.state_size(), before}
                : CarryState{after - rows * state, nullptr, ended_before(t), state, state, before};
-    for_each(queue_, rows, carry);
+    for_each_row(queue_, 0, rows, state, carry);
     nets_.forward(spec_.layers[k].hidden, weights, {hidden(layer, t), nullptr, rows}, of_hidden_.data());
-    for_each(queue_, rows,
-             CellForward<Cell>{{width},
-                               layer.gates.data() + t * rows * Cell::kGates * width,
-                               of_hidden_.data(),
-                               before,
-                               layer.kept.data() + t * rows * kKept * width,
-                               after});
+    for_each_row(queue_, 0, rows, width,
+                 CellForward<Cell>{{width},
+                                   layer.gates.data() + t * rows * Cell::kGates * width,
+                                   of_hidden_.data(),
+                                   before,
+                                   layer.kept.data() + t * rows * kKept * width,
+                                   after});
   }
-  for_each(queue_, steps_ * rows, CopyRows{layer.after.data(), layer.out.data(), width, state, width});
+  copy_states(queue_, steps_ * rows, {layer.after.data(), layer.out.data(), width, state, width});
 }
 
 void RnnSequences::copy_end_states(float* states) {
   const int64_t state = spec_.layer_state();
   for (size_t k = 0; k < layers_.size(); ++k) {
     const float* last = layers_[k].after.data() + (steps_ - 1) * sequences_ * state;
-    for_each(queue_, sequences_, CarryState{last, nullptr, ended_before(steps_), state, state, d_before_.data()});
-    float* to = states + static_cast<int64_t>(k) * state;
-    for_each(queue_, sequences_, CopyRows{d_before_.data(), to, state, state, spec_.state_size()});
+    for_each_row(queue_, 0, sequences_, state,
+                 CarryState{last, nullptr, ended_before(steps_), state, state, d_before_.data()});
+    copy_states(queue_, sequences_,
+                {d_before_.data(), states + static_cast<int64_t>(k) * state, state, state, spec_.state_size()});
   }
 }
 
@@ -157,21 +156,21 @@ void RnnSequences::backward_layer(size_t k, const Weights& weights, const Rows& 
   queue_.clear(d_state_.data(), d_state_.size());
   for (int64_t t = steps_ - 1; t >= 0; --t) {
     const int64_t first = t * rows;
-    for_each(queue_, rows,
-             CellBackward<Cell>{{width},
-                                layer.kept.data() + first * kKept * width,
-                                layer.before.data() + first * state,
-                                layer.after.data() + first * state,
-                                d_out + first * width,
-                                d_state_.data(),
-                                layer.gates.data() + first * Cell::kGates * width,
-                                d_hidden_.data(),
-                                d_before_.data()});
+    for_each_row(queue_, 0, rows, width,
+                 CellBackward<Cell>{{width},
+                                    layer.kept.data() + first * kKept * width,
+                                    layer.before.data() + first * state,
+                                    layer.after.data() + first * state,
+                                    d_out + first * width,
+                                    d_state_.data(),
+                                    layer.gates.data() + first * Cell::kGates * width,
+                                    d_hidden_.data(),
+                                    d_before_.data()});
     add_gradient(spec_.layers[k].hidden, *layer.of_hidden, weights, {hidden(layer, t), nullptr, rows}, d_hidden_.data(),
                  grad, t > 0 ? d_from_map_.data() : nullptr);
     if (t == 0) break;
-    for_each(queue_, rows, AddToRows{d_from_map_.data(), width, state, d_before_.data()});
-    for_each(queue_, rows, CarryGradient{d_before_.data(), ended_before(t), state, d_state_.data()});
+    for_each_row(queue_, 0, rows, width, AddToRows{d_from_map_.data(), width, state, d_before_.data()});
+    for_each_row(queue_, 0, rows, state, CarryGradient{d_before_.data(), ended_before(t), state, d_state_.data()});
   }
   add_gradient(spec_.layers[k].input, *layer.of_input, weights, x, layer.gates.data(), grad,
                k > 0 ? layers_[k - 1].d_out.data() : nullptr);

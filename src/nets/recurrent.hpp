@@ -1,4 +1,4 @@
-// Recurrent layers (GRU or LSTM) before a network's fully connected ones, on CPUs. A layer consists of two linear maps,
+// Recurrent layers (GRU or LSTM) before a network's fully connected ones. A layer consists of two linear maps,
 // of its input and of its state, which are networks of one layer each, and of a cell that combines them
 // (recurrent_kernels.hpp). So every backend of Nets computes them.
 //
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device/array.hpp"
+#include "device/for_each.hpp"
 #include "nets/nets.hpp"
 #include "nets/recurrent_kernels.hpp"
 
@@ -38,10 +39,17 @@ struct RnnSpec {
 // Adds the maps of `count` recurrent layers to the layout, as "NAME/rnn/0/input", "NAME/rnn/0/hidden", ...
 RnnSpec add_rnn(ParamLayout& layout, const std::string& name, RnnType type, int inputs, int width, int count);
 
+// Enqueues a kernel of recurrent_kernels.hpp for the rows in [begin, end), whose rows have `width` numbers.
+template <class Kernel>
+void for_each_row(Queue& queue, int64_t begin, int64_t end, int64_t width, const Kernel& kernel) {
+  if (queue.on_gpu()) return for_each(queue, begin * width, end * width, ByNumber<Kernel>{kernel, width});
+  for_each(queue, begin, end, kernel);
+}
+
 // Takes single time steps.
 class RnnStep {
  public:
-  // At most `rows` rows a step. The queue must be a host's. `nets` must have the layout to which `spec` was added.
+  // At most `rows` rows a step. `nets` must have the layout to which `spec` was added.
   RnnStep(Queue& queue, Nets& nets, const RnnSpec& spec, int64_t rows);
   // Enqueues a step from the inputs `x`. Replaces the states [x.count, state_size]. Returns the outputs [x.count,
   // width], which are valid until the next step.

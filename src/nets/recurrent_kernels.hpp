@@ -1,5 +1,7 @@
 // The cells of recurrent layers, between their matrix products. Rows are sequences; each has the numbers of one time
 // step. The order of the gates is that of torch.nn.GRU and torch.nn.LSTM.
+//
+// A kernel's operator() computes a row; its number(row, k) computes one number of the row, for GPUs.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,9 @@ struct CarryState {
     const bool begins = ended(row);
     for (int64_t k = 0; k < numbers; ++k) to[row * numbers + k] = begins ? 0 : state[k];
   }
+  DRL_HD void number(int64_t row, int64_t k) const {
+    to[row * numbers + k] = ended(row) ? 0 : from[(index ? index[row] : row) * from_stride + k];
+  }
 };
 
 // Carries the gradient with respect to the state before a step to the state after the previous step. It does not get
@@ -45,6 +50,33 @@ struct CarryGradient {
     const bool begins = ended(row);
     for (int64_t k = 0; k < numbers; ++k) to[row * numbers + k] = begins ? 0 : from[row * numbers + k];
   }
+  DRL_HD void number(int64_t row, int64_t k) const { to[row * numbers + k] = ended(row) ? 0 : from[row * numbers + k]; }
+};
+
+// Gives each environment whose episode is truncated a row for the state with which its last observation is valued:
+// the k-th truncation of a rollout that of Rollout's k-th last observation.
+struct TakeLastRows {
+  const uint8_t* truncated;  // [N], of this time step
+  int64_t num_envs, last_rows;
+  int32_t *taken, *rows;  // [N], truncations so far; the row, or -1
+  DRL_HD void operator()(int64_t env) const {
+    rows[env] = truncated[env] && taken[env] < last_rows ? static_cast<int32_t>(taken[env] * num_envs + env) : -1;
+    taken[env] += truncated[env];
+  }
+};
+// Copies the states of the environments that have such a row.
+struct KeepLastStates {
+  const int32_t* rows;  // [N]
+  const float* states;  // [N, numbers]
+  int64_t numbers;
+  float* kept;  // [last_rows N, numbers]
+  DRL_HD void operator()(int64_t env) const {
+    if (rows[env] < 0) return;
+    for (int64_t k = 0; k < numbers; ++k) kept[rows[env] * numbers + k] = states[env * numbers + k];
+  }
+  DRL_HD void number(int64_t env, int64_t k) const {
+    if (rows[env] >= 0) kept[rows[env] * numbers + k] = states[env * numbers + k];
+  }
 };
 
 namespace recurrent {
@@ -57,7 +89,9 @@ DRL_HD F sigmoid(F x) {
 template <class Body>
 DRL_HD void for_each_unit(int64_t width, const Body& body) {
   int64_t k = 0;
+#if !defined(DRL_GPU_COMPILER)
   for (; k + kFloatLanes <= width; k += kFloatLanes) body.template operator()<math::Floats>(k);
+#endif
   for (; k < width; ++k) body.template operator()<float>(k);
 }
 
@@ -70,31 +104,30 @@ struct GruCell {
   static constexpr int kGates = 3, kKept = 4, kStates = 1;
 
   int64_t width;
-  // Row by row: x [3 width] and h [3 width] are the maps' outputs. Writes r, z, n and h_n to kept [4 width].
-  DRL_HD void forward(const float* x, const float* h, const float* state, float* kept, float* next) const {
-    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
-      const int64_t w = width;
-      const F r = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
-      const F z = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
-      const F h_n = load<F>(h + 2 * w + k), n = math::tanh(load<F>(x + 2 * w + k) + r * h_n);
-      store(kept + k, r), store(kept + w + k, z), store(kept + 2 * w + k, n), store(kept + 3 * w + k, h_n);
-      store(next + k, (F(1) - z) * n + z * load<F>(state + k));
-    });
+  // For the units k, k + 1, ... of a row, one per lane of F: x [3 width] and h [3 width] are the maps' outputs. Writes
+  // r, z, n and h_n to kept [4 width].
+  template <class F>
+  DRL_HD void forward(int64_t k, const float* x, const float* h, const float* state, float* kept, float* next) const {
+    const int64_t w = width;
+    const F r = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
+    const F z = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
+    const F h_n = load<F>(h + 2 * w + k), n = math::tanh(load<F>(x + 2 * w + k) + r * h_n);
+    store(kept + k, r), store(kept + w + k, z), store(kept + 2 * w + k, n), store(kept + 3 * w + k, h_n);
+    store(next + k, (F(1) - z) * n + z * load<F>(state + k));
   }
   // From d, the gradient with respect to `next`: those with respect to x and h, and the part of that with respect to
   // `state` that does not go through h.
-  DRL_HD void backward(const float* kept, const float* state, const float* /*next*/, const float* d, float* d_x,
-                       float* d_h, float* d_state) const {
-    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
-      const int64_t w = width;
-      const F r = load<F>(kept + k), z = load<F>(kept + w + k), n = load<F>(kept + 2 * w + k),
-              h_n = load<F>(kept + 3 * w + k), dy = load<F>(d + k);
-      const F d_n = dy * (F(1) - z) * (F(1) - n * n);
-      const F d_r = d_n * h_n * r * (F(1) - r), d_z = dy * (load<F>(state + k) - n) * z * (F(1) - z);
-      store(d_x + k, d_r), store(d_x + w + k, d_z), store(d_x + 2 * w + k, d_n);
-      store(d_h + k, d_r), store(d_h + w + k, d_z), store(d_h + 2 * w + k, d_n * r);
-      store(d_state + k, dy * z);
-    });
+  template <class F>
+  DRL_HD void backward(int64_t k, const float* kept, const float* state, const float* /*next*/, const float* d,
+                       float* d_x, float* d_h, float* d_state) const {
+    const int64_t w = width;
+    const F r = load<F>(kept + k), z = load<F>(kept + w + k), n = load<F>(kept + 2 * w + k),
+            h_n = load<F>(kept + 3 * w + k), dy = load<F>(d + k);
+    const F d_n = dy * (F(1) - z) * (F(1) - n * n);
+    const F d_r = d_n * h_n * r * (F(1) - r), d_z = dy * (load<F>(state + k) - n) * z * (F(1) - z);
+    store(d_x + k, d_r), store(d_x + w + k, d_z), store(d_x + 2 * w + k, d_n);
+    store(d_h + k, d_r), store(d_h + w + k, d_z), store(d_h + 2 * w + k, d_n * r);
+    store(d_state + k, dy * z);
   }
 };
 
@@ -106,31 +139,29 @@ struct LstmCell {
 
   int64_t width;
   // Writes i, f, g and o to kept [4 width].
-  DRL_HD void forward(const float* x, const float* h, const float* state, float* kept, float* next) const {
-    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
-      const int64_t w = width;
-      const F i = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
-      const F f = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
-      const F g = math::tanh(load<F>(x + 2 * w + k) + load<F>(h + 2 * w + k));
-      const F o = recurrent::sigmoid(load<F>(x + 3 * w + k) + load<F>(h + 3 * w + k));
-      const F c = f * load<F>(state + w + k) + i * g;
-      store(kept + k, i), store(kept + w + k, f), store(kept + 2 * w + k, g), store(kept + 3 * w + k, o);
-      store(next + k, o * math::tanh(c)), store(next + w + k, c);
-    });
+  template <class F>
+  DRL_HD void forward(int64_t k, const float* x, const float* h, const float* state, float* kept, float* next) const {
+    const int64_t w = width;
+    const F i = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
+    const F f = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
+    const F g = math::tanh(load<F>(x + 2 * w + k) + load<F>(h + 2 * w + k));
+    const F o = recurrent::sigmoid(load<F>(x + 3 * w + k) + load<F>(h + 3 * w + k));
+    const F c = f * load<F>(state + w + k) + i * g;
+    store(kept + k, i), store(kept + w + k, f), store(kept + 2 * w + k, g), store(kept + 3 * w + k, o);
+    store(next + k, o * math::tanh(c)), store(next + w + k, c);
   }
-  DRL_HD void backward(const float* kept, const float* state, const float* next, const float* d, float* d_x, float* d_h,
-                       float* d_state) const {
-    recurrent::for_each_unit(width, [&]<class F>(int64_t k) DRL_LAMBDA {
-      const int64_t w = width;
-      const F i = load<F>(kept + k), f = load<F>(kept + w + k), g = load<F>(kept + 2 * w + k),
-              o = load<F>(kept + 3 * w + k), squashed = math::tanh(load<F>(next + w + k)), dy = load<F>(d + k);
-      const F d_c = load<F>(d + w + k) + dy * o * (F(1) - squashed * squashed);
-      const F d_i = d_c * g * i * (F(1) - i), d_f = d_c * load<F>(state + w + k) * f * (F(1) - f),
-              d_g = d_c * i * (F(1) - g * g), d_o = dy * squashed * o * (F(1) - o);
-      store(d_x + k, d_i), store(d_x + w + k, d_f), store(d_x + 2 * w + k, d_g), store(d_x + 3 * w + k, d_o);
-      store(d_h + k, d_i), store(d_h + w + k, d_f), store(d_h + 2 * w + k, d_g), store(d_h + 3 * w + k, d_o);
-      store(d_state + k, F(0)), store(d_state + w + k, d_c * f);
-    });
+  template <class F>
+  DRL_HD void backward(int64_t k, const float* kept, const float* state, const float* next, const float* d, float* d_x,
+                       float* d_h, float* d_state) const {
+    const int64_t w = width;
+    const F i = load<F>(kept + k), f = load<F>(kept + w + k), g = load<F>(kept + 2 * w + k),
+            o = load<F>(kept + 3 * w + k), squashed = math::tanh(load<F>(next + w + k)), dy = load<F>(d + k);
+    const F d_c = load<F>(d + w + k) + dy * o * (F(1) - squashed * squashed);
+    const F d_i = d_c * g * i * (F(1) - i), d_f = d_c * load<F>(state + w + k) * f * (F(1) - f),
+            d_g = d_c * i * (F(1) - g * g), d_o = dy * squashed * o * (F(1) - o);
+    store(d_x + k, d_i), store(d_x + w + k, d_f), store(d_x + 2 * w + k, d_g), store(d_x + 3 * w + k, d_o);
+    store(d_h + k, d_i), store(d_h + w + k, d_f), store(d_h + 2 * w + k, d_g), store(d_h + 3 * w + k, d_o);
+    store(d_state + k, F(0)), store(d_state + w + k, d_c * f);
   }
 };
 
@@ -141,9 +172,14 @@ struct CellForward {
   const float *x, *h, *state;  // [rows, kGates width], [rows, kGates width], [rows, kStates width]
   float *kept, *next;          // [rows, kKept width], [rows, kStates width]
   DRL_HD void operator()(int64_t row) const {
+    recurrent::for_each_unit(cell.width, [&]<class F>(int64_t k) DRL_LAMBDA { units<F>(row, k); });
+  }
+  DRL_HD void number(int64_t row, int64_t k) const { units<float>(row, k); }
+  template <class F>
+  DRL_HD void units(int64_t row, int64_t k) const {
     const int64_t w = cell.width;
-    cell.forward(x + row * Cell::kGates * w, h + row * Cell::kGates * w, state + row * Cell::kStates * w,
-                 kept + row * Cell::kKept * w, next + row * Cell::kStates * w);
+    cell.template forward<F>(k, x + row * Cell::kGates * w, h + row * Cell::kGates * w, state + row * Cell::kStates * w,
+                             kept + row * Cell::kKept * w, next + row * Cell::kStates * w);
   }
 };
 
@@ -157,10 +193,19 @@ struct CellBackward {
   float* d;                    // [rows, kStates width]
   float *d_x, *d_h, *d_state;  // [rows, kGates width] twice, [rows, kStates width]
   DRL_HD void operator()(int64_t row) const {
+    const int64_t w = cell.width;
+    for (int64_t k = 0; k < w; ++k) d[row * Cell::kStates * w + k] += d_out[row * w + k];
+    recurrent::for_each_unit(w, [&]<class F>(int64_t k) DRL_LAMBDA { units<F>(row, k); });
+  }
+  DRL_HD void number(int64_t row, int64_t k) const {
+    d[row * Cell::kStates * cell.width + k] += d_out[row * cell.width + k];
+    units<float>(row, k);
+  }
+  template <class F>
+  DRL_HD void units(int64_t row, int64_t k) const {
     const int64_t w = cell.width, states = Cell::kStates * w, gates = Cell::kGates * w;
-    for (int64_t k = 0; k < w; ++k) d[row * states + k] += d_out[row * w + k];
-    cell.backward(kept + row * Cell::kKept * w, state + row * states, next + row * states, d + row * states,
-                  d_x + row * gates, d_h + row * gates, d_state + row * states);
+    cell.template backward<F>(k, kept + row * Cell::kKept * w, state + row * states, next + row * states,
+                              d + row * states, d_x + row * gates, d_h + row * gates, d_state + row * states);
   }
 };
 
@@ -172,6 +217,28 @@ struct AddToRows {
   DRL_HD void operator()(int64_t row) const {
     for (int64_t k = 0; k < width; ++k) to[row * stride + k] += from[row * width + k];
   }
+  DRL_HD void number(int64_t row, int64_t k) const { to[row * stride + k] += from[row * width + k]; }
+};
+
+// Copies the first numbers of rows.
+struct CopyStates {
+  const float* from;  // [rows, from_stride]
+  float* to;          // [rows, to_stride]
+  int64_t width, from_stride, to_stride;
+  DRL_HD void operator()(int64_t row) const {
+    for (int64_t k = 0; k < width; ++k) number(row, k);
+  }
+  DRL_HD void number(int64_t row, int64_t k) const { to[row * to_stride + k] = from[row * from_stride + k]; }
+};
+
+// Calls kernel.number(row, k) for index row * width + k, so that neighbouring threads of a GPU read neighbouring
+// numbers.
+template <class Kernel>
+struct ByNumber {
+  using GpuOnly = void;
+  Kernel kernel;
+  int64_t width;
+  DRL_HD void operator()(int64_t i) const { kernel.number(i / width, i % width); }
 };
 
 }  // namespace drl

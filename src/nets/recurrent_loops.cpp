@@ -1,15 +1,21 @@
-// Compiled once for each instruction set (device/hot_loop.hpp).
+// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
 #include "device/hot_loop.hpp"
 #include "nets/recurrent_kernels.hpp"
 
 namespace drl::DRL_ISA {
 
-DRL_HOST_LOOP(CarryState)
-DRL_HOST_LOOP(CarryGradient)
-DRL_HOST_LOOP(AddToRows)
-DRL_HOST_LOOP(CellForward<GruCell>)
-DRL_HOST_LOOP(CellForward<LstmCell>)
-DRL_HOST_LOOP(CellBackward<GruCell>)
-DRL_HOST_LOOP(CellBackward<LstmCell>)
+#define DRL_ROW_LOOPS(...)   \
+  DRL_HOST_LOOP(__VA_ARGS__) \
+  DRL_GPU_LOOP(ByNumber<__VA_ARGS__>)
+DRL_ROW_LOOPS(CarryState)
+DRL_ROW_LOOPS(CarryGradient)
+DRL_ROW_LOOPS(AddToRows)
+DRL_ROW_LOOPS(CopyStates)
+DRL_ROW_LOOPS(KeepLastStates)
+DRL_ROW_LOOPS(CellForward<GruCell>)
+DRL_ROW_LOOPS(CellForward<LstmCell>)
+DRL_ROW_LOOPS(CellBackward<GruCell>)
+DRL_ROW_LOOPS(CellBackward<LstmCell>)
+DRL_LOOP(TakeLastRows)
 
 }  // namespace drl::DRL_ISA

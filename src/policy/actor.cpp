@@ -73,8 +73,9 @@ void Actor::restart_episodes() { queue_.clear(states_.data(), states_.size()); }
 
 void Actor::end_step(const uint8_t* terminated, const uint8_t* truncated, int64_t begin, int64_t count) {
   if (rnn_.empty()) return;
-  for_each(queue_, begin, begin + count,
-           CarryState{states_.data(), nullptr, {terminated, truncated}, state_size(), state_size(), states_.data()});
+  for_each_row(
+      queue_, begin, begin + count, state_size(),
+      CarryState{states_.data(), nullptr, {terminated, truncated}, state_size(), state_size(), states_.data()});
 }
 
 void Actor::act(const ActionRow& row, const ActionSource& source, LifetimeStep step, int64_t begin, int64_t count) {

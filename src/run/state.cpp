@@ -114,8 +114,9 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
 }
 
 void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
-                  Normalizer& critic_obs) {
-  for (const ParamSlice& slice : policy.layout.slices()) visitor.array(slice.name, params + slice.offset, slice.shape);
+                  Normalizer& critic_obs, Queue* queue) {
+  for (const ParamSlice& slice : policy.layout.slices())
+    visitor.array(slice.name, params + slice.offset, slice.shape, Sharding::replicated, queue);
   obs.visit_state(visitor, "normalizer/obs");
   critic_obs.visit_state(visitor, "normalizer/critic_obs");
 }

@@ -32,8 +32,9 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
 [[noreturn]] void refuse_state(const std::string& file, const std::string& why, const std::string& advice);
 
 // Visits the parameters of a policy and its normalisers' statistics under the names that they have in checkpoints.
+// The parameters are in the memory of the queue, or in host memory if it is null.
 void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
-                  Normalizer& critic_obs);
+                  Normalizer& critic_obs, Queue* queue = nullptr);
 
 // Returns the fields of weights and normaliser, which --init_from loads.
 StateList policy_state(const StateList& state);

@@ -21,7 +21,8 @@ struct Case {
   bool every_option = false;
   std::string optimizer = "adam";
   bool state_std = false;
-  std::string distribution = "gaussian";
+  std::string distribution = "gaussian", rnn = "none";
+  bool distills = false;
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -32,6 +33,7 @@ LearnerOptions options_of(const Case& c) {
     o.grpo->group_size = c.group_size;
     o.grpo->kl_coef = 0.1, o.grpo->reference_interval = 3;
   }
+  if (c.distills) o.distill.emplace().gradient_length = 2;
   UpdateOptions& update = o.update();
   update.schedule = c.schedule;
   update.schedule_iterations = 10;
@@ -44,6 +46,7 @@ LearnerOptions options_of(const Case& c) {
   o.policy.critic_hidden_dims = {12};
   o.policy.std_type = c.std_type, o.policy.state_dependent_std = c.state_std;
   o.policy.distribution = c.distribution;
+  o.policy.rnn_type = c.rnn, o.policy.rnn_hidden_dim = 12, o.policy.rnn_num_layers = 2;
   if (c.every_option) every_option(o);
   update.optimizer = c.optimizer;
   if (c.optimizer != "adam") {
@@ -52,6 +55,7 @@ LearnerOptions options_of(const Case& c) {
     o.ppo.entropy_coef_end = 0.1, o.ppo.desired_kl_end = 0.02, o.ppo.anneal_iterations = 5;
   }
   o.plan = {64, c.group_size > 0 ? 40 : 8, 0, 1, c.shards, update.num_mini_batches};
+  o.plan.sequences = o.policy.is_recurrent();
   return o;
 }
 
@@ -128,7 +132,7 @@ TEST_P(GpuLearner, CountsAllReduces) {
 }
 
 TEST_P(GpuLearner, ValuesThatAreNotFiniteAreAnError) {
-  if (GetParam().group_size > 0) GTEST_SKIP() << "no critic";
+  if (GetParam().group_size > 0 || GetParam().distills) GTEST_SKIP() << "no critic";
   Learner gpu = on_gpu(options_of(GetParam()));
   const State state(*gpu.learner);
   const StateField& weights = state.fields.at("policy/critic/0/weight");
@@ -157,22 +161,28 @@ TEST_P(GpuLearner, TheLearningRateOfTheOptionsCanReplaceThatOfTheState) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, GpuLearner,
-    testing::Values(Case{"CartPoleV1", "CartPole-v1", "linear", "log", false, 1},
-                    Case{"Cartpole", "Cartpole", "adaptive", "log", true, 2},
-                    Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
-                    Case{"EveryOption", "Pendulum-v1", "adaptive", "log", true, 4, 0, true},
-                    Case{"GrpoEveryOption", "CartPole-v1", "fixed", "log", true, 1, 8, true},
-                    Case{"AdamW", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adamw"},
-                    Case{"Sgd", "Pendulum-v1", "linear", "log", true, 2, 0, false, "sgd"},
-                    Case{"StateStd", "Pendulum-v1", "fixed", "log", true, 1, 0, false, "adam", true},
-                    Case{"GrpoStateStd", "Pendulum-v1", "fixed", "scalar", true, 1, 4, true, "adam", true},
-                    Case{"Beta", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "beta"},
-                    Case{"Squashed", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false,
-                         "squashed_gaussian"},
-                    Case{"GrpoSgd", "CartPole-v1", "fixed", "log", false, 1, 8, false, "sgd"},
-                    Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
-                    Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},
-                    Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),
+    testing::Values(
+        Case{"CartPoleV1", "CartPole-v1", "linear", "log", false, 1},
+        Case{"Cartpole", "Cartpole", "adaptive", "log", true, 2},
+        Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
+        Case{"EveryOption", "Pendulum-v1", "adaptive", "log", true, 4, 0, true},
+        Case{"GrpoEveryOption", "CartPole-v1", "fixed", "log", true, 1, 8, true},
+        Case{"AdamW", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adamw"},
+        Case{"Sgd", "Pendulum-v1", "linear", "log", true, 2, 0, false, "sgd"},
+        Case{"StateStd", "Pendulum-v1", "fixed", "log", true, 1, 0, false, "adam", true},
+        Case{"GrpoStateStd", "Pendulum-v1", "fixed", "scalar", true, 1, 4, true, "adam", true},
+        Case{"Beta", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "beta"},
+        Case{"Squashed", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "squashed_gaussian"},
+        Case{"Gru", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "gaussian", "gru"},
+        Case{"Lstm", "CartPole-v1", "fixed", "log", false, 2, 0, false, "adam", false, "gaussian", "lstm"},
+        Case{"GrpoGru", "CartPole-v1", "fixed", "log", false, 1, 8, false, "adam", false, "gaussian", "gru"},
+        Case{"Distill", "Pendulum-v1", "fixed", "log", true, 1, 0, false, "adam", false, "gaussian", "none", true},
+        Case{"DistillLstm", "Pendulum-v1", "linear", "log", false, 1, 0, false, "adam", false, "gaussian", "lstm",
+             true},
+        Case{"GrpoSgd", "CartPole-v1", "fixed", "log", false, 1, 8, false, "sgd"},
+        Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
+        Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},
+        Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),
     [](const auto& info) { return info.param.name; });
 
 #if defined(DRL_GPU_RUNTIME)

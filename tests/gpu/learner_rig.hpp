@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/distill/distill.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "envs/make_env.hpp"
 #include "gpu_rig.hpp"
 #include "nets/gpu/gpu_nets.hpp"
 #include "nets/torch/torch_nets.hpp"
+#include "policy/initialize.hpp"
 
 namespace drl::test {
 
@@ -96,9 +98,15 @@ struct LearnerOptions {
   bool graphs = true;
   Fault fault = Fault::none;
   std::optional<GrpoOptions> grpo = {};  // if set, the learner is GRPO instead of PPO
+  // If set, it is distillation. The teacher is recurrent and sees what the student sees.
+  std::optional<DistillOptions> distill = {};
 
-  const UpdateOptions& update() const { return grpo ? static_cast<const UpdateOptions&>(*grpo) : ppo; }
-  UpdateOptions& update() { return grpo ? static_cast<UpdateOptions&>(*grpo) : ppo; }
+  const UpdateOptions& update() const {
+    return grpo      ? static_cast<const UpdateOptions&>(*grpo)
+           : distill ? static_cast<const UpdateOptions&>(*distill)
+                     : ppo;
+  }
+  UpdateOptions& update() { return const_cast<UpdateOptions&>(std::as_const(*this).update()); }
 };
 
 // Switches on all options that have separate kernels or sums.
@@ -115,7 +123,7 @@ inline void every_option(LearnerOptions& o) {
 struct Learner {
   Learner(std::unique_ptr<Queue> on, const LearnerOptions& o)
       : queue(std::move(on)),
-        spec(policy_spec(task_spec(o.task), o.policy, o.update().normalizer(), !o.grpo)),
+        spec(policy_spec(task_spec(o.task), o.policy, o.update().normalizer(), !o.grpo && !o.distill)),
         nets(make_nets(spec.layout, o.plan)),
         envs(make_env(o.task, {o.plan.num_envs, o.plan.rank * o.plan.num_envs, kSeed, true}, *queue)) {
     if (o.fault == Fault::waits_in_backward) {
@@ -125,7 +133,11 @@ struct Learner {
     }
     LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs};
     parts.make_nets = [this, &o](const ParamLayout& layout) { return make_nets(layout, o.plan); };
-    if (o.grpo) {
+    if (o.distill) {
+      make_teacher(o);
+      parts.teacher = &*teacher;
+      learner = std::make_unique<Distill>(parts, *o.distill);
+    } else if (o.grpo) {
       learner = std::make_unique<Grpo>(parts, *o.grpo);
     } else {
       learner = std::make_unique<Ppo>(parts, o.ppo);
@@ -134,6 +146,18 @@ struct Learner {
   std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const BatchPlan& plan) const {
     return queue->on_gpu() ? make_gpu_nets(*queue, layout, (plan.num_steps + 1) * plan.num_envs)
                            : make_torch_nets(*queue, layout, 1);
+  }
+  void make_teacher(const LearnerOptions& o) {
+    PolicyOptions options;
+    options.actor_hidden_dims = {10}, options.rnn_type = "gru", options.rnn_hidden_dim = 6;
+    teacher_spec = policy_spec(task_spec(o.task), options);
+    teacher_nets = make_nets(teacher_spec.layout, o.plan);
+    std::vector<float> params(static_cast<size_t>(teacher_spec.layout.size()));
+    initialize_parameters(teacher_spec, options, 5, params);
+    teacher_params = Array<float>(*queue, params.size());
+    queue->copy(teacher_params.data(), params.data(), params.size());
+    queue->synchronize();
+    teacher.emplace(Teacher{teacher_spec, *teacher_nets, teacher_params.data(), {}, false});
   }
   void iterate(Communicator& comm, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
@@ -150,6 +174,10 @@ struct Learner {
   PolicySpec spec;
   std::unique_ptr<Nets> nets;
   std::unique_ptr<VecEnv> envs;
+  PolicySpec teacher_spec;
+  std::unique_ptr<Nets> teacher_nets;
+  Array<float> teacher_params;
+  std::optional<Teacher> teacher;
   std::unique_ptr<Algorithm> learner;
 };
 

@@ -1,6 +1,7 @@
 #include "algorithms/distill/distill.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "base/check.hpp"
@@ -80,8 +81,9 @@ Distill::Distill(const LearnerParts& parts, const DistillOptions& options)
                                      options.loss_type == "huber", static_cast<float>(options.gradient_length)};
                 }),
       loop_(parts, slots_, policy_, sampler_, rounds_, optimizer_) {
-  DRL_CHECK(!queue_.on_gpu(), "distillation runs on CPUs");
-  for (size_t i = 0; i < rows_.size(); ++i) rows_[i] = static_cast<int32_t>(i);
+  std::vector<int32_t> rows(rows_.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  queue_.copy(rows_.data(), rows.data(), rows.size());
   teacher_.begin_episodes(rollout().num_envs);
   segment_.actor_state = states_.data();
   sampler_.enqueue_reset({});
@@ -91,7 +93,8 @@ Distill::Distill(const LearnerParts& parts, const DistillOptions& options)
 void Distill::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
   rounds_.begin(scheduled_inputs(options_, iteration));
-  loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); }});
+  loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); },
+                   /*update_varies=*/true});
   loop_.read(loop_sums, kRemedy, stats_);
 }
 

@@ -6,7 +6,7 @@
 //   3. goes through the rollout in the order of time, `gradient_length` steps of all environments at once, and takes an
 //      Adam step after each such segment, with one float32 all-reduce.
 // A recurrent student's state at the beginning of a segment is that at the end of the one before, and gradients do not
-// go back beyond it. It runs on CPUs.
+// go back beyond it.
 #pragma once
 
 #include <string>

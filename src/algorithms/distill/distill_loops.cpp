@@ -1,4 +1,4 @@
-// Compiled once for each instruction set (device/hot_loop.hpp).
+// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
 #include "algorithms/distill/distill_kernels.hpp"
 #include "device/hot_loop.hpp"
 

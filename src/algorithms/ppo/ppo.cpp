@@ -93,7 +93,7 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
                                                              static_cast<int64_t>(mini_batch_moments_.size)))) {
   const LossSettings settings = loss_settings(options);
   queue_.copy(settings_.data(), &settings, 1);
-  if (!policy_.spec().critic_rnn.empty()) recurrent_critic_.emplace(parts, policy_);
+  if (!policy_.spec().critic_rnn.empty()) recurrent_critic_.emplace(parts, policy_, rollout().last_rows);
   if (options.rnd.is_on()) rnd_.emplace(parts, options.rnd, rollout(), slots_);
   sampler_.enqueue_reset({});
   queue_.synchronize();

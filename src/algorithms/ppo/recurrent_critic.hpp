@@ -1,4 +1,4 @@
-// The values of a critic with recurrent layers, on CPUs.
+// The values of a critic with recurrent layers.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace drl {
 
 class RecurrentCritic {
  public:
-  // The caller owns `policy`, which must outlive the critic.
-  RecurrentCritic(const LearnerParts& parts, LearnedPolicy& policy);
+  // The caller owns `policy`, which must outlive the critic. `last_rows` is that of the rollouts.
+  RecurrentCritic(const LearnerParts& parts, LearnedPolicy& policy, int64_t last_rows);
 
   // Enqueues the copy of the states to rollout.critic_state, before the rollout's collection.
   void enqueue_begin(const RolloutView& rollout);
@@ -26,7 +26,7 @@ class RecurrentCritic {
 
  private:
   const float* value(const Rows& x, float* states);
-  void value_last_observations(const RolloutView& r, int64_t step, float* last_values);
+  void keep_last_states(const RolloutView& r, int64_t step);
 
   Queue& queue_;
   Nets& nets_;
@@ -35,9 +35,9 @@ class RecurrentCritic {
   int64_t num_envs_;
   RnnStep step_;
   Array<float> states_, other_states_;  // other_states_: of steps that are not part of the sequence
+  Array<float> last_states_;            // [last_rows, N, state_size], with which the last observations are valued
   Array<float> values_;                 // [N]
-  Array<int32_t> taken_;                // [N] number of last observations that have been valued
-  Array<int32_t> envs_, rows_;          // [N] the environments to value, and the rows of their last observations
+  Array<int32_t> taken_, rows_;         // [N] of TakeLastRows
 };
 
 }  // namespace drl

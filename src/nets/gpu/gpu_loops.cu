@@ -1,6 +1,7 @@
 #include "device/gpu_loop.hpp"
 #include "nets/gpu/gpu_kernels.hpp"
 #include "nets/net_loops.cpp"
+#include "nets/recurrent_loops.cpp"
 
 namespace drl {
 

@@ -1,0 +1,1 @@
+#include "algorithms/distill/distill_loops.cpp"
