@@ -218,7 +218,7 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (cones + pair_cones > 0 || (model.elliptic && model.ground_pairs > 0))
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";
-  if (turned > 0)
+  if (turned > 0 || !model.distance_queries.empty())
     text += "  DRL_HD static ConvexOptions convex() { return {" + number(model.convex_tolerance) + ", " +
             count(model.convex_iterations) + "}; }\n";
   if (cones > 0) text += emit_cones(model);
@@ -237,6 +237,7 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);
   if (!model.touch_sensors.empty()) text += emit_touch_sensors(model);
   if (!model.range_finders.empty()) text += emit_range_finders(model);
+  if (!model.distance_queries.empty()) text += emit_distance_sensors(model);
   return text;
 }
 

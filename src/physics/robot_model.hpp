@@ -371,7 +371,10 @@ struct RobotModel {
   std::vector<ContactSensor> contact_sensors;
   std::vector<TouchSensor> touch_sensors;
   std::vector<RangeFinder> range_finders;
-  std::vector<RayGeom> ray_geoms;  // that some of these may meet
+  std::vector<SensorGeom> ray_geoms;  // that some of these may meet
+  std::vector<SensorGeom> distance_geoms;
+  std::vector<DistancePair> distance_pairs;
+  std::vector<DistanceQuery> distance_queries;
   std::vector<LackingSensor> lacking_sensors;
   std::vector<Keyframe> keyframes;       // those with names
   std::vector<double> start;             // initial qpos [nq]

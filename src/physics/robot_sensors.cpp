@@ -148,6 +148,11 @@ class Reader : PartReader {
         sensor.kind = Sensor::range, sensor.size = 1;
         if (const std::string why = read_range_finder(m_, s, sensor, r_); !why.empty()) return why;
         break;
+      case mjSENS_GEOMDIST:
+      case mjSENS_GEOMNORMAL:
+      case mjSENS_GEOMFROMTO:
+        if (const std::string why = read_distance_sensor(m_, s, sensor, r_); !why.empty()) return why;
+        break;
       default:
         return "it is of a type that lanes do not compute";
     }

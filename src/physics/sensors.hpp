@@ -1,6 +1,7 @@
 // The sensors of a model.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -50,13 +51,16 @@ struct Sensor {
     inside,
     potential_energy,
     kinetic_energy,
-    time
+    time,
+    distance,
+    normal,
+    segment
   } kind = gyro;
   bool is_velocity = false;  // of a joint, ball, tendon or actuator; otherwise it shows a position or length
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
-  // Of the site, frame, joint, tendon or actuator, or among the contact sensors, touch sensors or range finders. Of a
-  // limit: its number among those of joints and tendons, or -1 if it is switched off.
+  // Of the site, frame, joint, tendon or actuator, or among the contact sensors, touch sensors, range finders or
+  // queries of distances. Of a limit: its number among those of joints and tendons, or -1 if it is switched off.
   int index = 0;
   int size = 3;  // number of its values
   int axis = 0;  // of frame_axis
@@ -78,11 +82,12 @@ struct Sensor {
   // Returns whether it shows forces of the solution. The stage of a step then keeps its values.
   bool shows_forces() const { return kind == contact || kind == touch || kind == limit_force || shows_load(); }
   bool shows_limit() const { return kind == limit_position || kind == limit_velocity; }
+  bool shows_distance() const { return kind == distance || kind == normal || kind == segment; }
   bool shows_energy() const { return kind == potential_energy || kind == kinetic_energy; }
   // Returns whether another function than derive_sensors() computes it.
   bool has_own_function() const {
     return shows_forces() || shows_length() || shows_acceleration() || shows_limit() || shows_energy() ||
-           kind == time || kind == range;
+           shows_distance() || kind == time || kind == range;
   }
   bool shows_acceleration() const {
     return kind == accelerometer || kind == frame_acceleration || kind == frame_angular_acceleration;
@@ -118,13 +123,23 @@ struct RangeFinder {
   int number = 0;  // of its value in MuJoCo's sensordata
   double cutoff = 0;
 };
-// A geom that rays may meet.
-struct RayGeom {
-  enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, height_field } kind = sphere;
+// A geom that rays may meet, or whose distance from others a sensor shows.
+struct SensorGeom {
+  enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, height_field } kind = sphere;
   int geom = 0, frame = 0;  // MuJoCo's
   Numbers3 size{};
   double bound = 0;  // the radius of a sphere around its centre that contains it
-  int field = -1;    // index of a height field
+  int data = -1;     // index of a height field, or of a mesh's hull
+};
+// The geoms of a pair whose distance a sensor shows: indices into RobotModel::distance_geoms.
+struct DistancePair {
+  int first = 0, second = 0;
+};
+// The least distance of the pairs from `first` to end - 1, if it is below `most`.
+struct DistanceQuery {
+  int first = 0, end = 0;
+  double most = 0;
+  std::array<int, 4> objects{};  // MuJoCo's types and indices of the two
 };
 // A sensor that lanes do not compute. It stops only tasks that use it.
 struct LackingSensor {

@@ -230,7 +230,7 @@ inline std::string sensors_argument(const RobotModel& model) {
 }
 // Writes a sensor's values to their places in MuJoCo's sensordata.
 void set_sensor(const RobotModel& model, const Sensor& sensor, const std::vector<Expr>& values, Program& p);
-// Write the functions for sensors of limits, energies, the time, and for range finders.
+// Write the functions for sensors of limits, energies, the time, range finders and distances.
 void trace_limit_sensors(const RobotModel& model, Program& p);
 void trace_energies(const RobotModel& model, Program& p);
 void trace_time(const RobotModel& model, Program& p);

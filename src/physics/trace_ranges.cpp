@@ -12,10 +12,29 @@ Pose pose_of(const RobotModel& model, const Placement& place, Program& p) {
   const BodyPose body = body_pose(model, place.body, p);
   return {body.pos + body.turn * pos_of(model, place, p), body.turn * turn_of(model, place, p)};
 }
+// Sets the poses of those of these geoms that move.
+void set_poses(const RobotModel& model, const std::vector<SensorGeom>& geoms, Program& p) {
+  int moving = 0;
+  for (const SensorGeom& geom : geoms) {
+    const Placement& place = model.geoms[static_cast<size_t>(geom.geom)];
+    if (place.body < 0) continue;
+    const Pose pose = pose_of(model, place, p);
+    for (int i = 0; i < 3; ++i) {
+      p.set(at("geom", moving, i), pose.pos[i]);
+      for (int k = 0; k < 3; ++k) p.set(at("geom", moving, 3 + 3 * i + k), pose.turn[i][k]);
+    }
+    moving += 1;
+  }
+}
 
 }  // namespace
 
 void trace_ranges(const RobotModel& model, Program& p) {
+  if (!model.distance_queries.empty()) {
+    p.begin("Computes the poses of the geoms that move and whose distances sensors show, from frames.",
+            "distance_geoms(const Derived& derived, F (*geom)[12])");
+    set_poses(model, model.distance_geoms, p);
+  }
   if (model.range_finders.empty()) return;
   p.begin(
       "Computes the rays of range finders, and the poses of the geoms that they may meet and that move, from frames.",
@@ -28,17 +47,7 @@ void trace_ranges(const RobotModel& model, Program& p) {
       p.set(at("ray", static_cast<int>(r), 3 + k), pose.turn[k][2]);
     }
   }
-  int moving = 0;
-  for (const RayGeom& geom : model.ray_geoms) {
-    const Placement& place = model.geoms[static_cast<size_t>(geom.geom)];
-    if (place.body < 0) continue;
-    const Pose pose = pose_of(model, place, p);
-    for (int i = 0; i < 3; ++i) {
-      p.set(at("geom", moving, i), pose.pos[i]);
-      for (int k = 0; k < 3; ++k) p.set(at("geom", moving, 3 + 3 * i + k), pose.turn[i][k]);
-    }
-    moving += 1;
-  }
+  set_poses(model, model.ray_geoms, p);
 }
 
 }  // namespace drl::robot_compiler

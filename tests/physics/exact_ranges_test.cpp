@@ -28,37 +28,42 @@ using ScoutRobots = testing::Types<scout_robot, scout_rk4_robot>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Ranges, Exact, ScoutRobots);
 
 // Counts what sensors show in random motion, so that the comparisons above include it: each range finder and each
-// limit shows something and nothing, each volume holds its object and does not, and all visible geoms are met.
+// limit shows something and nothing, each volume holds its object and does not, sensors of distances have geoms within
+// their cutoffs, and all visible geoms are met.
 using Scout = Exact<scout_robot>;
 TEST_F(Scout, SeesWhatItsSensorsCanShow) {
   const mjModel& m = reference.model();
+  constexpr int kTransparent = 3;  // geoms
   std::vector<int> shown(static_cast<size_t>(m.nsensor)), hidden = shown;
   std::set<int> met;
   for (int k = 0; k < 3000; ++k) {
     const mjData& d = reference.after_forward(k % 3 == 0 ? reference.folded_state() : reference.next_state());
     for (int s = 0; s < m.nsensor; ++s) {
-      const double value = d.sensordata[m.sensor_adr[s]];
-      const bool is_range = m.sensor_type[s] == mjSENS_RANGEFINDER;
-      const bool is_shown = is_range ? value >= 0 : value != 0;
+      const double* values = d.sensordata + m.sensor_adr[s];
+      const int type = m.sensor_type[s], site = m.sensor_objid[s];
+      bool is_shown = std::any_of(values, values + m.sensor_dim[s], [](double x) { return x != 0; });
+      if (type == mjSENS_RANGEFINDER) is_shown = values[0] >= 0;
+      if (type == mjSENS_GEOMDIST) is_shown = values[0] < m.sensor_cutoff[s];
       shown[static_cast<size_t>(s)] += is_shown, hidden[static_cast<size_t>(s)] += !is_shown;
-      if (!is_range) continue;
-      const int site = m.sensor_objid[s];
+      if (type != mjSENS_RANGEFINDER) continue;
       const mjtNum* turn = d.site_xmat + 9 * site;
       const double along[] = {turn[2], turn[5], turn[8]};
       int geom;
       mj_ray(&m, &d, d.site_xpos + 3 * site, along, nullptr, 1, m.site_bodyid[site], &geom, nullptr);
-      met.insert(geom);
+      if (geom >= 0) met.insert(geom);
     }
   }
   for (int s = 0; s < m.nsensor; ++s) {
-    EXPECT_GE(shown[static_cast<size_t>(s)], m.sensor_type[s] == mjSENS_CLOCK ? 0 : 10)
-        << mj_id2name(&m, mjOBJ_SENSOR, s);
-    const int type = m.sensor_type[s], site = type == mjSENS_RANGEFINDER ? m.sensor_objid[s] : -1;
-    const bool is_always = type == mjSENS_E_POTENTIAL || type == mjSENS_E_KINETIC || type == mjSENS_GYRO ||
-                           (site >= 0 && m.body_weldid[m.site_bodyid[site]] == 0);
-    EXPECT_GE(hidden[static_cast<size_t>(s)], is_always ? 0 : 10) << mj_id2name(&m, mjOBJ_SENSOR, s);
+    const int type = m.sensor_type[s];
+    const std::string name = mj_id2name(&m, mjOBJ_SENSOR, s);
+    const bool is_never = type == mjSENS_CLOCK || name == "floor_roof";  // two planes; the time is 0
+    const bool is_of_world = type == mjSENS_RANGEFINDER && m.body_weldid[m.site_bodyid[m.sensor_objid[s]]] == 0;
+    const bool is_always = is_of_world || type == mjSENS_E_POTENTIAL || type == mjSENS_E_KINETIC ||
+                           type == mjSENS_GYRO || (type >= mjSENS_GEOMDIST && type <= mjSENS_GEOMFROMTO);
+    EXPECT_GE(shown[static_cast<size_t>(s)], is_never ? 0 : 10) << name;
+    EXPECT_GE(hidden[static_cast<size_t>(s)], is_always ? 0 : 10) << name;
   }
-  EXPECT_EQ(met.size(), static_cast<size_t>(m.ngeom) - 1);  // all but two that are transparent; -1 stands for nothing
+  EXPECT_EQ(met.size(), static_cast<size_t>(m.ngeom) - kTransparent);
 }
 
 // The time is that of the beginning of a step, also where the stages of a step have times of their own.

@@ -325,7 +325,7 @@ TEST(RobotModel, RangeFindersMeetVisibleGeomsOfOtherBodies) {
       "site='toe'/></sensor>");
   EXPECT_TRUE(model.lacking_sensors.empty());
   std::vector<std::string> met;
-  for (const RayGeom& geom : model.ray_geoms) met.push_back(model.geoms[static_cast<size_t>(geom.geom)].name);
+  for (const SensorGeom& geom : model.ray_geoms) met.push_back(model.geoms[static_cast<size_t>(geom.geom)].name);
   EXPECT_EQ(met, (std::vector<std::string>{"floor", "leg", "ball"}));
   ASSERT_EQ(model.range_finders.size(), 2u);
   EXPECT_EQ(model.range_finders[0].frame, 1);
@@ -349,6 +349,38 @@ TEST(RobotModel, SensorsOfLimitsFindTheirs) {
   EXPECT_EQ(model.sensors[1].index, 3);
   EXPECT_EQ(model.sensors[2].index, 2);
   EXPECT_EQ(read("<option><flag limit='disable'/></option>" + bodies).sensors.at(0).index, -1);
+}
+
+// Sensors of the same bodies and cutoff share their pairs. Two planes have no distance. Those of two boxes are wrong in
+// some states in libmujoco.
+TEST(RobotModel, SensorsOfDistancesHaveAllPairsOfTheirGeoms) {
+  const RobotModel model = read(
+      "<asset><mesh name='stone' vertex='0 0 0 .3 0 0 0 .2 0 .1 .1 .25'/><hfield name='hills' nrow='2' ncol='2' "
+      "size='1 "
+      "1 1 1'/></asset><worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='wall' type='plane' size='1 "
+      "1 1'/><geom name='hills' type='hfield' hfield='hills'/><geom name='brick' type='box' size='1 1 1'/><body "
+      "name='arm'><joint/><geom name='rod' type='capsule' "
+      "size='0.1 0.1'/><geom name='stone' type='mesh' mesh='stone'/></body><body name='ball'><joint/><geom name='ball' "
+      "size='0.1'/></body></worldbody><sensor><distance name='a' body1='arm' body2='ball' cutoff='1'/><normal name='b' "
+      "body1='arm' body2='ball' cutoff='1'/><fromto name='c' body1='arm' body2='ball' cutoff='2'/><distance name='d' "
+      "geom1='floor' geom2='wall'/><distance name='e' geom1='hills' geom2='ball'/><distance name='f' geom1='brick' "
+      "geom2='stone'/></sensor>");
+  ASSERT_EQ(model.sensors.size(), 4u);
+  std::vector<int> queries;
+  for (const Sensor& sensor : model.sensors) queries.push_back(sensor.index);
+  EXPECT_EQ(queries, (std::vector<int>{0, 0, 1, 2}));
+  ASSERT_EQ(model.distance_queries.size(), 3u);
+  EXPECT_EQ(model.distance_queries[0].end - model.distance_queries[0].first, 2);
+  EXPECT_EQ(model.distance_queries[2].end, model.distance_queries[2].first);
+  std::vector<SensorGeom::Kind> kinds;
+  for (const SensorGeom& geom : model.distance_geoms) kinds.push_back(geom.kind);
+  EXPECT_EQ(kinds, (std::vector<SensorGeom::Kind>{SensorGeom::capsule, SensorGeom::sphere, SensorGeom::mesh}));
+  EXPECT_EQ(model.hulls.size(), 1u);
+  EXPECT_EQ(model.distance_pairs[1].first, 2);
+  EXPECT_EQ(model.distance_pairs[1].second, 1);
+  ASSERT_EQ(model.lacking_sensors.size(), 2u);
+  expect_mentions(model.lacking_sensors[0].why, {"hills", "height field"});
+  expect_mentions(model.lacking_sensors[1].why, {"brick", "stone", "not exact"});
 }
 
 // Without sensors, MuJoCo's sensordata stays 0.

@@ -3,6 +3,7 @@
 // derive_frames() first, since points are computed from frames.
 #pragma once
 
+#include "drl/physics/distance_sensors.hpp"
 #include "drl/physics/range_finders.hpp"
 #include "drl/physics/work.hpp"
 
@@ -135,6 +136,7 @@ DRL_HD void derive_sensors_to(const typename P::Stage& stage, typename P::Derive
   if constexpr (senses_energies<P>()) derive_energies<P>(stage, derived, to);
   if constexpr (senses_time<P>()) P::derive_time(stage.time, to);
   if constexpr (count_range_finders<P>() > 0) find_ranges<P>(stage, derived, to);
+  if constexpr (count_distance_sensors<P>() > 0) find_distance_sensors<P>(stage, derived, to);
 }
 // Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
 template <class P>

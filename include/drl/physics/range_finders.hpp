@@ -2,9 +2,8 @@
 // that is visible and not of the site's own body, or -1.
 #pragma once
 
+#include "drl/physics/sensor_geoms.hpp"
 #include "drl/physics/shape_rays.hpp"
-#include "drl/physics/shapes.hpp"
-#include "drl/physics/work.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -15,24 +14,9 @@ struct RangeFinder {
   int body, number;
   double cutoff;  // the value is clamped to [-cutoff, cutoff]; 0: it is not
 };
-// A geom that rays may meet. `size` is MuJoCo's.
-struct RayGeom {
-  ShapeKind kind;
-  int body;
-  double size[3];
-  double bound;            // the radius of a sphere around its centre that contains it
-  int field = -1;          // of a height field: its index
-  int moving = -1;         // its index among the geoms that move; -1: it has this pose
-  double pose[12] = {};    // the position of its centre, and the rows of the matrix of its axes
-  int radius_factor = -1;  // the parameter by which its radius is multiplied, or -1
-};
-
 template <class P, class F>
-DRL_HD F ray_to_geom([[maybe_unused]] const typename P::Stage& stage, const RayGeom& geom, const F* from,
-                     const F* along) {
-  F radius = F(geom.size[0]);
-  if constexpr (requires { P::kSizes; })
-    if (geom.radius_factor >= 0) radius = radius * stage.parameters[geom.radius_factor];
+DRL_HD F ray_to_geom(const typename P::Stage& stage, const SensorGeom& geom, const F* from, const F* along) {
+  const F radius = radius_of<P>(stage, geom);
   switch (geom.kind) {
     case ShapeKind::plane:
       return ray_to_plane(geom.size, from, along);
@@ -41,7 +25,7 @@ DRL_HD F ray_to_geom([[maybe_unused]] const typename P::Stage& stage, const RayG
     case ShapeKind::ellipsoid:
       return ray_to_ellipsoid(geom.size, from, along);
     case ShapeKind::height_field:
-      if constexpr (count_height_fields<P>() > 0) return ray_to_field(stage.height_maps[geom.field], from, along);
+      if constexpr (count_height_fields<P>() > 0) return ray_to_field(stage.height_maps[geom.data], from, along);
       return F(-1);
     default:
       break;
@@ -61,17 +45,6 @@ constexpr int count_range_finders() {
   else
     return 0;
 }
-// Writes a number of MuJoCo's sensordata to a Derived, or to the values that a stage keeps.
-template <class P, class To>
-DRL_HD void set_sensor(int number, typename P::Number value, To& to) {
-  if constexpr (std::is_same_v<To, typename P::Derived>) {
-    to.sensor[number] = value;
-  } else {
-    const int place = P::sensor_place(number);
-    to[place / 4][place % 4] = value;
-  }
-}
-
 // Computes the range finders from frames.
 template <class P, class To>
 DRL_HD_CALLED void find_ranges(const typename P::Stage& stage, const typename P::Derived& derived, To& to) {
@@ -84,7 +57,7 @@ DRL_HD_CALLED void find_ranges(const typename P::Stage& stage, const typename P:
     P::range_rays(derived, ray, moving);
   for (F& x : nearest) x = F(-1);
   for (int g = 0; g < P::kRayGeoms; ++g) {
-    const RayGeom& geom = P::ray_geom(g);
+    const SensorGeom& geom = P::ray_geom(g);
     F pose[12];
     for (int k = 0; k < 12; ++k) pose[k] = geom.moving < 0 ? F(geom.pose[k]) : moving[geom.moving][k];
     for (int r = 0; r < P::kRangeFinders; ++r) {
