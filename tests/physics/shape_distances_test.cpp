@@ -64,8 +64,7 @@ TEST_P(Distances, AreThoseOfLibmujoco) {
 std::vector<PairOfKinds> pairs_of_kinds() {
   std::vector<PairOfKinds> pairs;
   for (int a = 0; a < kKinds; ++a)
-    for (int b = a == 0 ? 1 : 0; b < kKinds; ++b)
-      pairs.push_back({static_cast<ShapeKind>(a), static_cast<ShapeKind>(b)});
+    for (int b = 1; b < kKinds; ++b) pairs.push_back({static_cast<ShapeKind>(a), static_cast<ShapeKind>(b)});
   return pairs;
 }
 INSTANTIATE_TEST_SUITE_P(All, Distances, testing::ValuesIn(pairs_of_kinds()), [](const auto& pair) {
