@@ -170,8 +170,9 @@ std::string emit_touch_sensors(const RobotModel& model) {
   std::string sensors, contacts;
   for (const TouchSensor& s : model.touch_sensors)
     sensors += "        {" + count(s.frame) + ", " + count(model.bodies[static_cast<size_t>(s.site.body)].tree) +
-               ", ShapeKind::" + kKinds[s.kind] + ", {" + listed({s.size[0], s.size[1], s.size[2]}) + "}, " +
-               count(s.place) + ", " + number(s.cutoff) + "},\n";
+               ", ShapeKind::" + kKinds[s.volume.kind] + ", {" +
+               listed({s.volume.size[0], s.volume.size[1], s.volume.size[2]}) + "}, " + count(s.place) + ", " +
+               number(s.cutoff) + "},\n";
   const auto add = [&](const std::pair<int, int>& frames) {
     contacts += "{" + count(frames.first) + ", " + count(frames.second) + "}, ";
   };
@@ -200,19 +201,6 @@ std::string varies_of(const ConeFriction& cone) {
   return text + (cone.varies.size() == 1 ? ", -1}" : "}");
 }
 
-std::string emit_sensor_names(const RobotModel& model) {
-  const auto sensor = [](const Sensor& s) {
-    return "{" + quoted(s.name) + ", " + std::to_string(s.first) + ", " + std::to_string(s.size) + "}";
-  };
-  const auto lacking = [](const LackingSensor& s) { return "{" + quoted(s.name) + ", " + quoted(s.why) + "}"; };
-  std::string text;
-  if (!model.sensors.empty())
-    text += wrapped(table("inline constexpr NamedSensor sensors[]", model.sensors, "", sensor), "");
-  if (!model.lacking_sensors.empty())
-    text += wrapped(table("inline constexpr LackingSensor lacking_sensors[]", model.lacking_sensors, "", lacking), "");
-  return text;
-}
-
 std::string emit_cone_tables(const RobotModel& model) {
   const size_t sensor_numbers = sensor_places(model).size();
   const int cones = count_cones(model), pair_cones = model.pair_places.cones, turned = count_turned_geoms(model);
@@ -230,7 +218,7 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (cones + pair_cones > 0 || (model.elliptic && model.ground_pairs > 0))
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";
-  if (turned > 0)
+  if (turned > 0 || !model.distance_queries.empty())
     text += "  DRL_HD static ConvexOptions convex() { return {" + number(model.convex_tolerance) + ", " +
             count(model.convex_iterations) + "}; }\n";
   if (cones > 0) text += emit_cones(model);
@@ -248,6 +236,8 @@ std::string emit_cone_tables(const RobotModel& model) {
     text += "  static constexpr bool kSensesPairs = " + yes(senses_pairs(model)) + ";\n";
   if (!model.contact_sensors.empty()) text += emit_contact_sensors(model);
   if (!model.touch_sensors.empty()) text += emit_touch_sensors(model);
+  if (!model.range_finders.empty()) text += emit_range_finders(model);
+  if (!model.distance_queries.empty()) text += emit_distance_sensors(model);
   return text;
 }
 

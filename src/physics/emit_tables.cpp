@@ -295,19 +295,6 @@ std::string softness_of(const Softness& s) {
   return listed({s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint});
 }
 
-std::string emit_names(const RobotModel& model) {
-  const auto name = [](const auto& part) { return quoted(part.name); };
-  const auto list = [&](const std::string& what, const auto& parts) {
-    return wrapped(table("inline constexpr const char* " + what + "_names[]", parts, "\"\"", name), "");
-  };
-  const auto joint = [](const Joint& j) {
-    return "{" + quoted(j.name) + ", " + std::to_string(j.qpos) + ", " + std::to_string(j.dof) + "}";
-  };
-  return list("body", model.frames) + list("geom", model.geoms) + list("site", model.sites) +
-         list("actuator", model.actuators) + emit_sensor_names(model) +
-         wrapped(table("inline constexpr NamedJoint joints[]", model.joints, "", joint), "");
-}
-
 std::string emit_struct(const std::string& type, const std::vector<std::string>& numbers) {
   const std::string head = "  template <class F>\n  struct " + type + " {";
   if (numbers.empty()) return head + "};\n";
@@ -355,10 +342,16 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     line("int", {{"kTendons", count(tendons.size())}, {"kTendonAlong", count(program.places("tendon_along"))}});
   if (const int rows = count_equality_rows(model); rows > 0)
     line("int", {{"kEqualityRows", count(rows)}, {"kEqualityAlong", count(program.places("equality_along"))}});
-  if (senses_lengths(model)) line("bool", {{"kSensesLengths", "true"}});
-  if (senses_actuators(model)) line("bool", {{"kSensesActuators", "true"}});
-  if (senses_accelerations(model)) line("bool", {{"kSensesAccelerations", "true"}});
-  if (senses_loads(model)) line("bool", {{"kSensesLoads", "true"}});
+  const std::pair<const char*, bool> flags[] = {{"kSensesLengths", senses_lengths(model)},
+                                                {"kSensesActuators", senses_actuators(model)},
+                                                {"kSensesAccelerations", senses_accelerations(model)},
+                                                {"kSensesLoads", senses_loads(model)},
+                                                {"kSensesLimits", senses(model, &Sensor::shows_limit)},
+                                                {"kSensesLimitForces", senses(model, Sensor::limit_force)},
+                                                {"kSensesEnergies", senses(model, &Sensor::shows_energy)},
+                                                {"kSensesTime", senses(model, Sensor::time)}};
+  for (const auto& [name, is_so] : flags)
+    if (is_so) line("bool", {{name, "true"}});
   if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (model.noslip) {
@@ -368,8 +361,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
     if (!is_stiff(model)) line("bool", {{"kWideForNoslip", "true"}});
   }
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
-  if (const auto actuators = adhesions(model); !actuators.empty())
-    line("int", {{"kAdhesions", count(actuators.size())}});
+  if (const size_t actuators = adhesions(model).size(); actuators > 0) line("int", {{"kAdhesions", count(actuators)}});
   if (std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }))
     line("bool", {{"kHasGaps", "true"}});
   const std::vector<int> branch = branches(model);

@@ -15,8 +15,10 @@ std::string emit_sizes(const RobotModel& model, const Program& program);
 
 // Writes the counts and tables of elliptic cones, hulls, parameters and sensor values, as part of struct Sizes.
 std::string emit_cone_tables(const RobotModel& model);
-// Writes the names of the sensors, or "" if the model has none.
-std::string emit_sensor_names(const RobotModel& model);
+// Write the tables of range finders, and of sensors of distances, with the geoms that they know, as part of struct
+// Sizes.
+std::string emit_range_finders(const RobotModel& model);
+std::string emit_distance_sensors(const RobotModel& model);
 
 // Writes a table that is read at run time; name(k) returns its item k. It is inside a function because GPU code cannot
 // read tables outside functions.

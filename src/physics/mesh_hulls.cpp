@@ -39,6 +39,7 @@ MeshHull read_hull(const mjModel_& model, int mesh) {
   std::vector<int> kept(static_cast<size_t>(count));  // in the mesh's order, which decides between equally far vertices
   std::iota(kept.begin(), kept.end(), 0);
   MeshHull hull;
+  hull.mesh = mesh;
   hull.climbs = graph_at >= 0 && count >= kLeastToClimb;
   if (hull.climbs) {
     const Graph graph(model.mesh_graph + graph_at);

@@ -13,6 +13,7 @@ namespace drl::robot_compiler {
 
 // Owns the tables of a physics::Hull.
 struct MeshHull {
+  int mesh = 0;  // MuJoCo's index
   std::vector<std::array<float, 3>> vertices;
   std::vector<int> first_neighbour, neighbours;  // empty if MuJoCo has computed no hull
   int start = 0;

@@ -137,7 +137,7 @@ std::vector<int> sensor_places(const RobotModel& model) {
   }
   int next = count_numbers(places);
   for (const Sensor& sensor : model.sensors)
-    for (int k = 0; k < sensor.size && (model.runge_kutta || sensor.shows_load()); ++k)
+    for (int k = 0; k < sensor.size && (model.runge_kutta || sensor.shows_forces()); ++k)
       if (int& place = places[static_cast<size_t>(sensor.first + k)]; place < 0) place = next++;
   return places;
 }
@@ -238,6 +238,10 @@ bool senses_loads(const RobotModel& model) { return std::ranges::any_of(model.se
 bool senses_accelerations(const RobotModel& model) {
   return std::ranges::any_of(model.sensors, &Sensor::shows_acceleration);
 }
+bool senses(const RobotModel& model, Sensor::Kind kind) {
+  return std::ranges::find(model.sensors, kind, &Sensor::kind) != model.sensors.end();
+}
+bool senses(const RobotModel& model, bool (Sensor::*is)() const) { return std::ranges::any_of(model.sensors, is); }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
 
 bool moves_sites(const RobotModel& model) {

@@ -60,6 +60,9 @@ bool senses_lengths(const RobotModel& model);
 bool senses_actuators(const RobotModel& model);
 bool senses_loads(const RobotModel& model);
 bool senses_accelerations(const RobotModel& model);
+// Return whether a sensor is of a kind, or of one of several.
+bool senses(const RobotModel& model, Sensor::Kind kind);
+bool senses(const RobotModel& model, bool (Sensor::*is)() const);
 int count_sensed(const RobotModel& model);  // in groups of four places
 // Returns whether distances from the floor are computed in double. This is so with elliptic cones.
 // With pyramids it is so if a body has many points that may touch the floor, as a foot of G1: small errors of their

@@ -11,12 +11,10 @@
 
 #include "drl/physics/parameter.hpp"
 #include "physics/mesh_hulls.hpp"
+#include "physics/placement.hpp"
+#include "physics/sensors.hpp"
 
 namespace drl::robot_compiler {
-
-using Numbers3 = std::array<double, 3>;
-using Rotation = std::array<Numbers3, 3>;  // rows
-using Quaternion = std::array<double, 4>;  // w, x, y, z
 
 // The solver parameters of a constraint (solref and solimp; MuJoCo, "Computation", solver parameters). For a violation
 // x < 0 with velocity v, the constraint's reference acceleration is -damping v - stiffness d(x) x. The impedance d(x)
@@ -149,15 +147,6 @@ struct Frame {
   std::array<double, 6> inertia{};  // about the centre, in the body's axes
 };
 
-// The position and rotation of a geom or a site.
-struct Placement {
-  std::string name;
-  int body = 0;
-  Numbers3 pos{};
-  Rotation turn{};
-  int site = -1, frame = 0;  // of a site: MuJoCo's indices of the site and of its body; else -1
-};
-
 // A muscle (MuJoCo, "Modeling", muscles). Its length and velocity are made dimensionless: the length by
 // from + (length - start) / unit, the velocity by its division by unit * fastest.
 struct Muscle {
@@ -217,13 +206,6 @@ struct ConeFriction {
   Numbers3 fixed{};
   std::vector<int> varies = {};
   double second_sliding = 0, second_rolling = 0;  // along the second tangent, and about it, if they differ; otherwise 0
-};
-
-// The contact sensors that a contact matches, as bits, and those of them for which MuJoCo turns the contact around.
-// `order` increases in the order in which MuJoCo lists contacts.
-struct SensedContact {
-  uint64_t sensors = 0, turned = 0;
-  int order = 0;
 };
 
 // A sphere, one end of a capsule, or a corner of a box that may touch a horizontal plane of the world.
@@ -323,85 +305,6 @@ struct WorldPlane {
   double width = 0, length = 0;
 };
 
-struct Sensor {
-  // accelerometer: of a site. The kinds that begin with frame_ show an object, in the axes of the world or of a
-  // reference. center and its velocity: of a frame with its descendants. Loads are the force and torque between the
-  // object's frame and its parent.
-  enum Kind {
-    gyro,
-    velocimeter,
-    magnetometer,
-    accelerometer,
-    frame_position,
-    frame_quaternion,
-    frame_axis,
-    frame_velocity,
-    frame_turning,
-    frame_acceleration,
-    frame_angular_acceleration,
-    center,
-    center_velocity,
-    angular_momentum,
-    contact,
-    touch,
-    load_force,
-    load_torque,
-    joint,
-    ball,
-    tendon,
-    actuator,
-    actuator_force,
-    joint_force,
-    tendon_force
-  } kind = gyro;
-  bool is_velocity = false;  // of a joint, ball, tendon or actuator; otherwise it shows a position or length
-  std::string name;
-  int first = 0;  // index of its first value in MuJoCo's sensordata
-  int index = 0;  // of the site, frame, joint, tendon or actuator, or among the contact or touch sensors
-  int size = 3;   // number of its values
-  int axis = 0;   // of frame_axis
-  // A body, geom, site or camera. A body's inertial frame has the frame's centre of mass as its place.
-  struct Object {
-    int frame = -1;  // -1: none
-    bool is_inertial = false;
-    Placement place{};
-    Quaternion quat{1, 0, 0, 0};  // in the frame
-  };
-  Object object{}, reference{};
-  // The values are clamped to [-cutoff, cutoff], or from above if they are never negative; 0: they are not.
-  double cutoff = 0;
-  bool is_positive = false;
-  bool shows_length() const { return kind == joint || kind == ball || kind == tendon || kind == actuator; }
-  bool shows_actuators() const { return kind == actuator_force || kind == joint_force || kind == tendon_force; }
-  bool shows_load() const { return kind == load_force || kind == load_torque; }
-  // Returns whether it shows forces of the solution. The stage of a step then keeps its values.
-  bool shows_forces() const { return kind == contact || kind == touch || shows_load(); }
-  bool shows_acceleration() const {
-    return kind == accelerometer || kind == frame_acceleration || kind == frame_angular_acceleration;
-  }
-};
-// What a contact sensor shows: the number of its contacts and fields of one of them, or their net force. `reduce` and
-// `data` are MuJoCo's: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force; bits of
-// mjtConDataField.
-struct ContactSensor {
-  int reduce = 0, data = 0;
-  int place = 0;                                    // of its first value among those that a stage keeps
-  bool needs_axes = false, needs_distance = false;  // of a contact
-};
-// The volume of a touch sensor.
-struct TouchSensor {
-  int frame = 0;  // whose contacts it shows
-  Placement site{};
-  enum Kind { sphere, capsule, ellipsoid, cylinder, box } kind = sphere;
-  Numbers3 size{};
-  int place = 0;  // of its value among those that a stage keeps
-  double cutoff = 0;
-};
-// A sensor that lanes do not compute. It stops only tasks that use it.
-struct LackingSensor {
-  std::string name, why;
-};
-
 // For the forces of a fluid, a body of the model file is represented by the box with the same mass and inertia.
 struct FluidBox {
   std::string name;
@@ -467,6 +370,11 @@ struct RobotModel {
   std::vector<Sensor> sensors;
   std::vector<ContactSensor> contact_sensors;
   std::vector<TouchSensor> touch_sensors;
+  std::vector<RangeFinder> range_finders;
+  std::vector<SensorGeom> ray_geoms;  // that some of these may meet
+  std::vector<SensorGeom> distance_geoms;
+  std::vector<DistancePair> distance_pairs;
+  std::vector<DistanceQuery> distance_queries;
   std::vector<LackingSensor> lacking_sensors;
   std::vector<Keyframe> keyframes;       // those with names
   std::vector<double> start;             // initial qpos [nq]

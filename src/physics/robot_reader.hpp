@@ -119,6 +119,10 @@ void read_actuators(const mjModel& model, RobotModel& robot);
 void read_equalities(const mjModel& model, RobotModel& robot);
 // If there are many pairs, sorts those that are not ground pairs into groups. Requires places.
 void group_pairs(RobotModel& robot);
+// Reads a range finder and the geoms that its ray may meet, or returns why lanes do not compute it.
+std::string read_range_finder(const mjModel& model, int sensor, Sensor& to, RobotModel& robot);
+// Reads a sensor of distances and the geoms between which they are, or returns why lanes do not compute it.
+std::string read_distance_sensor(const mjModel& model, int sensor, Sensor& to, RobotModel& robot);
 // Reads the sensors. Requires contacts.
 void read_sensors(const mjModel& model, RobotModel& robot);
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "drl/physics/randomised_model.hpp"
+#include "physics/robot_counts.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -119,6 +120,39 @@ class Reader : PartReader {
         if (m_.actuator_trntype[sensor.index] == mjTRN_BODY) return "its actuator adheres to contacts";
         read_length(Sensor::actuator, m_.sensor_type[s] == mjSENS_ACTUATORVEL, sensor);
         break;
+      case mjSENS_JOINTLIMITPOS:
+      case mjSENS_JOINTLIMITVEL:
+      case mjSENS_JOINTLIMITFRC:
+        read_limit(m_.sensor_type[s] - mjSENS_JOINTLIMITPOS, number_of_limit(s, sensor.index), sensor);
+        break;
+      case mjSENS_TENDONLIMITPOS:
+      case mjSENS_TENDONLIMITVEL:
+      case mjSENS_TENDONLIMITFRC:
+        if (dofs_of_tendon(r_, r_.tendons[static_cast<size_t>(sensor.index)]).empty())
+          return "nothing moves its tendon";
+        read_limit(m_.sensor_type[s] - mjSENS_TENDONLIMITPOS, number_of_limit(s, sensor.index), sensor);
+        break;
+      case mjSENS_INSIDESITE:
+        sensor.kind = Sensor::inside, sensor.size = 1;
+        sensor.volume = volume_of(m_.sensor_refid[s]);
+        return read_objects(s, sensor);
+      case mjSENS_E_POTENTIAL:
+      case mjSENS_E_KINETIC:
+      case mjSENS_CLOCK:
+        sensor.kind = m_.sensor_type[s] == mjSENS_E_POTENTIAL ? Sensor::potential_energy
+                      : m_.sensor_type[s] == mjSENS_E_KINETIC ? Sensor::kinetic_energy
+                                                              : Sensor::time;
+        sensor.size = 1;
+        break;
+      case mjSENS_RANGEFINDER:
+        sensor.kind = Sensor::range, sensor.size = 1;
+        if (const std::string why = read_range_finder(m_, s, sensor, r_); !why.empty()) return why;
+        break;
+      case mjSENS_GEOMDIST:
+      case mjSENS_GEOMNORMAL:
+      case mjSENS_GEOMFROMTO:
+        if (const std::string why = read_distance_sensor(m_, s, sensor, r_); !why.empty()) return why;
+        break;
       default:
         return "it is of a type that lanes do not compute";
     }
@@ -181,6 +215,30 @@ class Reader : PartReader {
     sensor.kind = kind, sensor.is_velocity = is_velocity, sensor.size = 1;
   }
 
+  // `what` is 0 for the position, 1 for the velocity, and 2 for the force of a limit.
+  static void read_limit(int what, int number, Sensor& sensor) {
+    constexpr Sensor::Kind kKinds[] = {Sensor::limit_position, Sensor::limit_velocity, Sensor::limit_force};
+    sensor.kind = kKinds[what], sensor.index = number, sensor.size = 1;
+  }
+  // Returns the number of the limit of a sensor's joint or tendon among all limits, or -1 if it is switched off.
+  int number_of_limit(int s, int object) const {
+    const bool is_of_joint = m_.sensor_objtype[s] == mjOBJ_JOINT;
+    int number = 0;
+    for (const Joint* joint : limited_joints(r_)) {
+      if (is_of_joint && joint == &r_.joints[static_cast<size_t>(object)]) return number;
+      number += 1;
+    }
+    for (const int t : limited_tendons(r_)) {
+      const int ball = r_.tendons[static_cast<size_t>(t)].ball;
+      if (is_of_joint ? ball == object : ball < 0 && t == object) return number;
+      number += 1;
+    }
+    return -1;
+  }
+  Volume volume_of(int site) const {
+    return {static_cast<Volume::Kind>(m_.site_type[site] - mjGEOM_SPHERE), numbers(m_.site_size + 3 * site)};
+  }
+
   void read_parameter(ModelParameter::Kind kind, const std::string& part) {
     const bool is_friction = kind == ModelParameter::friction;
     const int index = mj_name2id(&m_, is_friction ? mjOBJ_GEOM : mjOBJ_BODY, part.c_str());
@@ -239,8 +297,7 @@ class Reader : PartReader {
     TouchSensor touch{
         .frame = frame, .site = r_.sites[static_cast<size_t>(site)], .place = places_, .cutoff = sensor.cutoff};
     if (touch.site.body < 0) return "its site does not move";
-    touch.kind = static_cast<TouchSensor::Kind>(m_.site_type[site] - mjGEOM_SPHERE);
-    touch.size = numbers(m_.site_size + 3 * site);
+    touch.volume = volume_of(site);
     sensor.index = static_cast<int>(r_.touch_sensors.size());
     r_.touch_sensors.push_back(touch);
     places_ += 1;

@@ -44,6 +44,9 @@ Quat trace_quaternion(const Joint& joint, Program& p);
 // Returns the axis times the angle of a rotation, which is at most pi.
 Vec3 rotation_vector(const Quat& quat);
 
+// Returns the range of a joint with a limit, with an environment's own width and middle.
+std::array<Expr, 2> range_of(const RobotModel& model, const Joint& joint, Program& p);
+
 // A point of a body, relative to the origin of its tree (of the world: to the world's origin).
 struct BodyPoint {
   int body;
@@ -221,8 +224,17 @@ Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 
 void trace_sensors(const RobotModel& model, Program& p);
 // Returns the accelerations of bodies about their trees' origins, with gravity as an upward acceleration.
 std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p);
-// Writes a sensor's three values to their places in MuJoCo's sensordata.
-void set_sensor(const RobotModel& model, const Sensor& sensor, const Vec3& value, Program& p);
+// Returns the declaration of what the functions write sensors to.
+inline std::string sensors_argument(const RobotModel& model) {
+  return model.runge_kutta ? "F (*sensed)[4])" : "Derived& derived)";
+}
+// Writes a sensor's values to their places in MuJoCo's sensordata.
+void set_sensor(const RobotModel& model, const Sensor& sensor, const std::vector<Expr>& values, Program& p);
+// Write the functions for sensors of limits, energies, the time, range finders and distances.
+void trace_limit_sensors(const RobotModel& model, Program& p);
+void trace_energies(const RobotModel& model, Program& p);
+void trace_time(const RobotModel& model, Program& p);
+void trace_ranges(const RobotModel& model, Program& p);
 // Returns whether a robot's solution is refined (refine() in drl/physics/support.hpp), which needs the stored factors.
 inline bool refines(const RobotModel& model) { return has_exact_distances(model) && has_rows_of_pairs(model); }
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p);

@@ -206,7 +206,8 @@ class Tracer {
       const Mat3 turn = (site.body < 0 ? identity() : k_.turn[index(site.body)]) * turn_of(model_, site, p_);
       const Spatial& load = loads[index(sensor.object.frame)];
       const Vec3 value = sensor.kind == Sensor::load_force ? load.linear : load.angular - cross(place, load.linear);
-      set_sensor(model_, sensor, transposed(turn) * value, p_);
+      const Vec3 in_site = transposed(turn) * value;
+      set_sensor(model_, sensor, {in_site[0], in_site[1], in_site[2]}, p_);
     }
   }
 

@@ -45,6 +45,8 @@ class Tracer {
     const Mat3 into = transposed(reference.turn);
     Vec3 value;
     switch (sensor.kind) {
+      case Sensor::inside:
+        return {is_inside(sensor.volume, into * (pose.pos - reference.pos))};
       case Sensor::frame_quaternion: {
         Quat quat = quaternion_of(sensor.object);
         if (is_relative) {
@@ -113,6 +115,26 @@ class Tracer {
     return {about_center.angular,
             about_center.linear + cross(about_center.angular, pose.pos - derived_vector(p_, "subtree_com", root))};
   }
+  // Returns 1 if a point, in a volume's axes, is inside the volume, and otherwise 0.
+  static Expr is_inside(const Volume& volume, const Vec3& at) {
+    const Numbers3& size = volume.size;
+    const auto within = [](const Expr& x, double half) { return select_less(max(x, -x), half, 1, 0); };
+    switch (volume.kind) {
+      case Volume::box:
+        return within(at[0], size[0]) * within(at[1], size[1]) * within(at[2], size[2]);
+      case Volume::cylinder:
+        return select_less(at[0] * at[0] + at[1] * at[1], size[0] * size[0], within(at[2], size[1]), 0);
+      case Volume::ellipsoid: {
+        const Vec3 scaled{Expr(1 / size[0]) * at[0], Expr(1 / size[1]) * at[1], Expr(1 / size[2]) * at[2]};
+        return select_less(dot(scaled, scaled), 1, 1, 0);
+      }
+      default: {
+        Vec3 away = at;  // from the centre of a sphere, or the axis of a capsule
+        if (volume.kind == Volume::capsule) away[2] = at[2] - clamp(at[2], -size[1], size[1]);
+        return select_less(dot(away, away), size[0] * size[0], 1, 0);
+      }
+    }
+  }
   // cvel and cinert have no entry for the world.
   Spatial velocity(size_t frame) const {
     return {derived_vector(p_, "cvel", frame - 1), derived_vector(p_, "cvel", frame - 1, 3)};
@@ -150,20 +172,6 @@ std::vector<Expr> ball_of(const RobotModel& model, const Sensor& sensor, Program
   const Quat quat = trace_quaternion(joint, p);
   return {quat.begin(), quat.end()};
 }
-// Writes a sensor's values to their places in MuJoCo's sensordata.
-void set(const RobotModel& model, const Sensor& sensor, const std::vector<Expr>& values, Program& p) {
-  for (int k = 0; k < sensor.size; ++k) {
-    Expr value = values[static_cast<size_t>(k)];
-    if (sensor.cutoff > 0) value = min(value, sensor.cutoff);
-    if (sensor.cutoff > 0 && !sensor.is_positive) value = max(value, -sensor.cutoff);
-    const int number = sensor.first + k, place = sensor_places(model)[static_cast<size_t>(number)];
-    p.set(place < 0 ? at("derived.sensor", number) : at("sensed", place / 4, place % 4), value);
-  }
-}
-// Returns the declaration of what the functions write sensors to.
-std::string sensors_argument(const RobotModel& model) {
-  return model.runge_kutta ? "F (*sensed)[4])" : "Derived& derived)";
-}
 void trace_lengths(const RobotModel& model, Program& p) {
   if (!senses_lengths(model)) return;
   p.begin("Computes sensors of joints, tendons and actuators.",
@@ -171,9 +179,9 @@ void trace_lengths(const RobotModel& model, Program& p) {
   const Kinematics kinematics = trace_kinematics(model, p);
   for (const Sensor& sensor : model.sensors)
     if (sensor.kind == Sensor::ball)
-      set(model, sensor, ball_of(model, sensor, p), p);
+      set_sensor(model, sensor, ball_of(model, sensor, p), p);
     else if (sensor.shows_length())
-      set(model, sensor, {length_of(model, sensor, kinematics, p)}, p);
+      set_sensor(model, sensor, {length_of(model, sensor, kinematics, p)}, p);
 }
 // Returns the force of the actuators that a sensor shows.
 Expr actuator_force(const RobotModel& model, const Sensor& sensor, Program& p) {
@@ -210,7 +218,7 @@ void trace_accelerations(const RobotModel& model, Program& p) {
       if (sensor.kind == Sensor::accelerometer)
         value = transposed(kinematics.turn[b] * turn_of(model, place, p)) * value;
     }
-    set(model, sensor, {value[0], value[1], value[2]}, p);
+    set_sensor(model, sensor, {value[0], value[1], value[2]}, p);
   }
 }
 
@@ -252,8 +260,14 @@ std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics&
   for (size_t b = 0; b < of.size(); ++b) of[b] = of[b] + kinematics.bias[b];
   return of;
 }
-void set_sensor(const RobotModel& model, const Sensor& sensor, const Vec3& value, Program& p) {
-  set(model, sensor, {value[0], value[1], value[2]}, p);
+void set_sensor(const RobotModel& model, const Sensor& sensor, const std::vector<Expr>& values, Program& p) {
+  for (int k = 0; k < sensor.size; ++k) {
+    Expr value = values[static_cast<size_t>(k)];
+    if (sensor.cutoff > 0) value = min(value, sensor.cutoff);
+    if (sensor.cutoff > 0 && !sensor.is_positive) value = max(value, -sensor.cutoff);
+    const int number = sensor.first + k, place = sensor_places(model)[static_cast<size_t>(number)];
+    p.set(place < 0 ? at("derived.sensor", number) : at("sensed", place / 4, place % 4), value);
+  }
 }
 
 void trace_sensors(const RobotModel& model, Program& p) {
@@ -263,15 +277,15 @@ void trace_sensors(const RobotModel& model, Program& p) {
               (model.runge_kutta ? "const Derived& derived, F (*sensed)[4])" : "Derived& derived)"));
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
-    if (sensor.shows_forces() || sensor.shows_length() || sensor.shows_acceleration()) continue;
+    if (sensor.has_own_function()) continue;
     p.section("sensor " + sensor.name);
     const auto index = static_cast<size_t>(sensor.index);
     if (sensor.shows_actuators()) {
-      set(model, sensor, {actuator_force(model, sensor, p)}, p);
+      set_sensor(model, sensor, {actuator_force(model, sensor, p)}, p);
       continue;
     }
     if (sensor.object.frame >= 0) {
-      set(model, sensor, tracer.object(sensor), p);
+      set_sensor(model, sensor, tracer.object(sensor), p);
       continue;
     }
     Vec3 value;
@@ -285,10 +299,14 @@ void trace_sensors(const RobotModel& model, Program& p) {
       const Spatial motion = tracer.motion_of(model.sites[index]);
       value = sensor.kind == Sensor::gyro ? motion.angular : motion.linear;
     }
-    set(model, sensor, {value[0], value[1], value[2]}, p);
+    set_sensor(model, sensor, {value[0], value[1], value[2]}, p);
   }
   trace_lengths(model, p);
   trace_accelerations(model, p);
+  trace_limit_sensors(model, p);
+  trace_energies(model, p);
+  trace_time(model, p);
+  trace_ranges(model, p);
   trace_touch_sites(model, p);
 }
 

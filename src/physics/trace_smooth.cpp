@@ -49,17 +49,6 @@ void place_components(const RobotModel& model, const std::vector<Spatial>& axis,
   p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
-// Returns the range of a joint, with an environment's own width and middle.
-std::array<Expr, 2> range_of(const RobotModel& model, const Joint& joint, Program& p) {
-  const int index = static_cast<int>(&joint - model.joints.data());
-  const auto [low, high] = std::pair(joint.limit->low, joint.limit->high);
-  const Expr width = parameter(model, ModelParameter::range, index, 0, p);
-  if (width.is_known()) return {low, high};
-  const Expr middle = Expr(0.5 * (low + high)) + parameter(model, ModelParameter::range, index, 1, p);
-  const Expr half = Expr(0.5 * (high - low)) * width;
-  return {middle - half, middle + half};
-}
-
 // Writes a row for each joint or tendon with limits, for the nearer limit: residual = sign acceleration + rest. The row
 // is active if the residual is negative.
 void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program& p) {
@@ -260,6 +249,16 @@ void keep_mass_in_loops(const RobotModel& model, const Dynamics& dynamics, const
 }
 
 }  // namespace
+
+std::array<Expr, 2> range_of(const RobotModel& model, const Joint& joint, Program& p) {
+  const int index = static_cast<int>(&joint - model.joints.data());
+  const auto [low, high] = std::pair(joint.limit->low, joint.limit->high);
+  const Expr width = parameter(model, ModelParameter::range, index, 0, p);
+  if (width.is_known()) return {low, high};
+  const Expr middle = Expr(0.5 * (low + high)) + parameter(model, ModelParameter::range, index, 1, p);
+  const Expr half = Expr(0.5 * (high - low)) * width;
+  return {middle - half, middle + half};
+}
 
 void add_to_tree(const TreeMatrix& matrix, const std::string& array, int first, bool adds, Program& p) {
   const auto put = [&](const Expr& x) {

@@ -102,6 +102,12 @@ class Compared {
       EXPECT_LE(away, std::max(kSolved, 10 * spread[t])) << "after " << t + 1 << " steps";
     }
   }
+  // Returns a number of MuJoCo's sensordata.
+  double sensor(int number) {
+    typename P::Derived derived{};
+    physics::derive_all<P>(stage, forces, derived);
+    return sensor(derived, number);
+  }
   Reference reference;
   std::unique_ptr<mjModel, DeleteModel> file_;  // the model without changes
   std::vector<double> limits_;                  // [nu, 2] force ranges of the changed model
@@ -204,6 +210,10 @@ class Compared {
     EXPECT_EQ(stage.unsolved, 0);
     expect_derived(m, d);
   }
+  double sensor(const typename P::Derived& derived, int number) const {
+    const int place = P::sensor_place(number);
+    return place < 0 ? derived.sensor[number] : stage.sensed[place / 4][place % 4];
+  }
   void expect_derived(const mjModel& m, const mjData& d) {
     typename P::Derived derived;
     physics::derive_all<P>(stage, forces, derived);
@@ -224,8 +234,7 @@ class Compared {
     EXPECT_LE(difference(derived.actuator_force, d.actuator_force, m.nu), kSame);
     if constexpr (P::kSensorNumbers > 0)
       for (int k = 0; k < P::kSensorNumbers; ++k) {
-        const int place = P::sensor_place(k);
-        const double sensed = place < 0 ? derived.sensor[k] : stage.sensed[place / 4][place % 4];
+        const double sensed = sensor(derived, k);
         EXPECT_LE(difference(&sensed, d.sensordata + k, 1), kSame) << "sensor " << k;
       }
   }

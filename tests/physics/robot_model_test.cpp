@@ -289,8 +289,9 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
       "<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1' "
       "contype='0' conaffinity='0'/><site name='mark'/><body name='body'><joint name='hip'/><geom name='ball' "
       "size='0.1'/><geom name='rod' type='capsule' size='0.1 0.1'/><geom name='ghost' size='0.1' contype='0' "
-      "conaffinity='0'/><site name='imu'/></body></worldbody>"
-      "<sensor><clock name='clock'/><gyro name='turning' site='imu'/><gyro name='late' site='imu' delay='0.02' "
+      "conaffinity='0'/><site name='imu'/><camera name='eye' resolution='3 2'/></body></worldbody>"
+      "<sensor><rangefinder name='image' camera='eye'/><rangefinder name='normal' site='imu' data='dist normal'/>"
+      "<gyro name='turning' site='imu'/><gyro name='late' site='imu' delay='0.02' "
       "nsample='4'/><gyro name='bounded' site='imu' cutoff='1'/><gyro name='fixed' site='mark'/>"
       "<contact name='feel' geom1='ball' geom2='floor' data='found force' reduce='netforce'/>"
       "<contact name='never' geom1='ghost' geom2='floor' data='found force' reduce='netforce'/>"
@@ -300,15 +301,82 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
   std::vector<std::string> computed;
   for (const Sensor& sensor : model.sensors) computed.push_back(sensor.name);
   EXPECT_EQ(computed, (std::vector<std::string>{"turning", "bounded", "fixed", "feel", "never"}));
-  EXPECT_EQ(model.sensors[0].first, 1);  // after the clock's number in MuJoCo's sensordata
-  const std::vector<std::pair<std::string, std::string>> lacking{{"clock", "type that lanes"}, {"late", "delay"},
-                                                                 {"place", "positions"},       {"both", "one contact"},
-                                                                 {"near", "volume"},           {"rod", "elliptic"}};
+  EXPECT_EQ(model.sensors[0].first, 10);  // after six distances, a distance and a normal in MuJoCo's sensordata
+  const std::vector<std::pair<std::string, std::string>> lacking{
+      {"image", "camera"},     {"normal", "more than a distance"},
+      {"late", "delay"},       {"place", "positions"},
+      {"both", "one contact"}, {"near", "volume"},
+      {"rod", "elliptic"}};
   ASSERT_EQ(model.lacking_sensors.size(), lacking.size());
   for (size_t k = 0; k < lacking.size(); ++k) {
     EXPECT_EQ(model.lacking_sensors[k].name, lacking[k].first);
     expect_mentions(model.lacking_sensors[k].why, {lacking[k].second});
   }
+}
+
+// Rays pass through geoms that are wholly transparent, by their colour or their material, and those of the site's body.
+TEST(RobotModel, RangeFindersMeetVisibleGeomsOfOtherBodies) {
+  const RobotModel model = read(
+      "<asset><material name='air' rgba='1 1 1 0'/><material name='glass' rgba='1 1 1 0.1'/></asset><worldbody>"
+      "<geom name='floor' type='plane' size='1 1 1' material='glass' rgba='1 1 1 0'/><geom name='air' size='1' "
+      "material='air'/><geom name='ghost' size='1' rgba='1 1 1 0'/><body name='body'><joint/><geom name='ball' "
+      "size='0.1'/><site name='eye'/><body><joint/><geom name='leg' type='capsule' size='0.1 0.1'/><site name='toe'/>"
+      "</body></body></worldbody><sensor><rangefinder name='far' site='eye' cutoff='3'/><rangefinder name='near' "
+      "site='toe'/></sensor>");
+  EXPECT_TRUE(model.lacking_sensors.empty());
+  std::vector<std::string> met;
+  for (const SensorGeom& geom : model.ray_geoms) met.push_back(model.geoms[static_cast<size_t>(geom.geom)].name);
+  EXPECT_EQ(met, (std::vector<std::string>{"floor", "leg", "ball"}));
+  ASSERT_EQ(model.range_finders.size(), 2u);
+  EXPECT_EQ(model.range_finders[0].frame, 1);
+  EXPECT_EQ(model.range_finders[0].cutoff, 3);
+  EXPECT_EQ(model.range_finders[1].frame, 2);
+  EXPECT_EQ(model.range_finders[1].number, 1);
+}
+
+// Limits of joints come before those of tendons, and those of balls are last.
+TEST(RobotModel, SensorsOfLimitsFindTheirs) {
+  const std::string bodies =
+      "<worldbody><body><joint name='free' type='ball'/><geom size='0.1'/><body pos='0 0 1'><joint name='ball' "
+      "type='ball' range='0 1'/><geom size='0.1'/><body pos='0 0 1'><joint name='hip' range='0 1'/><joint name='knee' "
+      "range='0 2'/><geom size='0.1'/></body></body></body></worldbody><tendon><fixed name='cord' range='0 1'><joint "
+      "joint='knee' coef='1'/></fixed></tendon><sensor><jointlimitpos joint='knee'/><jointlimitvel joint='ball'/>"
+      "<tendonlimitfrc tendon='cord'/></sensor>";
+  const RobotModel model = read(bodies);
+  EXPECT_TRUE(model.lacking_sensors.empty());
+  ASSERT_EQ(model.sensors.size(), 3u);
+  EXPECT_EQ(model.sensors[0].index, 1);
+  EXPECT_EQ(model.sensors[1].index, 3);
+  EXPECT_EQ(model.sensors[2].index, 2);
+  EXPECT_EQ(read("<option><flag limit='disable'/></option>" + bodies).sensors.at(0).index, -1);
+}
+
+// Sensors of the same bodies and cutoff share their pairs. Two planes have no distance. Those of two boxes are wrong in
+// some states in libmujoco.
+TEST(RobotModel, SensorsOfDistancesHaveAllPairsOfTheirGeoms) {
+  const RobotModel model = read(
+      "<asset><mesh name='stone' vertex='0 0 0 .3 0 0 0 .2 0 .1 .1 .25'/></asset><worldbody><geom name='floor' "
+      "type='plane' size='1 1 1'/><geom name='wall' type='plane' size='1 1 1'/><geom name='brick' type='box' size='1 1 "
+      "1'/><body name='arm'><joint/><geom name='rod' type='capsule' size='0.1 0.1'/><geom name='stone' type='mesh' "
+      "mesh='stone'/></body><body name='ball'><joint/><geom name='ball' size='0.1'/></body></worldbody><sensor>"
+      "<distance name='a' body1='arm' body2='ball' cutoff='1'/><normal name='b' body1='arm' body2='ball' cutoff='1'/>"
+      "<fromto name='c' body1='arm' body2='ball' cutoff='2'/><distance name='d' geom1='floor' geom2='wall'/>"
+      "<distance name='e' geom1='brick' geom2='stone'/></sensor>");
+  ASSERT_EQ(model.sensors.size(), 4u);
+  std::vector<int> queries;
+  for (const Sensor& sensor : model.sensors) queries.push_back(sensor.index);
+  EXPECT_EQ(queries, (std::vector<int>{0, 0, 1, 2}));
+  ASSERT_EQ(model.distance_queries.size(), 3u);
+  EXPECT_EQ(model.distance_queries[0].end - model.distance_queries[0].first, 2);
+  EXPECT_EQ(model.distance_queries[2].end, model.distance_queries[2].first);
+  std::vector<SensorGeom::Kind> kinds;
+  for (const SensorGeom& geom : model.distance_geoms) kinds.push_back(geom.kind);
+  EXPECT_EQ(kinds, (std::vector<SensorGeom::Kind>{SensorGeom::capsule, SensorGeom::sphere, SensorGeom::mesh}));
+  EXPECT_EQ(model.hulls.size(), 1u);
+  EXPECT_EQ(model.distance_pairs[1].first, 2);
+  EXPECT_EQ(model.distance_pairs[1].second, 1);
+  ASSERT_EQ(model.lacking_sensors.size(), 1u);
+  expect_mentions(model.lacking_sensors[0].why, {"brick", "stone", "not exact"});
 }
 
 // Without sensors, MuJoCo's sensordata stays 0.

@@ -129,6 +129,12 @@ class TwoGeoms {
     }
     return all;
   }
+  // Returns libmujoco's distance of the geoms, of at most `most`, and the points that it is between.
+  double distance(const GeomPose& first, const GeomPose& second, double most, double* points) {
+    set(0, first), set(1, second);
+    mj_kinematics(model_, data_);
+    return mj_geomDistance(model_, data_, geom_[0], geom_[1], most, points);
+  }
   // Returns the height field of the latest call of contacts(), which is a first geom of the kind prism.
   physics::HeightField height_field() const {
     const Shape frame = shape(0);
@@ -141,7 +147,7 @@ class TwoGeoms {
     }
     return field;
   }
-  // Returns geom 0 or 1 of the latest call of contacts(), where libmujoco had it.
+  // Returns geom 0 or 1 of the latest call of contacts() or distance(), where libmujoco had it.
   Shape shape(int which) const {
     const int g = geom_[which];
     Shape s{};

@@ -53,6 +53,13 @@ DRL_HD_CALLED void collide_convex(const Shape& a, const Shape& b, const ConvexOp
   if (memory != nullptr && search.distance == Gjk::kFar) remember(search, *memory);
 }
 
+// Returns whether a pair of kinds, a <= b, has no closed form.
+DRL_HD bool is_convex_pair(ShapeKind a, ShapeKind b) {
+  using enum ShapeKind;
+  if (a == plane || b == box) return a == ellipsoid || a == cylinder;
+  return !(a == sphere && b <= cylinder && b != ellipsoid) && !(a == capsule && b == capsule);
+}
+
 // Finds the contacts that are closer than the margin and returns their number. `contacts` has room for
 // kMostShapeContacts; a.kind <= b.kind. Two planes never touch. `memory` may be null, or is kept for this
 // pair from call to call.

@@ -3,6 +3,8 @@
 // derive_frames() first, since points are computed from frames.
 #pragma once
 
+#include "drl/physics/distance_sensors.hpp"
+#include "drl/physics/range_finders.hpp"
 #include "drl/physics/work.hpp"
 
 namespace drl {
@@ -71,6 +73,15 @@ template <class P>
 constexpr bool senses_accelerations() {
   return requires { P::kSensesAccelerations; };
 }
+// True if a sensor shows the limit of a joint or tendon (apart from its force), an energy, or the time.
+template <class P>
+constexpr bool senses_limits() {
+  return requires { P::kSensesLimits; };
+}
+template <class P>
+constexpr bool senses_energies() {
+  return requires { P::kSensesEnergies; };
+}
 // True if sensors show what is known only after the stage's solution, apart from contacts.
 template <class P>
 constexpr bool senses_solution() {
@@ -89,6 +100,18 @@ DRL_HD void derive_actuators(const typename P::Stage& s, typename P::Derived& de
   if constexpr (count_adhesions<P>() > 0)
     for (int i = 0; i < P::nv; ++i) derived.qfrc_actuator[i] = derived.qfrc_actuator[i] + s.adhesion[i];
 }
+template <class P, class To>
+DRL_HD void derive_energies(const typename P::Stage& stage, const typename P::Derived& derived, To& to) {
+  constexpr bool kIsKept = !std::is_same_v<To, typename P::Derived>;
+  if constexpr (P::kParameters > 0 && kIsKept)
+    P::derive_energies(stage.qpos, stage.qvel, stage.parameters, derived, to);
+  else if constexpr (P::kParameters > 0)
+    P::derive_energies(stage.qpos, stage.qvel, stage.parameters, to);
+  else if constexpr (kIsKept)
+    P::derive_energies(stage.qpos, stage.qvel, derived, to);
+  else
+    P::derive_energies(stage.qpos, stage.qvel, to);
+}
 // Writes the motion sensors of a stage to `to`, after derive_frames(), derive_centers() and derive_motion().
 template <class P, class To>
 DRL_HD void derive_sensors_to(const typename P::Stage& stage, typename P::Derived& derived, To& to) {
@@ -106,6 +129,14 @@ DRL_HD void derive_sensors_to(const typename P::Stage& stage, typename P::Derive
     P::derive_accelerations(stage.qpos, stage.qvel, stage.qacc, stage.parameters, to);
   else if constexpr (senses_accelerations<P>())
     P::derive_accelerations(stage.qpos, stage.qvel, stage.qacc, to);
+  if constexpr (senses_limits<P>() && P::kParameters > 0)
+    P::derive_limits(stage.qpos, stage.qvel, stage.parameters, to);
+  else if constexpr (senses_limits<P>())
+    P::derive_limits(stage.qpos, stage.qvel, to);
+  if constexpr (senses_energies<P>()) derive_energies<P>(stage, derived, to);
+  if constexpr (senses_time<P>()) P::derive_time(stage.time, to);
+  if constexpr (count_range_finders<P>() > 0) find_ranges<P>(stage, derived, to);
+  if constexpr (count_distance_sensors<P>() > 0) find_distance_sensors<P>(stage, derived, to);
 }
 // Computes the motion sensors. Call it after derive_frames(), derive_centers() and derive_motion().
 template <class P>

@@ -60,6 +60,7 @@ DRL_HD void each_half(typename P::State& state, typename P::Stage& stage, typena
     if constexpr (count_activations<P>() > 0) {
       lanes.widen(state.act, of_state.act), lanes.widen(stage.act, of_stage.act);
     }
+    if constexpr (senses_time<P>()) lanes.widen(stage.time, of_stage.time);
     if constexpr (P::kParameters > 0) lanes.widen(stage.parameters, of_stage.parameters);
     if constexpr (count_height_fields<P>() > 0) of_stage.height_maps = stage.height_maps;
     body(Type<Half>(), of_state, of_stage, w.half[h]);

@@ -19,7 +19,8 @@ struct Overlap {
 
 // Tries whether the centre of a sphere or the axis of a capsule is outside of the other shape. Then their distance
 // decides, and the shapes overlap if the depth is positive. Returns false if it is inside; then the search starts anew.
-DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap) {
+// Distances of the surfaces up to `most` are computed, too.
+DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap, double most = 0) {
   const Supported a = search.a, b = search.b;
   double grown[2] = {0, 0};
   Supported* shapes[2] = {&search.a, &search.b};
@@ -28,7 +29,7 @@ DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap) {
     grown[k] = shapes[k]->radius + shapes[k]->inflation;
     shapes[k]->radius = shapes[k]->inflation = 0;
   }
-  search.run(grown[0] + grown[1]);
+  search.run(most + grown[0] + grown[1]);
   if (search.distance > search.options.tolerance) {
     const Vec3 way = unit(search.on_b - search.on_a);
     overlap = {search.on_a + grown[0] * way, search.on_b - grown[1] * way, grown[0] + grown[1] - search.distance};

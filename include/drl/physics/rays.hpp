@@ -25,7 +25,16 @@ DRL_HD F nearer(F a, F b) {
   return math::select((b >= F(0)) & ((a < F(0)) | (b < a)), b, a);
 }
 
-// A plane is met from above only.
+// A plane, in its own axes, with half sizes along x and y, or 0 for no limit. It is met from above only.
+template <class F>
+DRL_HD F ray_to_plane(const double* size, const F* from, const F* along) {
+  const Mask<F> falls = along[2] < F(-kLeastAlong);
+  const F x = from[2] / math::select(falls, -along[2], F(1));
+  Mask<F> meets = falls & (x >= F(0));
+  for (int k = 0; k < 2; ++k)
+    if (size[k] > 0) meets = meets & (math::abs(from[k] + x * along[k]) <= F(size[k]));
+  return math::select(meets, x, F(-1));
+}
 template <class F>
 DRL_HD F ray_to_plane(const WorldPlane& plane, const F* from, const F* along) {
   F p[3] = {F(0), F(0), F(0)}, v[3] = {F(0), F(0), F(0)};  // in the plane's frame
@@ -34,17 +43,12 @@ DRL_HD F ray_to_plane(const WorldPlane& plane, const F* from, const F* along) {
       p[k] = p[k] + F(plane.turn[3 * j + k]) * (from[j] - F(plane.pos[j]));
       v[k] = v[k] + F(plane.turn[3 * j + k]) * along[j];
     }
-  const Mask<F> falls = v[2] < F(-kLeastAlong);
-  const F x = p[2] / math::select(falls, -v[2], F(1));
-  Mask<F> meets = falls & (x >= F(0));
-  for (int k = 0; k < 2; ++k)
-    if (plane.size[k] > 0) meets = meets & (math::abs(p[k] + x * v[k]) <= F(plane.size[k]));
-  return math::select(meets, x, F(-1));
+  return ray_to_plane(plane.size, p, v);
 }
 
 // A box, whose faces are met from both sides: [low, high] along each axis.
 template <class F>
-DRL_HD F ray_to_box(const double (&low)[3], const double (&high)[3], const F* from, const F* along) {
+DRL_HD F ray_to_box(const double* low, const double* high, const F* from, const F* along) {
   F nearest = F(-1);
   for (int k = 0; k < 3; ++k) {
     const Mask<F> moves = math::abs(along[k]) > F(kLeastAlong);

@@ -136,7 +136,13 @@ DRL_HD void find_load_sensors(const typename P::Work& w, typename P::Stage& s) {
   else
     P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, s.sensed);
 }
-// Adds the forces of pairs. Also sets the sensors of contacts and loads if this stage is the one that they show.
+// True if a sensor shows the force of a limit.
+template <class P>
+constexpr bool senses_limit_forces() {
+  return requires { P::kSensesLimitForces; };
+}
+// Adds the forces of pairs. Also sets the sensors of contacts, loads and limits if this stage is the one that they
+// show.
 template <class P, bool kIsShown = true>
 DRL_HD void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   find_floor_forces<P>(w);
@@ -144,6 +150,7 @@ DRL_HD void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage&
   if constexpr (kIsShown && count_contact_sensors<P>() + count_touch_sensors<P>() > 0)
     find_contact_sensors<P>(w, stage);
   if constexpr (kIsShown && senses_loads<P>()) find_load_sensors<P>(w, stage);
+  if constexpr (kIsShown && senses_limit_forces<P>()) P::find_limit_forces(w.forces.limit, stage.sensed);
 }
 
 // Reduces the rounding error of a solution in these lanes. The solver computes all accelerations with rounded factors;
@@ -204,6 +211,7 @@ DRL_HD void begin_stage(const typename P::State& state, const typename P::Number
   for (int k = 0; k < P::nu; ++k) stage.ctrl[k] = ctrl[k];
   if constexpr (count_activations<P>() > 0)
     for (int k = 0; k < P::kActivations; ++k) stage.act[k] = state.act[k];
+  if constexpr (senses_time<P>()) stage.time = state.time;
   stage.unsolved = typename P::Number(0);
 }
 

@@ -75,8 +75,8 @@ struct State<F, Sizes, 0> {
 };
 
 // Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
-// until they are set again, activations, forces of adhesion, what contact sensors show, and height fields. They are
-// base classes, because nvcc would keep a second copy of a Stage that has empty members.
+// until they are set again, activations, forces of adhesion, what contact sensors show, the time, and height fields.
+// They are base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
   F parameters[n];
@@ -108,6 +108,18 @@ struct SensedValues {
 };
 template <class F>
 struct SensedValues<F, 0> {};
+
+// The time at the beginning of a step. Only robots with a sensor of it define kSensesTime.
+template <class Sizes>
+constexpr bool senses_time() {
+  return requires { Sizes::kSensesTime; };
+}
+template <class F, bool>
+struct TimeValue {
+  F time;  // s
+};
+template <class F>
+struct TimeValue<F, false> {};
 
 // Return the number of branches whose factors are computed separately, and of the numbers that these store. Robots
 // without them do not define kBranches.
@@ -189,6 +201,7 @@ struct Stage : ParameterValues<F, Sizes::kParameters>,
                ActivationValues<F, count_activations<Sizes>()>,
                SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)>,
                AdhesionValues<F, count_adhesions<Sizes>() == 0 ? 0 : Sizes::nv>,
+               TimeValue<F, senses_time<Sizes>()>,
                HeightMaps<count_height_fields<Sizes>()> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)], qacc[Sizes::nv];
   F unsolved;  // number of solutions of this step that did not converge

@@ -1,0 +1,73 @@
+#include "physics/robot_reader.hpp"
+
+namespace drl::robot_compiler {
+namespace {
+
+class Reader : PartReader {
+ public:
+  using PartReader::PartReader;
+
+  std::string read(int s, Sensor& sensor) {
+    if (m_.sensor_objtype[s] != mjOBJ_SITE) return "it shows an image of a camera";
+    if (m_.sensor_intprm[mjNSENS * s] != 1 << mjRAYDATA_DIST) return "it shows more than a distance";
+    const int site = sensor.index, frame = m_.site_bodyid[site];
+    std::vector<SensorGeom> met;
+    for (int g = 0; g < m_.ngeom; ++g) {
+      if (!is_visible(g) || m_.geom_bodyid[g] == frame || is_known(g)) continue;
+      SensorGeom geom{.geom = g, .frame = m_.geom_bodyid[g], .size = sizes_of(g), .bound = m_.geom_rbound[g]};
+      if (const std::string why = read_kind(g, geom); !why.empty()) return why;
+      met.push_back(geom);
+    }
+    r_.ray_geoms.insert(r_.ray_geoms.end(), met.begin(), met.end());
+    sensor.index = static_cast<int>(r_.range_finders.size());
+    r_.range_finders.push_back(
+        {.frame = frame, .site = r_.sites[static_cast<size_t>(site)], .number = sensor.first, .cutoff = sensor.cutoff});
+    return "";
+  }
+
+ private:
+  // Rays pass through geoms that are wholly transparent.
+  bool is_visible(int g) const {
+    const int material = m_.geom_matid[g];
+    return (material < 0 ? m_.geom_rgba[4 * g + 3] : m_.mat_rgba[4 * material + 3]) != 0;
+  }
+  bool is_known(int g) const { return std::ranges::find(r_.ray_geoms, g, &SensorGeom::geom) != r_.ray_geoms.end(); }
+  Numbers3 sizes_of(int g) const { return {m_.geom_size[3 * g], m_.geom_size[3 * g + 1], m_.geom_size[3 * g + 2]}; }
+  // Reads the kind of a geom, or returns why lanes have no rays against it.
+  std::string read_kind(int g, SensorGeom& geom) const {
+    const auto of_kind = [&](const char* kind) {
+      return std::string("its ray may meet ") + kind + ", geom '" + name(mjOBJ_GEOM, g) + "'";
+    };
+    switch (m_.geom_type[g]) {
+      case mjGEOM_PLANE:
+        geom.kind = SensorGeom::plane;
+        return "";
+      case mjGEOM_SPHERE:
+      case mjGEOM_CAPSULE:
+      case mjGEOM_ELLIPSOID:
+      case mjGEOM_CYLINDER:
+      case mjGEOM_BOX:
+        geom.kind = static_cast<SensorGeom::Kind>(SensorGeom::sphere + (m_.geom_type[g] - mjGEOM_SPHERE));
+        return "";
+      case mjGEOM_HFIELD: {
+        // Lanes have the heights of those that geoms touch.
+        const auto field = std::ranges::find(r_.height_fields, m_.geom_dataid[g], &HeightField::index);
+        if (field == r_.height_fields.end()) return of_kind("a height field that nothing touches");
+        geom.kind = SensorGeom::height_field, geom.data = static_cast<int>(field - r_.height_fields.begin());
+        return "";
+      }
+      case mjGEOM_MESH:
+        return of_kind("a mesh");
+      default:
+        return of_kind("a shape that lanes do not know");
+    }
+  }
+};
+
+}  // namespace
+
+std::string read_range_finder(const mjModel& model, int sensor, Sensor& to, RobotModel& robot) {
+  return Reader(model, robot).read(sensor, to);
+}
+
+}  // namespace drl::robot_compiler
