@@ -38,6 +38,19 @@ std::string emit_hulls(const RobotModel& model) {
   return text + choice + "    }\n  }\n";
 }
 
+// Returns an empty HullFaces for hulls whose faces decide no contacts.
+std::string emit_multiccd(const RobotModel& model) {
+  std::string text =
+      "  static constexpr bool kMultiCcd = true;  // MuJoCo's flag multiccd, and pairs that depend on it\n";
+  std::string choice = "  DRL_HD static HullFaces hull_faces(int k) {\n    switch (k) {\n";
+  for (const auto& [hull, faces] : model.hull_faces) {
+    const std::string name = "faces_" + std::to_string(hull);
+    text += emit_faces(faces, name);
+    choice += "      case " + std::to_string(hull) + ": return " + name + "();\n";
+  }
+  return text + choice + "      default: return {};\n    }\n  }\n";
+}
+
 std::string emit_planes(const RobotModel& model) {
   std::string text;
   for (const WorldPlane& plane : model.planes) {
@@ -223,6 +236,7 @@ std::string emit_cone_tables(const RobotModel& model) {
             count(model.convex_iterations) + "}; }\n";
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
+  if (model.multiccd) text += emit_multiccd(model);
   if (!model.height_fields.empty()) text += emit_height_fields(model);
   if (!model.planes.empty()) text += emit_planes(model);
   if (parameters > 0) text += emit_parameters(model);

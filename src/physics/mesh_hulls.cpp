@@ -19,6 +19,12 @@ struct Graph {
       : count(table[0]), first(table + 2), vertex(table + 2 + count), neighbours(table + 2 + 2 * count) {}
 };
 
+// Returns whether MuJoCo climbs along the edges of a mesh's hull.
+bool climbs(const mjModel_& model, int mesh) {
+  constexpr int kLeastToClimb = 10;  // vertices of the mesh, below which MuJoCo tries all of them
+  return model.mesh_graphadr[mesh] >= 0 && model.mesh_vertnum[mesh] >= kLeastToClimb;
+}
+
 }  // namespace
 
 physics::Hull MeshHull::view() const {
@@ -32,20 +38,24 @@ physics::Hull MeshHull::view() const {
           .radius = radius};
 }
 
-MeshHull read_hull(const mjModel_& model, int mesh) {
-  constexpr int kLeastToClimb = 10;  // vertices of the mesh, below which MuJoCo tries all of them
-  const float* all = model.mesh_vert + 3 * model.mesh_vertadr[mesh];
-  const int count = model.mesh_vertnum[mesh], graph_at = model.mesh_graphadr[mesh];
-  std::vector<int> kept(static_cast<size_t>(count));  // in the mesh's order, which decides between equally far vertices
+std::vector<int> vertices_of_hull(const mjModel_& model, int mesh) {
+  std::vector<int> kept(static_cast<size_t>(model.mesh_vertnum[mesh]));
   std::iota(kept.begin(), kept.end(), 0);
+  if (climbs(model, mesh)) {
+    const Graph graph(model.mesh_graph + model.mesh_graphadr[mesh]);
+    kept.assign(graph.vertex, graph.vertex + graph.count);
+    std::ranges::sort(kept);  // the mesh's order decides between equally far vertices
+  }
+  return kept;
+}
+
+MeshHull read_hull(const mjModel_& model, int mesh) {
+  const float* all = model.mesh_vert + 3 * model.mesh_vertadr[mesh];
+  const int graph_at = model.mesh_graphadr[mesh];
+  const std::vector<int> kept = vertices_of_hull(model, mesh);
   MeshHull hull;
   hull.mesh = mesh;
-  hull.climbs = graph_at >= 0 && count >= kLeastToClimb;
-  if (hull.climbs) {
-    const Graph graph(model.mesh_graph + graph_at);
-    kept.assign(graph.vertex, graph.vertex + graph.count);
-    std::ranges::sort(kept);
-  }
+  hull.climbs = climbs(model, mesh);
   double widest[3] = {0, 0, 0};
   for (const int v : kept) {
     hull.vertices.push_back({all[3 * v], all[3 * v + 1], all[3 * v + 2]});

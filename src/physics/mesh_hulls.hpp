@@ -24,6 +24,8 @@ struct MeshHull {
   physics::Hull view() const;
 };
 
+// Returns the indices of the mesh's vertices that are those of its hull, in the hull's order.
+std::vector<int> vertices_of_hull(const mjModel_& model, int mesh);
 // Reads the hull of a mesh. Of a mesh for which MuJoCo has computed no hull, because no geom that collides uses it, all
 // vertices are read.
 MeshHull read_hull(const mjModel_& model, int mesh);

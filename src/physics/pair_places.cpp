@@ -4,12 +4,13 @@
 
 #include "drl/lanes/philox.hpp"
 #include "drl/physics/height_fields.hpp"
+#include "drl/physics/multiccd.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
 namespace {
 
-// The most contacts that two geoms of these kinds have (drl/physics/collide.hpp).
+// The most contacts that two geoms of these kinds have (drl/physics/collide.hpp), without the flag multiccd.
 int most_contacts(PairGeom::Kind a, PairGeom::Kind b) {
   if (a == PairGeom::plane) {
     constexpr int kWithPlane[] = {0, 1, 2, 1, 4, 4, 4};
@@ -38,7 +39,7 @@ class Places {
       if (first == PairGeom::height_field) pair.places = places_on_field(pair, most_on_field_[p]);
       // Lanes may find the contacts of parallel capsules at different ends.
       const bool are_capsules = first == PairGeom::capsule && second == PairGeom::capsule;
-      places += pair.places > 0 ? pair.places : are_capsules ? 5 : most_contacts(first, second);
+      places += pair.places > 0 ? pair.places : are_capsules ? 5 : most_contacts(pair);
     }
     return places;
   }
@@ -47,8 +48,7 @@ class Places {
     PairPlaces all;
     for (size_t p = r_.ground_pairs; p < r_.pairs.size(); ++p) {
       const GeomPair& pair = r_.pairs[p];
-      const PairGeom &a = geom(pair.first), &b = geom(pair.second);
-      add(all, pair, most_contacts(a.kind, b.kind));
+      add(all, pair, most_contacts(pair));
       most_edges_ = std::max(most_edges_, pair.edges);
     }
     if (rows_of(all) == 0 && contacts == 0) return all;
@@ -85,6 +85,14 @@ class Places {
     const double chain = r * (6 * n + r * n), full = n * n * n / 6 + 2 * n * n + r * n * n / 2;
     return full < chain;
   }
+  // Returns the most contacts that a pair has.
+  int most_contacts(const GeomPair& pair) const {
+    const PairGeom &a = geom(pair.first), &b = geom(pair.second);
+    if (!r_.multiccd || !physics::has_many_contacts(a.shape(), b.shape()))
+      return robot_compiler::most_contacts(a.kind, b.kind);
+    constexpr int kMostOfFaces = 4;
+    return physics::has_face_contacts(a.shape(), b.shape(), pair.margin) ? kMostOfFaces : physics::kMostConvexContacts;
+  }
   const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
   // Returns how many contacts with a height field a lane has places for: twice as many as libmujoco has in random
   // motion, but enough for the six triangles around a point of the grid and two more, and at most one for each prism
@@ -98,7 +106,7 @@ class Places {
       const double cell = 2 * field.size[k] / ((k == 0 ? field.columns : field.rows) - 1);
       prisms *= std::floor(2 * (std::max(other.bound, other.radius) + pair.margin) / cell) + 2;
     }
-    const int most = most_contacts(PairGeom::height_field, other.kind);
+    const int most = robot_compiler::most_contacts(PairGeom::height_field, other.kind);
     return static_cast<int>(std::min({double(most), prisms, double(std::max(kLeast, 2 * seen))}));
   }
   void add(PairPlaces& to, const GeomPair& pair, int contacts) const {

@@ -1,6 +1,7 @@
 #include <map>
 #include <set>
 
+#include "drl/physics/multiccd.hpp"
 #include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
@@ -302,6 +303,18 @@ class Reader : PartReader {
     std::copy_n(m_.hfield_size + 4 * field, 4, added.size.begin());
     return static_cast<int>(r_.height_fields.size()) - 1;
   }
+  // Reads what a pair needs if the flag multiccd is set.
+  void read_multiccd(const GeomPair& pair) {
+    const PairGeom* geoms[] = {&r_.pair_geoms[static_cast<size_t>(pair.first)],
+                               &r_.pair_geoms[static_cast<size_t>(pair.second)]};
+    const physics::ShapeKind first = geoms[0]->shape(), second = geoms[1]->shape();
+    if ((m_.opt.enableflags & mjENBL_MULTICCD) == 0 || !physics::has_many_contacts(first, second)) return;
+    r_.multiccd = true;
+    if (!physics::has_face_contacts(first, second, pair.margin)) return;
+    for (const PairGeom* geom : geoms)
+      if (geom->kind == PairGeom::mesh && !r_.hull_faces.contains(geom->hull))
+        r_.hull_faces.emplace(geom->hull, read_faces(m_, m_.geom_dataid[geom->geom]));
+  }
   // Refuses options of the convex collision detector, which all pairs without a closed form need.
   void check_convex(const PairGeom& a, const PairGeom& b) {
     using enum PairGeom::Kind;
@@ -310,7 +323,6 @@ class Reader : PartReader {
         (a.kind != ellipsoid && a.kind != cylinder && a.kind != height_field && (!b.is_turned() || b.kind == box));
     if (is_closed) return;
     const std::string pair = ", for geoms '" + a.name + "' and '" + b.name + "'";
-    if ((m_.opt.enableflags & mjENBL_MULTICCD) != 0) refuse("option: ", "the flag multiccd", pair);
     if (is_off(mjDSBL_NATIVECCD)) refuse("option: ", "nativeccd=\"disable\"", pair);
   }
   void read_pair(const ContactParameters& touch) {
@@ -342,6 +354,7 @@ class Reader : PartReader {
     pair.softness = touch.softness, pair.cone = cone_friction(touch);
     if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
       refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a power of solimp that differs from that of other pairs");
+    read_multiccd(pair);
     r_.pairs.push_back(pair);
   }
 

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "drl/physics/parameter.hpp"
+#include "physics/mesh_faces.hpp"
 #include "physics/mesh_hulls.hpp"
 #include "physics/placement.hpp"
 #include "physics/sensors.hpp"
@@ -241,6 +243,9 @@ struct PairGeom {
   Rotation turn{};            // in the body
   int hull = -1;              // of a mesh: index into RobotModel::hulls; of a height field: into height_fields
   bool is_turned() const { return kind != sphere && kind != capsule; }
+  physics::ShapeKind shape() const {
+    return kind == height_field ? physics::ShapeKind::height_field : static_cast<physics::ShapeKind>(kind);
+  }
 };
 
 // A height field of the model. Its heights are not part of the compiled robot (drl/physics/height_map.hpp).
@@ -354,7 +359,9 @@ struct RobotModel {
   std::vector<Actuator> actuators;
   std::vector<FloorContact> contacts;
   std::vector<PairGeom> pair_geoms;
-  std::vector<MeshHull> hulls;  // of the meshes among them
+  std::vector<MeshHull> hulls;          // of the meshes among them
+  bool multiccd = false;                // the model has this flag, and pairs whose contacts depend on it
+  std::map<int, MeshFaces> hull_faces;  // by hull: of those whose faces decide their contacts with this flag
   std::vector<HeightField> height_fields;
   std::vector<GeomPair> pairs;  // those that MuJoCo checks for contacts
   // The first of them: a geom of the world and one of a body, whose contacts add to the body's equations of motion. The

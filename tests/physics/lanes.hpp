@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "../support/host_loops.hpp"
@@ -49,17 +50,24 @@ class Batch {
     return qacc;
   }
 
+  // Returns the errors of all states, in ascending order. None is infinite or NaN.
+  std::vector<double> errors(const std::vector<float>& stepped) {
+    std::vector<double> errors;
+    for (int64_t e = 0; e < kStates; ++e) {
+      errors.push_back(error(stepped, e, reference_.after_step(states_[static_cast<size_t>(e)])));
+      EXPECT_TRUE(std::isfinite(errors.back())) << "state " << e;
+    }
+    std::ranges::sort(errors);
+    return errors;
+  }
   void expect_near(const std::vector<float>& stepped, double bound_of_99_percent) {
     std::vector<double> errors;
     int undecided = 0;
     for (int64_t e = 0; e < kStates; ++e) {
-      const mjData& expected = reference_.after_step(states_[static_cast<size_t>(e)]);
-      float qacc[Step::nv];
-      for (int k = 0; k < Step::nv; ++k) qacc[k] = stepped[static_cast<size_t>(k * kStates + e)];
-      const double error = difference(qacc, expected.qacc, Step::nv);
-      const bool is_out = error > 1e-2 && is_undecided(states_[static_cast<size_t>(e)]);
+      const double here = error(stepped, e, reference_.after_step(states_[static_cast<size_t>(e)]));
+      const bool is_out = here > 1e-2 && is_undecided(states_[static_cast<size_t>(e)]);
       undecided += is_out ? 1 : 0;
-      if (!is_out) errors.push_back(error);
+      if (!is_out) errors.push_back(here);
     }
     std::ranges::sort(errors);
     EXPECT_LE(errors[errors.size() * 99 / 100], bound_of_99_percent);
@@ -68,6 +76,11 @@ class Batch {
   }
 
  private:
+  static double error(const std::vector<float>& stepped, int64_t state, const mjData& expected) {
+    float qacc[Step::nv];
+    for (int k = 0; k < Step::nv; ++k) qacc[k] = stepped[static_cast<size_t>(k * kStates + state)];
+    return difference(qacc, expected.qacc, Step::nv);
+  }
   // Returns whether the active constraints cannot be determined in float: libmujoco's results change within the
   // rounding.
   bool is_undecided(const RobotState& state) {
@@ -88,10 +101,9 @@ class Batch {
 };
 
 // Checks on every instruction set that a lane has bit-identical results in a pack and alone. The instruction sets with
-// fused multiply-add must all give the same results. `bound_of_99_percent` bounds the errors of 99 % of the states.
+// fused multiply-add must all give the same results.
 template <class Robot>
-void expect_lanes(const std::string& file, double bound_of_99_percent = 1e-4) {
-  Batch<Robot> batch(file);
+void expect_independent(const Batch<Robot>& batch) {
   std::vector<float> with_fma;
   for (const Isa isa : compiled_isas()) {
     // Each step after the first starts from the end of the previous one.
@@ -103,6 +115,12 @@ void expect_lanes(const std::string& file, double bound_of_99_percent = 1e-4) {
     if (with_fma.empty()) with_fma = packs;
     EXPECT_EQ(std::memcmp(packs.data(), with_fma.data(), packs.size() * sizeof(float)), 0) << name_of(isa);
   }
+}
+// Checks also that lanes are accurate. `bound_of_99_percent` bounds the errors of 99 % of the states.
+template <class Robot>
+void expect_lanes(const std::string& file, double bound_of_99_percent = 1e-4) {
+  Batch<Robot> batch(file);
+  expect_independent(batch);
   batch.expect_near(batch.step(Loops()), bound_of_99_percent);
 }
 

@@ -189,21 +189,48 @@ TEST(RobotProgram, HullsOfMeshesDecideWhetherTheyAreTooLarge) {
   expect_mentions(round.err, {"mesh.xml", "'planet'", "20000", "maxhullvert"});
 }
 
-// The flags multiccd and nativeccd change contacts of shapes without a closed form, such as a cylinder and a box, but
-// not those of spheres.
-TEST(RobotProgram, RefusesOtherConvexCollisionDetectorsWhereTheyMatter) {
+// The flag nativeccd changes contacts of shapes without a closed form, such as a cylinder and a box, but not those of
+// spheres.
+TEST(RobotProgram, RefusesAnotherConvexCollisionDetectorWhereItMatters) {
   const TempFolder folder;
   const std::string disc = "<body><freejoint/><geom name='disc' type='cylinder' size='0.1 0.1' contype='2'/></body>",
                     block = "<geom name='block' type='box' size='1 1 1' conaffinity='3'/>";
-  for (const std::string flag : {"multiccd='enable'", "nativeccd='disable'"}) {
-    const std::string options = "<option><flag " + flag + "/></option>";
-    spill(folder / "ball.xml", ball_on(block, options));
-    EXPECT_EQ(run({(folder / "ball.xml").string(), "--explain"}).exit_code, 0) << flag;
-    spill(folder / "disc.xml", ball_on(block + disc, options));
-    const Result result = run({(folder / "disc.xml").string(), "--explain"});
-    EXPECT_EQ(result.exit_code, 2) << flag;
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    expect_mentions(result.err, {flag.substr(0, flag.find('=')), "'disc'", "'block'"});
+  const std::string options = "<option><flag nativeccd='disable'/></option>";
+  spill(folder / "ball.xml", ball_on(block, options));
+  EXPECT_EQ(run({(folder / "ball.xml").string(), "--explain"}).exit_code, 0);
+  spill(folder / "disc.xml", ball_on(block + disc, options));
+  const Result result = run({(folder / "disc.xml").string(), "--explain"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  expect_mentions(result.err, {"nativeccd", "'disc'", "'block'"});
+}
+
+// The flag multiccd changes the contacts of a cylinder, a box and a mesh with each other, but not those of spheres.
+// Only the faces of meshes without a margin are in the header.
+TEST(RobotProgram, WritesWhatTheFlagMulticcdNeeds) {
+  const TempFolder folder;
+  const auto header = [&](const std::string& name, const std::string& bodies, bool has_flag) {
+    const std::string cube =
+        "<asset><mesh name='cube' vertex='0 0 0 1 0 0 0 1 0 1 1 0 0 0 1 1 0 1 0 1 1 1 1 1'/></asset>";
+    const std::string flag = has_flag ? "<option><flag multiccd='enable'/></option>" : "";
+    spill(folder / "robot.xml", "<mujoco>" + flag + cube + "<worldbody><geom name='block' type='box' size='1 1 1'/>" +
+                                    "<body><freejoint/>" + bodies + "</body></worldbody></mujoco>");
+    const Result result = run({(folder / "robot.xml").string(), "--output", (folder / name).string()});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return slurp(folder / name);
+  };
+  const auto has = [](const std::string& text, const std::string& word) {
+    return text.find(word) != std::string::npos;
+  };
+  const std::string ball = "<geom size='0.1'/>", disc = "<geom type='cylinder' size='0.1 0.1'/>",
+                    cube = "<geom type='mesh' mesh='cube'/>", soft = "<geom type='mesh' mesh='cube' margin='0.01'/>";
+  const auto physics = [](const std::string& text) { return text.substr(0, text.find("struct CompiledRobot")); };
+  EXPECT_TRUE(physics(header("robot.hpp", ball, true)) == physics(header("robot.hpp", ball, false)));
+  for (const std::string& geom : {disc, cube, soft}) {
+    EXPECT_FALSE(has(header("robot.hpp", geom, false), "kMultiCcd")) << geom;
+    const std::string text = header("robot.hpp", geom, true);
+    EXPECT_TRUE(has(text, "kMultiCcd = true")) << geom;
+    EXPECT_EQ(has(text, "normals"), geom == cube) << geom;
   }
 }
 

@@ -425,6 +425,8 @@ TEST(RobotModel, FeaturesWithoutEffectAreNotRefused) {
       "<option noslip_iterations='3'/>" + ball,
       "<option actuatorgroupdisable='1'/>" + ball,
       "<option><flag override='enable' multiccd='enable'/></option>" + ball,
+      "<option><flag multiccd='enable'/></option><asset><hfield name='hills' nrow='2' ncol='2' size='1 1 1 1'/></asset>"
+      "<worldbody><geom type='hfield' hfield='hills'/><body><freejoint/><geom size='0.1'/></body></worldbody>",
       ball + "<equality><joint joint1='hip' active='false'/></equality>",
       "<option><flag equality='disable'/></option>" + ball + "<equality><joint joint1='hip'/></equality>",
       "<option><flag spring='disable'/></option>" + ball +
@@ -622,10 +624,10 @@ INSTANTIATE_TEST_SUITE_P(
                         "<body><freejoint/><geom size='0.1'/><geom name='a' type='hfield' hfield='hills'/></body>"
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
                         {"geom 'a': ", "geom 'b'", "a height field that moves"}},
-        UnsupportedCase{"<option><flag multiccd='enable'/></option><asset><hfield name='hills' nrow='2' ncol='2' "
+        UnsupportedCase{"<option><flag nativeccd='disable'/></option><asset><hfield name='hills' nrow='2' ncol='2' "
                         "size='1 1 1 1'/></asset><worldbody><geom name='a' type='hfield' hfield='hills'/>"
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
-                        {"option: ", "multiccd", "geoms 'a' and 'b'"}}));
+                        {"option: ", "nativeccd", "geoms 'a' and 'b'"}}));
 
 // A ball of 2 kg lies deep in the floor. Compares the stiffness of its contact with the weights of libmujoco's rows,
 // times the inverse inertia along the normal and along a tangent.

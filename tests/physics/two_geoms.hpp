@@ -14,6 +14,7 @@
 #include "drl/lanes/philox.hpp"
 #include "drl/physics/height_fields.hpp"
 #include "drl/physics/shapes.hpp"
+#include "physics/mesh_faces.hpp"
 #include "physics/mesh_hulls.hpp"
 
 namespace drl::test {
@@ -94,7 +95,10 @@ class TwoGeoms {
     data_ = mj_makeData(model_);
     Draws draw(2);
     for (int k = 0; k < model_->nhfielddata; ++k) model_->hfield_data[k] = static_cast<float>(draw(0, 1));
-    for (int mesh = 0; mesh < model_->nmesh; ++mesh) hulls_.push_back(robot_compiler::read_hull(*model_, mesh));
+    for (int mesh = 0; mesh < model_->nmesh; ++mesh) {
+      hulls_.push_back(robot_compiler::read_hull(*model_, mesh));
+      faces_.push_back(robot_compiler::read_faces(*model_, mesh));
+    }
     for (const auto& hull : hulls_) views_.push_back(hull.view());
     for (int g = 0; g < model_->ngeom; ++g) model_->geom_contype[g] = model_->geom_conaffinity[g] = 0;
   }
@@ -103,8 +107,11 @@ class TwoGeoms {
   TwoGeoms& operator=(const TwoGeoms&) = delete;
 
   const mjModel& model() const { return *model_; }
+  // Sets the flag multiccd.
+  void enable_multiccd() { model_->opt.enableflags |= mjENBL_MULTICCD; }
   int meshes() const { return static_cast<int>(hulls_.size()); }
   const robot_compiler::MeshHull& hull(int mesh) const { return hulls_[static_cast<size_t>(mesh)]; }
+  const robot_compiler::MeshFaces& faces(int mesh) const { return faces_[static_cast<size_t>(mesh)]; }
   // Returns about how far a geom extends from its centre.
   double radius(const GeomPose& pose) const {
     if (pose.kind == ShapeKind::plane || pose.kind == ShapeKind::prism) return 0;
@@ -162,7 +169,9 @@ class TwoGeoms {
   void set(int which, const GeomPose& pose) {
     constexpr int kTypes[] = {mjGEOM_PLANE,    mjGEOM_SPHERE, mjGEOM_CAPSULE, mjGEOM_ELLIPSOID,
                               mjGEOM_CYLINDER, mjGEOM_BOX,    mjGEOM_MESH,    mjGEOM_HFIELD};
-    constexpr double kEverywhere = 100;  // switches off the filter by bounding spheres
+    // Without the flag multiccd, bounding spheres are only a filter, which a large one switches off.
+    const bool is_bounded = (model_->opt.enableflags & mjENBL_MULTICCD) != 0;
+    const double everywhere = is_bounded ? bound(pose) : 100;
     const int type = kTypes[static_cast<int>(pose.kind)];
     const int g = type == mjGEOM_PLANE ? 0 : type == mjGEOM_HFIELD ? 1 : 2 + which;
     geom_[which] = g, pose_[which] = pose;
@@ -171,12 +180,29 @@ class TwoGeoms {
     if (g > 1) model_->geom_dataid[g] = type == mjGEOM_MESH ? pose.mesh : -1;
     model_->geom_rbound[g] = type == mjGEOM_PLANE  ? 0
                              : type == mjGEOM_MESH ? model_->geom_rbound[kFirstMeshGeom + pose.mesh]
-                                                   : kEverywhere;
+                                                   : everywhere;
     for (int k = 0; k < 3; ++k) {
       model_->geom_size[3 * g + k] = pose.size[k];
       (g < 2 ? model_->geom_pos + 3 * g : data_->qpos + 7 * which)[k] = pose.position[k];
     }
     mju_copy4(g < 2 ? model_->geom_quat + 4 * g : data_->qpos + 7 * which + 3, pose.quat);
+  }
+
+  // Returns the radius of a sphere around a geom that is no mesh.
+  static double bound(const GeomPose& pose) {
+    const double* size = pose.size;
+    switch (pose.kind) {
+      case ShapeKind::box:
+        return std::hypot(size[0], size[1], size[2]);
+      case ShapeKind::cylinder:
+        return std::hypot(size[0], size[1]);
+      case ShapeKind::capsule:
+        return size[0] + size[1];
+      case ShapeKind::ellipsoid:
+        return std::max({size[0], size[1], size[2]});
+      default:
+        return size[0];
+    }
   }
 
   // The vertices of the meshes: a tetrahedron, a box with points inside, a few points, a stone and a prism.
@@ -202,6 +228,7 @@ class TwoGeoms {
   mjModel* model_ = nullptr;
   mjData* data_ = nullptr;
   std::vector<robot_compiler::MeshHull> hulls_;
+  std::vector<robot_compiler::MeshFaces> faces_;
   std::vector<physics::Hull> views_;
   int geom_[2] = {2, 3};
   GeomPose pose_[2] = {};

@@ -6,7 +6,8 @@
 //
 // Pairs of planes, spheres, capsules and boxes, and sphere and cylinder, have closed forms (plane_contacts.hpp,
 // round_contacts.hpp, two_boxes.hpp). All others have at most one contact, which GJK and EPA find (overlap.hpp).
-// They agree with MuJoCo's native collision detector without the flag multiccd.
+// They agree with MuJoCo's native collision detector without the flag multiccd. drl/physics/multiccd.hpp has the
+// contacts of models with this flag.
 #pragma once
 
 #include "drl/physics/overlap.hpp"

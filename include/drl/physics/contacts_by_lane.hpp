@@ -1,8 +1,8 @@
-// Contacts of all other shapes, which are computed lane by lane (drl/physics/collide.hpp).
+// Contacts of all other shapes, which are computed lane by lane (drl/physics/collide.hpp, drl/physics/multiccd.hpp).
 #pragma once
 
-#include "drl/physics/collide.hpp"
 #include "drl/physics/contact_pairs.hpp"
+#include "drl/physics/multiccd.hpp"
 
 namespace drl {
 inline namespace DRL_ISA {
@@ -122,6 +122,27 @@ class ContactsOfLanes {
   int count_[kLanesOf<F>] = {}, most_ = 0;
 };
 
+// True if the model has the flag multiccd, and geoms whose contacts depend on it.
+template <class P>
+constexpr bool has_multiccd() {
+  return requires { P::kMultiCcd; };
+}
+// Finds the contacts of a pair's shapes and returns their number. `found` has room for kMostShapeContacts.
+template <class P>
+DRL_HD int collide_pair(const ContactPair& pair, const Shape& first, const Shape& second, ShapeContact* found,
+                        PairMemory* memory) {
+  if constexpr (has_multiccd<P>()) {
+    HullFaces faces[2] = {};
+    if constexpr (P::kHulls > 0)
+      for (int k = 0; k < 2; ++k)
+        if (const int hull = P::pair_geom(k == 0 ? pair.first : pair.second).hull; hull >= 0)
+          faces[k] = P::hull_faces(hull);
+    return collide_multiccd(first, second, pair.margin, P::convex(), faces, found, memory);
+  } else {
+    return collide(first, second, pair.margin, P::convex(), found, memory);
+  }
+}
+
 // Calls body(pair, lanes, contact) for each contact of two geoms of any kinds that exists in some of these lanes, with
 // the lanes in which it exists.
 template <class P, class F, class Body>
@@ -134,7 +155,7 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, M
     Hull hulls[2];
     const Shape first = shape_of<P>(w, pair.first, pair.first, l, hulls[0]);
     const Shape second = shape_of<P>(w, pair.second, pair.first, l, hulls[1]);
-    const int count = collide(first, second, pair.margin, P::convex(), found, memory_of<P>(w, number, l));
+    const int count = collide_pair<P>(pair, first, second, found, memory_of<P>(w, number, l));
     for (int c = 0; c < count; ++c) contacts.add(l, found[c]);
   }
   contacts.each(pair, lanes, w.geom_axis[pair.first].center, body);

@@ -16,16 +16,14 @@ class Polytope {
 
   // Finds the depth and the points of both shapes that are deepest in the other. Returns false if rounding prevents it.
   DRL_HD_CALLED bool run(double& depth, Vec3& on_a, Vec3& on_b) {
-    const bool has_started = search_.count == 2   ? start_from_segment()
-                             : search_.count == 3 ? start_from_triangle(search_.simplex)
-                                                  : start_from_tetrahedron();
     Face best;
-    if (!has_started || !expand(best)) return false;
-    const DifferencePoint &u = point_[best.corner[0]], &v = point_[best.corner[1]], &w = point_[best.corner[2]];
-    const TriangleWeights weights(u.at, v.at, w.at, best.nearest);
-    on_a = weights[0] * u.of_a + weights[1] * v.of_a + weights[2] * w.of_a;
-    on_b = weights[0] * u.of_b + weights[1] * v.of_b + weights[2] * w.of_b;
-    depth = std::sqrt(best.square);
+    return find_deepest(best, depth, on_a, on_b);
+  }
+  // Does the same, and returns the corners of the polytope's nearest face in `corners` [3].
+  DRL_HD_CALLED bool run(double& depth, Vec3& on_a, Vec3& on_b, DifferencePoint* corners) {
+    Face best;
+    if (!find_deepest(best, depth, on_a, on_b)) return false;
+    for (int k = 0; k < 3; ++k) corners[k] = point_[best.corner[k]];
     return true;
   }
 
@@ -44,6 +42,20 @@ class Polytope {
   };
   // An edge of a face, from corner[k] to the next one, is 4 face + k.
   using Edge = uint16_t;
+
+  // Does what run() does. `best` becomes the polytope's face that is nearest to the origin.
+  DRL_HD bool find_deepest(Face& best, double& depth, Vec3& on_a, Vec3& on_b) {
+    const bool has_started = search_.count == 2   ? start_from_segment()
+                             : search_.count == 3 ? start_from_triangle(search_.simplex)
+                                                  : start_from_tetrahedron();
+    if (!has_started || !expand(best)) return false;
+    const DifferencePoint &u = point_[best.corner[0]], &v = point_[best.corner[1]], &w = point_[best.corner[2]];
+    const TriangleWeights weights(u.at, v.at, w.at, best.nearest);
+    on_a = weights[0] * u.of_a + weights[1] * v.of_a + weights[2] * w.of_a;
+    on_b = weights[0] * u.of_b + weights[1] * v.of_b + weights[2] * w.of_b;
+    depth = std::sqrt(best.square);
+    return true;
+  }
 
   DRL_HD static int after(int k) { return k < 2 ? k + 1 : 0; }
   // Sets face `at`. Returns the squared distance of its plane from the origin, or 0 if it has none.

@@ -53,6 +53,15 @@ struct Hull {
   double radius;  // of the bounding sphere, as geom_rbound
 };
 
+// The faces of a hull, which MuJoCo joins from coplanar triangles; only contacts with the flag multiccd need them.
+// Their owner keeps the tables. The corners of face i are the vertices corners[first_corner[i]] to
+// corners[first_corner[i + 1] - 1] of the hull, anticlockwise if seen from outside. The faces at vertex v are
+// faces[first_face[v]] to faces[first_face[v + 1] - 1].
+struct HullFaces {
+  const double (*normals)[3];  // unit vectors that point outwards, in the geom's axes
+  const int *first_corner, *corners, *first_face, *faces;
+};
+
 // A geom. `turn` has the geom's axes as columns (xmat). The centre is at `position` + `origin` in the world, and
 // contacts are relative to `origin`.
 struct Shape {

@@ -1,0 +1,214 @@
+// The contacts of boxes and meshes that touch with a face: up to four points, as MuJoCo finds them in one pass of its
+// convex collision detector if the flag multiccd is set. GJK and EPA (drl/physics/epa.hpp) find the depth, and a face
+// of the Minkowski difference whose corners name a vertex, an edge or a face of each shape. If these have faces that
+// are parallel, the face of the second shape is clipped by the sides of the first shape's face (I. Sutherland and G.
+// Hodgman, Communications of the ACM 1974); an edge that lies on a face is clipped by the sides of that face. Of a
+// polygon with more than four corners, four remain whose area is largest, or nearly so. All contacts have EPA's depth.
+// The steps are those of MuJoCo.
+#pragma once
+
+#include "drl/physics/overlap.hpp"
+#include "drl/physics/polyhedra.hpp"
+
+namespace drl {
+inline namespace DRL_ISA {
+namespace physics {
+
+// A convex polygon, or a segment, that is clipped by planes.
+class ClippedPolygon {
+ public:
+  DRL_HD void add(const Vec3& corner) { put(corner, count_, from_); }
+  DRL_HD int count() const { return count_; }
+  DRL_HD const Vec3& operator[](int k) const { return corners_[from_][k]; }
+
+  // Keeps what is inside of the plane through an edge of a face and along the face's normal.
+  DRL_HD void clip(const Vec3& start, const Vec3& end, const Vec3& normal) {
+    const Vec3 inwards = cross(end - start, (start + normal) - start);
+    const double height = dot(inwards, start);
+    const auto is_inside = [&](const Vec3& p) DRL_LAMBDA { return dot(p - start, inwards) > -kNoLength; };
+    int kept = 0;
+    for (int k = 0; k < count_; ++k) {
+      const Vec3 &p = (*this)[k], &q = (*this)[after(k)];
+      const bool starts_inside = is_inside(p), ends_inside = is_inside(q);
+      if (starts_inside != ends_inside) {
+        const Vec3 along = q - p;
+        const double slope = dot(inwards, along), t = (height - dot(inwards, p)) / slope;
+        if (slope != 0 && t >= 0 && t <= 1) put(p + t * along, kept, 1 - from_);
+      }
+      if (ends_inside) put(q, kept, 1 - from_);
+    }
+    from_ = 1 - from_, count_ = kept;
+  }
+
+  // Chooses four corners, at first those with the indices 0 to 3. The search goes around the polygon and moves each
+  // corner on while the area grows.
+  DRL_HD void choose_four(int* chosen) const {
+    int a = 0, b = 1, c = 2, d = 3;
+    double most = area(a, b, c, d);
+    const auto keep = [&]() DRL_LAMBDA { chosen[0] = a, chosen[1] = b, chosen[2] = c, chosen[3] = d; };
+    const auto move_on = [&](int& corner) DRL_LAMBDA {
+      const int before = corner;
+      corner = after(before);
+      const double now = area(a, b, c, d);
+      if (!(now > most)) return corner = before, false;
+      most = now, keep();
+      return true;
+    };
+    keep();
+    for (; a < count_; ++a) {
+      while (move_on(d)) {
+        while (move_on(c)) {
+        }
+        while (move_on(b)) {
+        }
+      }
+      if (b != a) continue;
+      b = after(b);
+      if (c != b) continue;
+      c = after(c);
+      if (d == c) d = after(d);
+    }
+  }
+
+ private:
+  static constexpr int kMost = 2 * kMostCorners;
+
+  DRL_HD int after(int k) const { return k + 1 < count_ ? k + 1 : 0; }
+  DRL_HD void put(const Vec3& corner, int& count, int list) {
+    if (count < kMost) corners_[list][count++] = corner;
+  }
+  DRL_HD double area(int a, int b, int c, int d) const {
+    const ClippedPolygon& at = *this;
+    return 0.5 * length(cross(at[d] - at[a], at[b] - at[d]) + cross(at[c] - at[b], at[a] - at[c]));
+  }
+
+  Vec3 corners_[2][kMost];
+  int from_ = 0, count_ = 0;
+};
+
+// The contacts of a polygon that lies on the surface of the second shape.
+class FaceContacts {
+ public:
+  // `origin` is that of the shapes, and `distance` that of all contacts.
+  DRL_HD FaceContacts(const double* origin, double distance) : origin_(origin), distance_(distance) {}
+
+  // Adds the corners of a polygon; `way` leads from the surface of the first shape to that of the second.
+  DRL_HD void add(const ClippedPolygon& polygon, const Vec3& way, ContactList& list) const {
+    int chosen[4] = {0, 1, 2, 3};
+    const bool has_many = polygon.count() > 4;
+    if (has_many) polygon.choose_four(chosen);
+    for (int k = 0; k < (has_many ? 4 : polygon.count()); ++k) {
+      if (!has_many && comes_before(polygon, k)) continue;
+      const Vec3 &on_b = polygon[chosen[k]], on_a = on_b - way;
+      list.add(0.5 * (on_a + on_b), unit(on_a - on_b), distance_);
+    }
+  }
+
+ private:
+  // Returns whether an earlier corner is at the same place in the world.
+  DRL_HD bool comes_before(const ClippedPolygon& polygon, int k) const {
+    for (int i = 0; i < k; ++i) {
+      bool is_same = true;
+      for (int x = 0; x < 3; ++x)
+        is_same = is_same && std::abs((polygon[i][x] + origin_[x]) - (polygon[k][x] + origin_[x])) < kNoLength;
+      if (is_same) return true;
+    }
+    return false;
+  }
+
+  const double* origin_;
+  double distance_;
+};
+
+// Finds the first two faces whose normals are opposite. Returns false if there are none.
+DRL_HD bool find_opposite(const Polyhedron& a, const FaceList& of_a, const Polyhedron& b, const FaceList& of_b,
+                          int& face_a, int& face_b) {
+  for (int i = 0; i < of_a.count; ++i) {
+    const Vec3 normal = a.normal(of_a[i]);
+    for (int k = 0; k < of_b.count; ++k)
+      if (dot(normal, b.normal(of_b[k])) < -kCosineOfParallel) return face_a = of_a[i], face_b = of_b[k], true;
+  }
+  return false;
+}
+// Finds the first face of one shape that an edge of the other, at a feature, lies along. Returns false if there is
+// none.
+DRL_HD bool find_edge_along(const Polyhedron& edged, const Feature& feature, const Polyhedron& faced,
+                            const FaceList& faces, Vec3& end, int& face) {
+  for (int i = 0; i < faces.count; ++i) {
+    const Vec3 normal = faced.normal(faces[i]);
+    for (int k = 0; k < edged.count_edges(feature); ++k) {
+      end = edged.edge_end(feature, k), face = faces[i];
+      if (std::abs(dot(unit(end - feature.at[0]), normal)) < kSineOfParallel) return true;
+    }
+  }
+  return false;
+}
+// Clips a polygon by the sides of a face.
+DRL_HD_CALLED void clip_by_face(const Polyhedron& shape, int face, const Vec3& normal, ClippedPolygon& polygon) {
+  const int corners = shape.count_corners(face);
+  for (int k = 0; k < corners; ++k)
+    polygon.clip(shape.corner(face, k), shape.corner(face, k + 1 < corners ? k + 1 : 0), normal);
+}
+
+// The surfaces with which two polyhedra touch.
+class TouchingFaces {
+ public:
+  // `points` are the corners of EPA's face, and `way` leads from the deepest point of the first shape to that of the
+  // second.
+  DRL_HD TouchingFaces(const Polyhedron& a, const Polyhedron& b, const DifferencePoint* points, const Vec3& way)
+      : a_(a),
+        b_(b),
+        of_a_(feature_of(points, &DifferencePoint::vertex_a, &DifferencePoint::of_a)),
+        of_b_(feature_of(points, &DifferencePoint::vertex_b, &DifferencePoint::of_b)),
+        way_(way) {}
+
+  // Computes the polygon or the segment that both shapes share, on the surface of the second shape, and the way to it
+  // from the first shape's surface. The polygon is empty if they share less.
+  DRL_HD_CALLED void find(ClippedPolygon& polygon, Vec3& way) const {
+    const FaceList faces_a = a_.faces_at(of_a_, -way_), faces_b = b_.faces_at(of_b_, way_);
+    int face_a = 0, face_b = 0;
+    Vec3 end;
+    if (find_opposite(a_, faces_a, b_, faces_b, face_a, face_b)) {
+      for (int k = 0; k < b_.count_corners(face_b); ++k) polygon.add(b_.corner(face_b, k));
+      way = length(way_) * b_.normal(face_b);
+      clip_by_face(a_, face_a, a_.normal(face_a), polygon);
+    } else if (of_a_.count < 3 && of_a_.count <= of_b_.count) {
+      if (!find_edge_along(a_, of_a_, b_, faces_b, end, face_b)) return;
+      polygon.add(of_a_.at[0]), polygon.add(end);
+      way = length(way_) * b_.normal(face_b);
+      clip_by_face(b_, face_b, b_.normal(face_b), polygon);
+    } else if (of_b_.count < 3) {
+      if (!find_edge_along(b_, of_b_, a_, faces_a, end, face_a)) return;
+      polygon.add(of_b_.at[0]), polygon.add(end);
+      way = -length(way_) * a_.normal(face_a);
+      clip_by_face(a_, face_a, a_.normal(face_a), polygon);
+    }
+  }
+
+ private:
+  const Polyhedron &a_, &b_;
+  Feature of_a_, of_b_;
+  Vec3 way_;
+};
+
+// Adds the contacts of two polyhedra whose surfaces have no margin. `search` has not begun.
+DRL_HD_CALLED void collide_polyhedra(const Polyhedron& a, const Polyhedron& b, Gjk& search, ContactList& list) {
+  search.run(0);
+  if (!(search.distance <= search.options.tolerance) || search.count < 2) return;
+  Polytope polytope(search);
+  Overlap overlap;
+  DifferencePoint points[3];
+  if (!polytope.run(overlap.depth, overlap.on_a, overlap.on_b, points) || !(overlap.depth > 0)) return;
+  ClippedPolygon polygon;
+  Vec3 way;
+  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a).find(polygon, way);
+  const double distance = list.margin() - overlap.depth;
+  if (polygon.count() == 0)
+    list.add(overlap.middle(), overlap.normal(), distance);
+  else
+    FaceContacts(search.a.shape->origin, distance).add(polygon, way, list);
+}
+
+}  // namespace physics
+}  // namespace DRL_ISA
+}  // namespace drl
