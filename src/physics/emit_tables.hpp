@@ -15,6 +15,10 @@ std::string emit_sizes(const RobotModel& model, const Program& program);
 
 // Writes the counts and tables of elliptic cones, hulls, parameters and sensor values, as part of struct Sizes.
 std::string emit_cone_tables(const RobotModel& model);
+// Writes the tables of drl/physics/trees.hpp, or "" for models that need none.
+std::string emit_trees(const RobotModel& model);
+// Writes the tables of drl/physics/tree_motion.hpp and drl/physics/tree_frames.hpp.
+std::string emit_bodies(const RobotModel& model);
 // Writes the names of the sensors, or "" if the model has none.
 std::string emit_sensor_names(const RobotModel& model);
 

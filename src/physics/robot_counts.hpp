@@ -1,6 +1,7 @@
 // Counts and indices of a robot's parts, and the space that they need in a Work (drl/physics/work.hpp).
 #pragma once
 
+#include <array>
 #include <set>
 #include <vector>
 
@@ -91,6 +92,14 @@ std::pair<int, int> touched_frames(const RobotModel& model, const GeomPair& pair
 bool senses_pairs(const RobotModel& model);
 bool senses_axes(const RobotModel& model);
 bool senses_distances(const RobotModel& model);
+
+// The drag of a fluid's box in its own axes, torque and force: -(linear + quadratic |x|) x (MuJoCo, "Computation",
+// fluid forces, inertia model). There is drag from the fluid's density, and viscous resistance as on a sphere of the
+// box's mean size.
+struct FluidDrag {
+  std::array<double, 6> linear, quadratic;
+};
+FluidDrag drag_of(const RobotModel& model, const FluidBox& box);
 
 // Returns whether environments move or turn sites.
 bool moves_sites(const RobotModel& model);
