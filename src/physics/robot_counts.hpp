@@ -68,6 +68,7 @@ int count_sensed(const RobotModel& model);  // in groups of four places
 bool has_exact_distances(const RobotModel& model);
 // Returns whether M, its factors and solutions are computed in loops over tables (drl/physics/trees.hpp): the code
 // without loops would be too large. The loops are also faster then, because that code would not fit into the caches.
+// Loops then usually compute the motions and forces of bodies as well (can_loop_over_bodies).
 bool uses_loops(const RobotModel& model);
 // Return where each row of a matrix with M's sparsity begins in these loops [nv + 1], the number of its entries, and
 // the number of multiplications of its factorisation.

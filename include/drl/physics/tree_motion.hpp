@@ -1,4 +1,4 @@
-// The kinematics and dynamics of a robot's bodies in loops over tables. Robots with long chains of joints use these
+// The kinematics of a robot's bodies in loops over tables. Robots with long chains of joints use these
 // functions (src/physics/robot_counts.hpp, uses_loops), because code without loops would become too large.
 //
 // All quantities are in world axes and relative to the origin of their tree, as in src/physics/trace.hpp; spatial
