@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <ranges>
 #include <set>
 #include <sstream>
 
@@ -21,10 +22,31 @@ std::string in(const Text& text, Binding at_least) {
   return text.binding >= at_least ? text.text : "(" + text.text + ")";
 }
 
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Returns the identifiers of a text of C++, without those in comments. (The recursion of std::regex would overflow the
+// stack in long comments.)
+std::set<std::string> identifiers_in(const std::string& text) {
+  std::set<std::string> result;
+  for (auto at = text.begin(); at != text.end();) {
+    if (*at == '/' && at + 1 != text.end() && at[1] == '/') {
+      at = std::find(at, text.end(), '\n');
+    } else if (is_of_word(*at)) {
+      const auto end = std::find_if_not(at, text.end(), is_of_word);
+      result.emplace(at, end);
+      at = end;
+    } else {
+      ++at;
+    }
+  }
+  return result;
+}
+
 class FunctionEmitter {
  public:
   FunctionEmitter(const Program& program, const Function& function)
-      : graph_(program.graph()),
+      : program_(program),
+        graph_(program.graph()),
         function_(function),
         math_(function.is_wide || program.is_wide ? "math::wide::" : "math::") {
     for (const Statement& statement : function.statements) count_uses(statement.value);
@@ -46,6 +68,10 @@ class FunctionEmitter {
     }
     FunctionText result = counts_;
     result.operations += function_.operations_of_loops;
+    for (const Program::Provision* provision : provisions()) {
+      result.operations += provision->operations;
+      result.text += wrapped(provision->line, "    ");
+    }
     for (const std::string& line : function_.before) result.text += wrapped(line, "    ");
     int section = -1;
     for (const int k : order_lines(sorted)) {
@@ -77,6 +103,21 @@ class FunctionEmitter {
     if (uses_[k]++ > 0) return;
     for (const int of : node(k).of)
       if (of >= 0) count_uses(of);
+  }
+
+  // Returns the provisions of names that the function uses, and those that they use, in their order.
+  std::vector<const Program::Provision*> provisions() const {
+    std::vector<const Program::Provision*> needed;
+    if (program_.provisions().empty()) return needed;
+    std::set<std::string> names;
+    const auto use = [&](const std::string& text) { names.merge(identifiers_in(text)); };
+    for (const auto& [k, uses] : uses_)
+      if (node(k).op == Op::input) use(node(k).text);
+    for (const auto* lines : {&function_.before, &function_.after})
+      for (const std::string& line : *lines) use(line);
+    for (const Program::Provision& provision : program_.provisions() | std::views::reverse)
+      if (names.contains(provision.name)) needed.insert(needed.begin(), &provision), use(provision.line);
+    return needed;
   }
 
   // Returns whether a node gets its own line: if it is used more than once, or if it has a name and is neither an input
@@ -200,6 +241,7 @@ class FunctionEmitter {
     }
   }
 
+  const Program& program_;
   const Graph& graph_;
   const Function& function_;
   const std::string math_;           // namespace of elementary functions
@@ -210,26 +252,6 @@ class FunctionEmitter {
   std::vector<Draft> drafts_;
   FunctionText counts_;
 };
-bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-// Returns the identifiers of a text of C++, without those in comments. (The recursion of std::regex would overflow the
-// stack in long comments.)
-std::set<std::string> identifiers_in(const std::string& text) {
-  std::set<std::string> result;
-  for (auto at = text.begin(); at != text.end();) {
-    if (*at == '/' && at + 1 != text.end() && at[1] == '/') {
-      at = std::find(at, text.end(), '\n');
-    } else if (is_of_word(*at)) {
-      const auto end = std::find_if_not(at, text.end(), is_of_word);
-      result.emplace(at, end);
-      at = end;
-    } else {
-      ++at;
-    }
-  }
-  return result;
-}
-
 // Removes the names of parameters that the body does not use.
 std::string without_unused_names(const std::string& signature, const std::string& body) {
   const size_t open = signature.find('(');

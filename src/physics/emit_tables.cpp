@@ -116,30 +116,6 @@ std::string emit_frictions(const RobotModel& model) {
 }
 
 // Keyframes have hashes of their names, because GPU code has no tables of texts.
-// Writes the tables of drl/physics/trees.hpp.
-std::string emit_trees(const RobotModel& model) {
-  if (!uses_loops(model)) return "";
-  const auto text = [](int k) { return std::to_string(k); };
-  std::vector<int> parents, bodies, parent_bodies;
-  for (const Dof& dof : model.dofs)
-    parents.push_back(dof.ancestors.empty() ? -1 : dof.ancestors[0]), bodies.push_back(dof.body);
-  for (const Body& body : model.bodies) parent_bodies.push_back(body.parent);
-  const auto table = [&](const std::string& comment, const std::string& name, const std::vector<int>& list) {
-    return emit_table(comment, "int", name, std::to_string(list.size()), wrapped(listed(list, text) + ",", "        "));
-  };
-  return table(
-             "  // Where the rows of M begin; for each degree of freedom, the next one in its row, and the next that\n"
-             "  // moves its body.\n",
-             "tree_row", tree_rows(model)) +
-         table("", "tree_parent", parents) + table("", "tree_mover", tree_movers(model)) +
-         "  static constexpr int kTreeBodies = " + std::to_string(model.bodies.size()) + ";\n" +
-         table(
-             "  // The body of each degree of freedom; for each body, its parent and its index among those with "
-             "contacts.\n",
-             "tree_body", bodies) +
-         table("", "tree_parent_body", parent_bodies) + table("", "tree_touching", touching_bodies(model));
-}
-
 std::string emit_keyframes(const RobotModel& model) {
   if (model.keyframes.empty()) return "";
   std::string text;
@@ -385,8 +361,9 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   text += emit_table("", "Range", "range", "kLimits", ranges);
   text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
   if (count_numbers(branch) > 0) text += emit_branches(model, branch);
-  return text + emit_keyframes(model) + emit_cone_tables(model) + emit_trees(model) + emit_frictions(model) +
-         emit_points(model) + emit_pair_geoms(model) + emit_pairs(model) + "};\n";
+  return text + emit_keyframes(model) + emit_cone_tables(model) + emit_trees(model) +
+         (program.loops_over_bodies ? emit_bodies(model) : "") + emit_frictions(model) + emit_points(model) +
+         emit_pair_geoms(model) + emit_pairs(model) + "};\n";
 }
 
 }  // namespace drl::robot_compiler

@@ -19,6 +19,10 @@ std::string emit_cone_tables(const RobotModel& model);
 // Sizes.
 std::string emit_range_finders(const RobotModel& model);
 std::string emit_distance_sensors(const RobotModel& model);
+// Writes the tables of drl/physics/trees.hpp, or "" for models that need none.
+std::string emit_trees(const RobotModel& model);
+// Writes the tables of drl/physics/tree_motion.hpp and drl/physics/tree_frames.hpp.
+std::string emit_bodies(const RobotModel& model);
 
 // Writes a table that is read at run time; name(k) returns its item k. It is inside a function because GPU code cannot
 // read tables outside functions.

@@ -45,6 +45,17 @@ class Program {
     functions_.back().after.push_back(line), functions_.back().operations_of_loops += operations;
   }
 
+  // Adds a line of C++ with which each later function begins that uses `name`: a call of a loop over tables that
+  // computes it. The line may use names of lines that were added earlier. `operations` estimates those of the call.
+  struct Provision {
+    std::string name, line;
+    int operations;
+  };
+  void provide(const std::string& name, const std::string& line, int operations = 0) {
+    provisions_.push_back({name, line, operations});
+  }
+  const std::vector<Provision>& provisions() const { return provisions_; }
+
   Expr input(const std::string& text, const std::string& name) { return graph_.input(text, name); }
   // Returns x, and names it if it has no name.
   Expr named(const Expr& x, const std::string& name);
@@ -71,8 +82,9 @@ class Program {
   void add_field(const std::string& type, const std::string& name) { fields_[type].push_back(name); }
   const std::vector<std::string>& fields(const std::string& type) const { return fields_.at(type); }
 
-  int edges = 4;         // number of distinct edges of a friction pyramid
-  bool is_wide = false;  // lanes compute all functions of a step in double
+  int edges = 4;                   // number of distinct edges of a friction pyramid
+  bool is_wide = false;            // lanes compute all functions of a step in double
+  bool loops_over_bodies = false;  // bodies' motions and forces are computed in loops (drl/physics/tree_motion.hpp)
   // The place of each of the six components of a body's motion, and of each term that contacts add to its equations of
   // motion; -1 if it is always 0.
   std::vector<int> motion_places, coupling_places;
@@ -85,6 +97,7 @@ class Program {
  private:
   Graph graph_;
   std::vector<Function> functions_;
+  std::vector<Provision> provisions_;
   std::map<std::string, int> arrays_;
   std::map<std::string, std::vector<std::string>> fields_{{"Touch", {}}, {"ContactRow", {}}};
   std::map<int, Expr> kept_;  // by node

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
 
 namespace drl::robot_compiler {
 
@@ -243,6 +244,19 @@ bool senses(const RobotModel& model, Sensor::Kind kind) {
 }
 bool senses(const RobotModel& model, bool (Sensor::*is)() const) { return std::ranges::any_of(model.sensors, is); }
 int count_sensed(const RobotModel& model) { return (count_numbers(sensor_places(model)) + 3) / 4; }
+
+FluidDrag drag_of(const RobotModel& model, const FluidBox& box) {
+  const auto& r = box.half;
+  const double mean = (r[0] + r[1] + r[2]) / 3, viscous = std::numbers::pi * model.viscosity * mean;
+  FluidDrag drag;
+  for (size_t i = 0; i < 3; ++i) {
+    const double side = r[i], a = r[(i + 1) % 3], b = r[(i + 2) % 3];
+    drag.linear[i] = 8 * viscous * mean * mean, drag.linear[3 + i] = 6 * viscous;
+    drag.quadratic[i] = model.density / 2 * side * (a * a * a * a + b * b * b * b);
+    drag.quadratic[3 + i] = 2 * model.density * a * b;
+  }
+  return drag;
+}
 
 bool moves_sites(const RobotModel& model) {
   return std::ranges::any_of(model.parameters,

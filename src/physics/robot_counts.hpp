@@ -1,6 +1,7 @@
 // Counts and indices of a robot's parts, and the space that they need in a Work (drl/physics/work.hpp).
 #pragma once
 
+#include <array>
 #include <set>
 #include <vector>
 
@@ -70,6 +71,7 @@ int count_sensed(const RobotModel& model);  // in groups of four places
 bool has_exact_distances(const RobotModel& model);
 // Returns whether M, its factors and solutions are computed in loops over tables (drl/physics/trees.hpp): the code
 // without loops would be too large. The loops are also faster then, because that code would not fit into the caches.
+// Loops then usually compute the motions and forces of bodies as well (can_loop_over_bodies).
 bool uses_loops(const RobotModel& model);
 // Return where each row of a matrix with M's sparsity begins in these loops [nv + 1], the number of its entries, and
 // the number of multiplications of its factorisation.
@@ -94,6 +96,14 @@ std::pair<int, int> touched_frames(const RobotModel& model, const GeomPair& pair
 bool senses_pairs(const RobotModel& model);
 bool senses_axes(const RobotModel& model);
 bool senses_distances(const RobotModel& model);
+
+// The drag of a fluid's box in its own axes, torque and force: -(linear + quadratic |x|) x (MuJoCo, "Computation",
+// fluid forces, inertia model). There is drag from the fluid's density, and viscous resistance as on a sphere of the
+// box's mean size.
+struct FluidDrag {
+  std::array<double, 6> linear, quadratic;
+};
+FluidDrag drag_of(const RobotModel& model, const FluidBox& box);
 
 // Returns whether environments move or turn sites.
 bool moves_sites(const RobotModel& model);

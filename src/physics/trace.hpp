@@ -83,8 +83,10 @@ inline Entries entries_of_damping(const RobotModel& model) {
 struct Dynamics {
   // M. With loops (uses_loops), only what is added to the projections of `push`: the wrench that each degree of freedom
   // needs for a unit acceleration.
+  // With loops over bodies (finds_forces_in_loops), a loop computes `push` and the forces that bodies' motions require.
+  // These are then not part of `force`; `required` has what is added to them.
   TreeMatrix mass;
-  std::vector<Spatial> push;
+  std::vector<Spatial> push, required;
   std::vector<Expr> force;            // of all but the constraints: without constraints, M qacc = force
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
@@ -153,6 +155,31 @@ inline std::vector<Expr> solve_tree(const RobotModel& model, const TreeMatrix& m
 }
 // Returns M x.
 std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x);
+
+// Returns whether loops over tables can compute the motions and forces of bodies (drl/physics/tree_motion.hpp): those
+// of robots with long chains whose environments change no parameters, and whose bodies move in all directions. (For
+// robots in a plane, the code without loops is smaller.)
+bool can_loop_over_bodies(const RobotModel& model);
+// Lets later functions begin with these loops if they use what the loops compute; trace_kinematics() then returns
+// read_kinematics(), the expressions that read it.
+void begin_loops(const RobotModel& model, Program& p);
+Kinematics read_kinematics(const RobotModel& model, Program& p);
+// Returns whether loops also compute the forces that bodies' motions require. The integrator implicit needs their
+// derivatives, for which there are no loops.
+inline bool finds_forces_in_loops(const RobotModel& model, const Program& p) {
+  return p.loops_over_bodies && !model.implicit_turning;
+}
+// Calls these loops, and subtracts these forces from those of the work.
+void find_forces_in_loops(const RobotModel& model, const Dynamics& dynamics, Program& p);
+// Stores the force of each degree of freedom in the work, even a known one, so that loops can change it.
+std::vector<Expr> keep_forces_for_loops(const RobotModel& model, const std::vector<Expr>& force, Program& p);
+// Copies the axes of a loop to the work.
+std::vector<Spatial> keep_axes_of_loops(const Kinematics& kinematics, Program& p);
+// Returns whether loops also add up the wrenches of contacts, which is so if all their components are stored.
+inline bool loops_over_wrenches(const Program& p) { return p.loops_over_bodies && count_numbers(p.wrench_places) == 6; }
+// Calls the loop that computes the forces of contacts along qvel, and returns the expressions that read them.
+std::vector<Expr> forces_of_contacts_in_loops(const RobotModel& model, const std::string& axis,
+                                              const std::string& wrench, Program& p);
 
 // Adds each body's value to its parent's, from the leaves to the roots.
 template <class T>
@@ -243,6 +270,7 @@ void trace_distances(const RobotModel& model, Program& p);
 void trace_noslip(const RobotModel& model, const Kept& kept, Program& p);
 inline void trace(const RobotModel& model, Program& p) {
   p.is_wide = needs_double(model);
+  if (can_loop_over_bodies(model)) begin_loops(model, p);
   const Kept kept = trace_smooth(model, p);
   trace_constraints(model, kept, p);
   trace_tendon_rows(model, kept, p);

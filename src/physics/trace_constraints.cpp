@@ -88,6 +88,11 @@ class Tracer {
   void trace_accelerations() {
     p_.begin("Computes the part of bodies' accelerations that comes from qacc, for bodies with contacts.",
              "accelerations(Work& w, const F* qacc)");
+    if (p_.loops_over_bodies) {
+      p_.after("accelerate_touching<Physics>(w, qacc);", 6 * model_.nv);
+      for (int c = 0; c < 6; ++c) acceleration_[c] = acceleration(c, c);
+      return;
+    }
     std::vector<Spatial> of(model_.bodies.size());
     for (size_t k = 0; k < of.size(); ++k) {
       if (model_.bodies[k].parent >= 0) of[k] = of[static_cast<size_t>(model_.bodies[k].parent)];
@@ -98,10 +103,14 @@ class Tracer {
       for (int c = 0; c < 6; ++c)
         if (const int place = p_.motion_places[static_cast<size_t>(c)]; place >= 0) {
           p_.set(at(at("w.body", bodies_[k]) + ".motion", place), of[k][c]);
-          acceleration_[c] =
-              p_.input(at("acceleration", place), std::string("acceleration_") + "wwwvvv"[c] + "xyzxyz"[c]);
+          acceleration_[c] = acceleration(c, place);
         }
     }
+  }
+  // Returns the expression that reads a component of the current body's acceleration.
+  Expr acceleration(int component, int place) {
+    return p_.input(at("acceleration", place),
+                    std::string("acceleration_") + "wwwvvv"[component] + "xyzxyz"[component]);
   }
   Expr qacc(const std::string& array, size_t i) {
     return p_.input(at(array, static_cast<int>(i)), array + "_" + identifier(model_.dofs[i].name));

@@ -21,7 +21,8 @@ class Tracer {
     p_.begin("Computes the centres of mass of subtrees.",
              "derive_centers(const F* qpos, " + parameters_argument(model_) + "Derived& derived)");
     trace_centers();
-    for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", static_cast<int>(f), subtree_center(f));
+    if (!writes_in_loop("write_centers(bodies, derived);", 20))
+      for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", static_cast<int>(f), subtree_center(f));
     p_.begin(
         "Computes the positions of geoms and sites from frames.",
         std::string("derive_points(") + (moves_sites(model_) ? parameters_argument(model_) : "") + "Derived& derived)");
@@ -63,7 +64,13 @@ class Tracer {
     for (int c = 0; c < 3; ++c) p_.set(at("derived." + array, k, c), x[c]);
   }
 
+  // Writes the function by a loop (drl/physics/tree_frames.hpp).
+  bool writes_in_loop(const std::string& call, int operations) {
+    if (p_.loops_over_bodies) p_.after(call, operations * static_cast<int>(model_.frames.size()));
+    return p_.loops_over_bodies;
+  }
   void trace_frames() {
+    if (writes_in_loop("write_frames(bodies, quats, derived);", 40)) return;
     const std::vector<Quat> quats = trace_quaternions(model_, p_);
     for (size_t f = 0; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
@@ -75,6 +82,7 @@ class Tracer {
     }
   }
   void trace_points() {
+    if (writes_in_loop("write_points<Sizes, F>(derived);", 30)) return;
     const auto set_points = [&](const std::string& array, const std::vector<Placement>& placements) {
       for (size_t k = 0; k < placements.size(); ++k) set(array, static_cast<int>(k), point_of(placements[k]));
     };
@@ -117,6 +125,7 @@ class Tracer {
   }
 
   void trace_motion() {
+    if (writes_in_loop("write_motion(bodies, motions, derived);", 120)) return;
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
       const int place = static_cast<int>(f) - 1;
@@ -167,7 +176,15 @@ class Tracer {
     }
     return wrenches;
   }
+  void trace_forces_in_loops() {
+    p_.before("F external[Sizes::nbody][6];"), p_.before("find_external_wrenches<Sizes>(wrench, external);");
+    const std::vector<Spatial> wrenches = equality_wrenches();
+    for (size_t f = 1; f < wrenches.size(); ++f)
+      for (int c = 0; c < 6; ++c) p_.add(at("external", static_cast<int>(f), c), wrenches[f][c]);
+    writes_in_loop("write_forces(bodies, external, derived);", 50);
+  }
   void trace_forces() {
+    if (loops_over_wrenches(p_)) return trace_forces_in_loops();
     const std::vector<Spatial> wrenches = external_wrenches();
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       const Spatial& wrench = wrenches[f];
@@ -180,7 +197,29 @@ class Tracer {
 
   // Newton and Euler's equations, as in mj_rnePostConstraint: what a frame's parent exerts on it is what moves it and
   // its subtree, less the external wrenches on these.
+  std::vector<Spatial> find_loads_in_loops() {
+    p_.before("F loads[Sizes::nbody][6];"), p_.before("find_external_wrenches<Sizes>(wrench, loads);");
+    p_.before("find_loads_of_frames(bodies, motions, acceleration_of, loads);");
+    std::vector<Spatial> loads(model_.frames.size());
+    for (size_t f = 0; f < loads.size(); ++f)
+      for (int c = 0; c < 6; ++c) loads[f][c] = p_.input(at("loads", static_cast<int>(f), c), "");
+    return loads;
+  }
   void trace_loads() {
+    const bool in_loops = loops_over_wrenches(p_) && model_.equalities.empty();
+    const std::vector<Spatial> loads = in_loops ? find_loads_in_loops() : find_loads();
+    for (const Sensor& sensor : model_.sensors) {
+      if (!sensor.shows_load()) continue;
+      const Placement& site = sensor.object.place;
+      const Vec3 place = from_origin(site.body, pos_of(model_, site, p_)) - (site.body < 0 ? k_.origin[0] : Vec3{});
+      const Mat3 turn = (site.body < 0 ? identity() : k_.turn[index(site.body)]) * turn_of(model_, site, p_);
+      const Spatial& load = loads[index(sensor.object.frame)];
+      const Vec3 value = sensor.kind == Sensor::load_force ? load.linear : load.angular - cross(place, load.linear);
+      const Vec3 in_site = transposed(turn) * value;
+      set_sensor(model_, sensor, {in_site[0], in_site[1], in_site[2]}, p_);
+    }
+  }
+  std::vector<Spatial> find_loads() {
     const std::vector<Spatial> external = external_wrenches(), accelerations = accelerations_of(model_, k_, p_);
     std::vector<Spatial> loads(model_.frames.size());
     for (size_t f = model_.frames.size(); f-- > 1;) {
@@ -199,16 +238,7 @@ class Tracer {
         of_parent.angular = of_parent.angular + cross(origin(frame.body) - k_.origin[0], of_parent.linear);
       loads[index(frame.parent)] = loads[index(frame.parent)] + of_parent;
     }
-    for (const Sensor& sensor : model_.sensors) {
-      if (!sensor.shows_load()) continue;
-      const Placement& site = sensor.object.place;
-      const Vec3 place = from_origin(site.body, pos_of(model_, site, p_)) - (site.body < 0 ? k_.origin[0] : Vec3{});
-      const Mat3 turn = (site.body < 0 ? identity() : k_.turn[index(site.body)]) * turn_of(model_, site, p_);
-      const Spatial& load = loads[index(sensor.object.frame)];
-      const Vec3 value = sensor.kind == Sensor::load_force ? load.linear : load.angular - cross(place, load.linear);
-      const Vec3 in_site = transposed(turn) * value;
-      set_sensor(model_, sensor, {in_site[0], in_site[1], in_site[2]}, p_);
-    }
+    return loads;
   }
 
   // Returns the force of row r of all equality constraints.
@@ -237,15 +267,7 @@ class Tracer {
   }
 
   void trace_constraint_forces() {
-    const std::vector<int> frames = touching_frames(model_);
-    std::vector<Spatial> carried(model_.bodies.size());
-    for (size_t f = 1; f < model_.frames.size(); ++f)
-      if (const int body = model_.frames[f].body; body >= 0)
-        carried[index(body)] = carried[index(body)] + wrench_of(f, frames[f]);
-    gather_from_children(model_, carried);
-    std::vector<Expr> force;
-    for (size_t i = 0; i < model_.dofs.size(); ++i)
-      force.push_back(dot(k_.axis[i], carried[index(model_.dofs[i].body)]));
+    std::vector<Expr> force = forces_of_contacts();
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l)
       force[index(joints[l]->dof)] +=
@@ -262,6 +284,20 @@ class Tracer {
     for (const int dof : frictional_dofs(model_))
       force[index(dof)] += p_.input(at("limit", number++), identifier(model_.dofs[index(dof)].name) + "_friction");
     for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_constraint", i), force[index(i)]);
+  }
+  // Returns the forces of contacts along qvel in the solver's axes.
+  std::vector<Expr> forces_of_contacts() {
+    if (loops_over_wrenches(p_)) return forces_of_contacts_in_loops(model_, "&bodies.axis[0][0]", "wrench", p_);
+    const std::vector<int> frames = touching_frames(model_);
+    std::vector<Spatial> carried(model_.bodies.size());
+    for (size_t f = 1; f < model_.frames.size(); ++f)
+      if (const int body = model_.frames[f].body; body >= 0)
+        carried[index(body)] = carried[index(body)] + wrench_of(f, frames[f]);
+    gather_from_children(model_, carried);
+    std::vector<Expr> force;
+    for (size_t i = 0; i < model_.dofs.size(); ++i)
+      force.push_back(dot(k_.axis[i], carried[index(model_.dofs[i].body)]));
+    return force;
   }
 
   void add_tendon_forces(std::vector<Expr>& force) {

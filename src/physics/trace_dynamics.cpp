@@ -83,18 +83,14 @@ Spatial fluid_force(const RobotModel& model, const FluidBox& box, const Vec3& ce
   const Mat3 sides = turn * known(box.turn);
   const Vec3 turning = transposed(sides) * velocity.angular;
   const Vec3 flow = transposed(sides) * (velocity.linear + cross(velocity.angular, center) - known(model.wind));
-  const auto& r = box.half;
-  const double mean = (r[0] + r[1] + r[2]) / 3, viscous = std::numbers::pi * model.viscosity * mean;
-  const auto against = [](const Expr& x, double linear, double quadratic) {
-    return -(Expr(linear) + Expr(quadratic) * max(x, -x)) * x;
+  const FluidDrag drag = drag_of(model, box);
+  const auto against = [&](const Expr& x, size_t k) {
+    return -(Expr(drag.linear[k]) + Expr(drag.quadratic[k]) * max(x, -x)) * x;
   };
   Vec3 torque, force;
-  for (size_t i = 0; i < 3; ++i) {
-    const double side = r[i], a = r[(i + 1) % 3], b = r[(i + 2) % 3];
-    const int k = static_cast<int>(i);
-    force[k] = against(flow[k], 6 * viscous, 2 * model.density * a * b);
-    torque[k] =
-        against(turning[k], 8 * viscous * mean * mean, model.density / 2 * side * (a * a * a * a + b * b * b * b));
+  for (int k = 0; k < 3; ++k) {
+    force[k] = against(flow[k], static_cast<size_t>(3 + k));
+    torque[k] = against(turning[k], static_cast<size_t>(k));
   }
   force = sides * force;
   return {sides * torque + cross(center, force), force};
@@ -233,9 +229,10 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   }
 
   // Recursive Newton-Euler.
+  const bool in_loops = finds_forces_in_loops(model, p);
   std::vector<Inertia> inertia(bodies);
   std::vector<Spatial> force(bodies);
-  for (size_t k = 0; k < bodies; ++k) {
+  for (size_t k = 0; k < bodies && !in_loops; ++k) {
     const Body& body = model.bodies[k];
     p.section(body.name + ": inertia, and the force that its motion requires");
     if (has_changing_mass(model, static_cast<int>(k))) {
@@ -248,7 +245,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     force[k] = inertia[k] * kinematics.bias[k] + cross_force(velocity, inertia[k] * velocity);
   }
 
-  for (const FluidBox& box : model.fluid_boxes) {
+  for (const FluidBox& box : in_loops ? std::vector<FluidBox>() : model.fluid_boxes) {
     const auto k = static_cast<size_t>(model.frames[static_cast<size_t>(box.frame)].body);
     p.section(box.name + ": force of the fluid");
     const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, box.frame, p);
@@ -299,10 +296,17 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   std::vector<Turning> turning;
   for (size_t k = 0; k < bodies && model.implicit_turning; ++k)
     turning.push_back(turning_of(inertia[k], kinematics.velocity[k]));
+  d.mass.diagonal.resize(nv), d.mass.ancestors.resize(nv);
+  if (in_loops) {
+    d.required = force;
+    for (size_t i = 0; i < nv; ++i)
+      d.mass.diagonal[i] = model.dofs[i].armature, d.mass.ancestors[i].assign(model.dofs[i].ancestors.size(), 0);
+    add_tendon_armature(model, kinematics, d, p);
+    return d;
+  }
   gather_from_children(model, inertia);
   if (model.implicit_turning) trace_turning(model, kinematics, inertia, turning, d);
   gather_from_children(model, force);
-  d.mass.diagonal.resize(nv), d.mass.ancestors.resize(nv);
   for (size_t i = 0; i < nv; ++i) {
     const Dof& dof = model.dofs[i];
     const auto body = static_cast<size_t>(dof.body);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numbers>
 
 #include "physics/trace.hpp"
@@ -156,6 +157,11 @@ Quat operator*(const Quat& a, const Quat& b) {
 }
 std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p) {
   std::vector<Quat> quats;
+  for (size_t b = 0; b < model.bodies.size() && p.loops_over_bodies; ++b) {
+    quats.emplace_back();
+    for (int c = 0; c < 4; ++c) quats[b][static_cast<size_t>(c)] = p.input(at("quats", static_cast<int>(b), c), "");
+  }
+  if (p.loops_over_bodies) return quats;
   for (const Body& body : model.bodies) {
     Quat quat{body.quat[0], body.quat[1], body.quat[2], body.quat[3]};
     if (body.parent >= 0) quat = quats[static_cast<size_t>(body.parent)] * quat;
@@ -224,6 +230,17 @@ Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoin
   return tree_of(from) == tree_of(to) ? arms : arms + (origin_of(to) - origin_of(from));
 }
 
-Kinematics trace_kinematics(const RobotModel& model, Program& p) { return Tracer(model, p).trace(); }
+Kinematics trace_kinematics(const RobotModel& model, Program& p) {
+  return p.loops_over_bodies ? read_kinematics(model, p) : Tracer(model, p).trace();
+}
+bool can_loop_over_bodies(const RobotModel& model) {
+  if (!uses_loops(model) || model.randomised || !model.parameters.empty()) return false;
+  Program unused;
+  unused.begin("", "");
+  const std::vector<Spatial> axes = Tracer(model, unused).trace().axis;
+  for (int k = 0; k < 6; ++k)
+    if (std::ranges::all_of(axes, [&](const Spatial& axis) { return axis[k].is(0); })) return false;
+  return true;
+}
 
 }  // namespace drl::robot_compiler

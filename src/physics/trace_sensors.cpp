@@ -242,6 +242,12 @@ void trace_touch_sites(const RobotModel& model, Program& p) {
 }  // namespace
 
 std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  if (p.loops_over_bodies) {
+    std::vector<Spatial> of(model.bodies.size());
+    for (size_t b = 0; b < of.size(); ++b)
+      for (int c = 0; c < 6; ++c) of[b][c] = p.input(at("acceleration_of", static_cast<int>(b), c), "");
+    return of;
+  }
   std::vector<Expr> qacc;  // in the solver's axes
   for (int i = 0; i < model.nv; ++i) qacc.push_back(p.input(at("qacc", i), "qacc_" + std::to_string(i)));
   for (const Joint& joint : model.joints)

@@ -178,6 +178,8 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
     for (int k = 0; k < 3; ++k) p.set(at("w.tree_offset", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
   const bool has_table = !model.pair_groups.empty();
   for (int k = 0; k < 3 && has_table; ++k) p.set(at("w.origin", k), first[k]);
+  if (p.loops_over_bodies)
+    return p.after("place_geoms<Physics>(bodies, w);", 40 * static_cast<int>(model.pair_geoms.size()));
   int turned = 0;
   for (size_t r = 0; r < model.pair_geoms.size(); ++r) {
     const PairGeom& geom = model.pair_geoms[r];
@@ -237,8 +239,8 @@ void keep_mass_in_loops(const RobotModel& model, const Dynamics& dynamics, const
   const bool has_two = !model.equalities.empty() && (model.implicit_damping || model.noslip);
   p.reserve("mass", has_two ? 2 * entries : entries);
   p.before("F push[" + std::to_string(nv) + "][6];"), p.before("for (F& x : w.mass) x = F(0);");
-  for (int i = 0; i < nv; ++i)
-    for (int c = 0; c < 6; ++c) p.set(at("push", i, c), dynamics.push[static_cast<size_t>(i)][c]);
+  for (size_t i = 0; i < dynamics.push.size(); ++i)
+    for (int c = 0; c < 6; ++c) p.set(at("push", static_cast<int>(i), c), dynamics.push[i][c]);
   add_to_tree(mass, "w.mass", 0, false, p);
   p.after("add_projections<Sizes>(w.axis, push, w.mass);", 6 * entries);
   kept.mass = read_tree(model, "w.mass", 0, p), kept.mass_alone = kept.mass;
@@ -309,19 +311,25 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   p.edges = edges_of(model, kinematics);
   place_components(model, kinematics.axis, p);
   Kept kept;
+  const bool in_loops = finds_forces_in_loops(model, p);
+  if (in_loops) find_forces_in_loops(model, dynamics, p);
+  if (p.loops_over_bodies) kept.axis = keep_axes_of_loops(kinematics, p);
   TreeMatrix mass = dynamics.mass;
   std::vector<Expr> force = dynamics.force;
   trace_equalities(model, kinematics, mass, force, kept, p);
+  if (in_loops) kept.force = keep_forces_for_loops(model, force, p);
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const std::string name = identifier(model.dofs[i].name);
-    if (uses_loops(model)) {
+    if (p.loops_over_bodies) {
+      // keep_axes() has kept the axis.
+    } else if (uses_loops(model)) {
       kept.axis.push_back(p.keep_all("axis", kinematics.axis[i], name + "_axis"));
     } else {
       kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
       keep_row(model, mass, i, "mass", kept.mass, p);
       if (model.implicit_damping || model.noslip) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
     }
-    kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
+    if (!in_loops) kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
     if (!adhesions(model).empty()) kept.force[i] += p.input(at("w.adhesion", static_cast<int>(i)), name + "_adhesion");
     if (!model.implicit_damping) continue;
     TreeMatrix damping = dynamics.damping, above = dynamics.damping;

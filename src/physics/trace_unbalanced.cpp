@@ -22,6 +22,22 @@ void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::v
   }
 }
 
+// Adds the forces of contacts, and subtracts those that accelerations require.
+void add_contacts(const RobotModel& model, const Kept& kept, Program& p, const std::vector<Expr>& inertia,
+                  std::vector<Expr>& force) {
+  const std::vector<int> frames = touching_frames(model);
+  std::vector<Spatial> carried(model.bodies.size());
+  for (size_t f = 0; f < frames.size(); ++f) {
+    const int body = model.frames[f].body;
+    for (int c = 0; c < 6 && frames[f] >= 0 && body >= 0; ++c)
+      carried[static_cast<size_t>(body)][c] += p.input(
+          at("w.forces.wrench", frames[f], c), identifier(model.frames[f].name) + "_wrench_" + std::to_string(c));
+  }
+  gather_from_children(model, carried);
+  for (size_t i = 0; i < force.size(); ++i)
+    force[i] = force[i] - inertia[i] + dot(kept.axis[i], carried[static_cast<size_t>(model.dofs[i].body)]);
+}
+
 // Adds the forces of tendons' limits and dry friction.
 void add_tendons(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
   const auto add = [&](int tendon, int number, const std::string& what) {
@@ -46,17 +62,12 @@ void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
     x.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
   std::vector<Expr> inertia(force.size(), 0);
   if (!uses_loops(model)) inertia = multiply_tree(model, kept.mass, x);
-  const std::vector<int> frames = touching_frames(model);
-  std::vector<Spatial> carried(model.bodies.size());
-  for (size_t f = 0; f < frames.size(); ++f) {
-    const int body = model.frames[f].body;
-    for (int c = 0; c < 6 && frames[f] >= 0 && body >= 0; ++c)
-      carried[static_cast<size_t>(body)][c] += p.input(
-          at("w.forces.wrench", frames[f], c), identifier(model.frames[f].name) + "_wrench_" + std::to_string(c));
+  if (loops_over_wrenches(p)) {
+    const std::vector<Expr> contacts = forces_of_contacts_in_loops(model, "w.axis", "w.forces.wrench", p);
+    for (size_t i = 0; i < force.size(); ++i) force[i] = force[i] - inertia[i] + contacts[i];
+  } else {
+    add_contacts(model, kept, p, inertia, force);
   }
-  gather_from_children(model, carried);
-  for (size_t i = 0; i < force.size(); ++i)
-    force[i] = force[i] - inertia[i] + dot(kept.axis[i], carried[static_cast<size_t>(model.dofs[i].body)]);
   const auto joints = limited_joints(model);
   for (size_t l = 0; l < joints.size(); ++l)
     force[static_cast<size_t>(joints[l]->dof)] +=

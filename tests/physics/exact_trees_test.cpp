@@ -1,4 +1,4 @@
-// Tests robots whose mass matrix is factorised in loops over tables.
+// Tests robots whose motions, forces and mass matrix are computed in loops over tables.
 #include "exact.hpp"
 #include "lanes.hpp"
 #include "tree_robots.hpp"
@@ -17,6 +17,11 @@ struct Files<snake_alone_robot> {
 template <>
 struct Files<snake_noslip_robot> {
   static constexpr const char* file = "tests/physics/models/snake_noslip.xml";
+};
+
+template <>
+struct Files<serpents_robot> {
+  static constexpr const char* file = "tests/physics/models/serpents.xml";
 };
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Exact);  // this test only uses its fixture
@@ -45,6 +50,24 @@ TYPED_TEST(Trees, MatchLibmujoco) {
   EXPECT_GE(touching_itself, P::kPairCones > 0 ? 10 : 0);
   for (int k = 0; k < 5; ++k) this->compared.expect_run(this->reference.next_state(), 100);
 }
+
+// The loops compute all kinds of joints, frames that do not move, several trees and sensors of loads.
+using Serpents = Exact<serpents_robot>;
+TEST_F(Serpents, MatchLibmujoco) {
+  int touching = 0;
+  for (int k = 0; k < 600; ++k) {
+    const mjData& expected = compared.expect_step(reference.next_state());
+    ASSERT_FALSE(HasFailure()) << "state " << k;
+    touching += expected.ncon > 0 ? 1 : 0;
+  }
+  EXPECT_GE(touching, 200);
+  for (int k = 0; k < 300; ++k) {
+    expect_evaluation(reference.extreme_state());
+    ASSERT_FALSE(HasFailure()) << "state " << k;
+  }
+  for (int k = 0; k < 5; ++k) compared.expect_run(reference.next_state(), 100);
+}
+TEST(Lanes, OfSerpentsAreIndependentAndAccurate) { expect_lanes<serpents_robot>(Files<serpents_robot>::file); }
 TEST(Lanes, OfSnakeAreIndependentAndAccurate) { expect_lanes<snake_robot>(Files<snake_robot>::file); }
 
 }  // namespace

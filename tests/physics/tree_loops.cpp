@@ -3,6 +3,7 @@
 
 namespace drl::DRL_ISA {
 
+DRL_HOST_LOOP(StepRobots<serpents_robot>)
 DRL_HOST_LOOP(StepRobots<snake_robot>)
 
 }  // namespace drl::DRL_ISA

@@ -23,6 +23,7 @@
 #include "drl/physics/noslip.hpp"
 #include "drl/physics/rays.hpp"
 #include "drl/physics/solver.hpp"
+#include "drl/physics/tree_frames.hpp"
 #include "drl/physics/trees.hpp"
 #include "drl/physics/wraps.hpp"
 
