@@ -15,6 +15,16 @@ macro(drl_find_hip trouble)
     if(NOT DRL_HIP_INCLUDE_DIR OR NOT DRL_HIP_LIBRARY)
       set(${trouble} "${DRL_HIPCC} is found, but not HIP's runtime, hip/hip_runtime_api.h and libamdhip64.so")
     endif()
+    # Older versions of hipcc inline all functions, unless this option is given. Newer ones do not know it.
+    if(NOT DEFINED DRL_HIPCC_CALLS)
+      execute_process(COMMAND ${CMAKE_COMMAND} -E env HIP_PLATFORM=amd ${DRL_HIPCC} --hipcc-func-supp -x hip --offload-arch=gfx90a
+        -fsyntax-only /dev/null RESULT_VARIABLE drl_result OUTPUT_QUIET ERROR_QUIET)
+      set(drl_option "")
+      if(drl_result EQUAL 0)
+        set(drl_option --hipcc-func-supp)
+      endif()
+      set(DRL_HIPCC_CALLS "${drl_option}" CACHE INTERNAL "Option of hipcc for functions that are not inlined")
+    endif()
   endif()
 endmacro()
 
@@ -35,7 +45,7 @@ function(drl_hip_objects objects target name)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir/${unit}.o)
     file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
     add_custom_command(OUTPUT ${object} DEPENDS ${file} ${HIP_DEPENDS} DEPFILE ${object}.d VERBATIM COMMAND_EXPAND_LISTS
-      COMMAND ${CMAKE_COMMAND} -E env HIP_PLATFORM=amd ${DRL_HIPCC} -x hip ${architectures} --hipcc-func-supp
+      COMMAND ${CMAKE_COMMAND} -E env HIP_PLATFORM=amd ${DRL_HIPCC} -x hip ${architectures} ${DRL_HIPCC_CALLS}
         -include hip/hip_runtime.h "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
         "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>" "${optimization}" -std=c++20 -fPIC -ffp-contract=off ${HIP_OPTIONS}
         ${further} -MD -MT ${object} -MF ${object}.d -c ${file} -o ${object}
