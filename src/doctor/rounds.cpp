@@ -48,8 +48,9 @@ Check failure_of_rank(const std::string& rank, const std::string& message) {
   Check check = check_of_message(Status::failed, message);
   check.finding = rank + " did not finish: " + check.finding;
   if (check.remedy.empty())
-    check.remedy = format("check that node's GPUs ({}, dmesg) and network, or leave the node out (srun --exclude=NODE)",
-                          kGpuVendor.show_gpus);
+    check.remedy =
+        fmt::format("check that node's GPUs ({}, dmesg) and network, or leave the node out (srun --exclude=NODE)",
+                    kGpuVendor.show_gpus);
   return check;
 }
 
