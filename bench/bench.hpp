@@ -16,7 +16,7 @@
 #include "base/options.hpp"
 #include "device/queue.hpp"
 #include "placement/device.hpp"
-#ifdef DRL_CUDA
+#ifdef DRL_GPU_SUPPORT
 #include "device/gpu_queue.hpp"
 #endif
 
@@ -51,10 +51,10 @@ inline int chosen_gpu(const std::string& device) {
 
 // Makes a queue of the GPU that chosen_gpu returned, or of the host for -1.
 inline std::unique_ptr<Queue> make_queue(int gpu) {
-#ifdef DRL_CUDA
+#ifdef DRL_GPU_SUPPORT
   if (gpu >= 0) return make_gpu_queue(isa_of("auto"));
 #endif
-  DRL_CHECK(gpu < 0, "a GPU was chosen in a build without CUDA");
+  DRL_CHECK(gpu < 0, "a GPU was chosen in a build without GPU support");
   return make_host_queue(isa_of("auto"));
 }
 

@@ -14,7 +14,7 @@
 #include "nets/host_nets.hpp"
 #include "nets/torch/torch_library.hpp"
 #include "placement/machine.hpp"
-#ifdef DRL_CUDA
+#ifdef DRL_GPU_SUPPORT
 #include "nets/gpu/gpu_nets.hpp"
 #endif
 
@@ -50,7 +50,7 @@ PolicyOptions policy_options() {
 }
 
 std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe_unused]] int64_t rows) {
-#ifdef DRL_CUDA
+#ifdef DRL_GPU_SUPPORT
   if (queue.on_gpu()) return make_gpu_nets(queue, layout, rows);
 #endif
   return make_host_nets(queue, layout, "auto", 1);

@@ -3,7 +3,7 @@ set(DRL_WITH_CUDA AUTO CACHE STRING "Compute on NVIDIA GPUs: ON, OFF, or AUTO (i
 set(DRL_CUDA_ARCHITECTURES "" CACHE STRING "GPU generations to compile for, e.g. 80;90 (default: 80, 90, and later ones by PTX)")
 
 set(DRL_CUDA OFF)
-if(DRL_WITH_CUDA)
+if(DRL_WITH_CUDA AND NOT DRL_HIP)
   if(NOT CMAKE_CUDA_COMPILER)
     unset(CMAKE_CUDA_COMPILER CACHE)  # looks again, because a module may have been loaded in the meantime
   endif()
@@ -60,7 +60,14 @@ if(DRL_CUDA)
 
   add_library(drl_cuda INTERFACE)
   target_include_directories(drl_cuda SYSTEM INTERFACE ${NCCL_INCLUDE_DIR})
-  target_link_libraries(drl_cuda INTERFACE CUDA::cudart)  # src/gpu/plugin.cpp links cuBLAS and NCCL
-  target_compile_definitions(drl_cuda INTERFACE DRL_CUDA=1)
-  add_library(drl::cuda ALIAS drl_cuda)
+  target_link_libraries(drl_cuda INTERFACE CUDA::cudart)
+  target_compile_definitions(drl_cuda INTERFACE DRL_GPU_SUPPORT=1)
+  add_library(drl::gpu_runtime ALIAS drl_cuda)
+  set(DRL_GPU_LIBRARIES CUDA::cublas ${NCCL_LIBRARY})  # which src/gpu/plugin.cpp links
+endif()
+
+# Whether drl is built for GPUs of either vendor. drl::gpu_runtime is their runtime.
+set(DRL_GPU OFF)
+if(DRL_CUDA OR DRL_HIP)
+  set(DRL_GPU ON)
 endif()

@@ -52,6 +52,24 @@ function(drl_robot_sources target)
   target_compile_definitions(${target} PRIVATE "DRL_COMPILED_ISAS=\"${compiled}\"")
 endfunction()
 
+# drl_gpu_sources(TARGET file...): adds units for the GPU's compiler (.cu) to a target. An object library passes those of
+# hipcc on to the targets that link it.
+function(drl_gpu_sources target)
+  if(DRL_CUDA)
+    target_sources(${target} PRIVATE ${ARGN})
+    return()
+  endif()
+  drl_hip_objects(objects ${target} ${target}_hip ${ARGN}
+    OPTIONS -Wall -Wextra -Wno-parentheses -Wno-bitwise-instead-of-logical)
+  get_target_property(type ${target} TYPE)
+  set(scope PRIVATE)
+  if(type STREQUAL "OBJECT_LIBRARY")
+    set(scope INTERFACE)
+  endif()
+  target_sources(${target} ${scope} ${objects})
+  add_dependencies(${target} ${target}_hip)
+endfunction()
+
 # drl_program(NAME SOURCES file... [DEPENDS target...]): adds a program and installs it.
 set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/bin)  # where tests find programs
 if(CMAKE_CROSSCOMPILING_EMULATOR)

@@ -52,7 +52,7 @@ string(JOIN " " DRL_TASK_FLAGS ${DRL_FLOAT_FLAGS})
 
 # drl_add_task_library(NAME header.hpp... [MUJOCO] [RANDOMISED header.hpp...]): adds the shared library libNAME.so of the tasks in these headers
 # (DRL_TASK), for --task_library. It has their loops for all instruction sets (for robots, those of DRL_ISAS), and for
-# GPUs if nvcc is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
+# GPUs if nvcc (for AMD GPUs: hipcc) is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
 # model{"ant.xml", ...) are looked for beside the header, beside CMakeLists.txt, and among drl's models. Two of them
 # cannot have the same file name. drl_robot
 # compiles the physics of the models that it supports. libmujoco can simulate all of them. The robots in the headers
@@ -128,7 +128,17 @@ endmacro()
 
 # Part of drl_add_task_library: compiles the given units for GPUs. In these units, calling a function without DRL_HD is an error.
 macro(drl_add_gpu_loops)
-  if(DRL_TASK_GPU AND CMAKE_CUDA_COMPILER)
+  if(DRL_TASK_GPU AND DRL_HIPCC)
+    set(before "")
+    if(TARGET ${name}_physics)
+      set(before ${name}_physics)
+    endif()
+    drl_hip_objects(objects ${name} ${name}_gpu ${ARGN} DEPENDS ${before}
+      OPTIONS -fvisibility=hidden -fvisibility-inlines-hidden -Wno-bitwise-instead-of-logical)
+    target_sources(${name} PRIVATE ${objects})
+    target_link_libraries(${name} PRIVATE ${DRL_HIP_LIBRARY})
+    add_dependencies(${name} ${name}_gpu)
+  elseif(DRL_TASK_GPU AND CMAKE_CUDA_COMPILER)
     add_library(${name}_gpu OBJECT ${ARGN})
     target_compile_options(${name}_gpu PRIVATE -O3 -fmad=false --expt-relaxed-constexpr
       -Werror=cross-execution-space-call -Xcompiler=-ffp-contract=off)

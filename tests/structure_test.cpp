@@ -118,7 +118,8 @@ TEST(Structure, NoInstalledHeaderIncludesUpwards) {
   for (const auto& entry : fs::directory_iterator(kSource.parent_path() / "include/drl"))
     if (entry.is_regular_file()) authors.push_back(entry.path().filename().string());
   std::ranges::sort(authors);
-  EXPECT_EQ(authors, (std::vector<std::string>{"canvas.hpp", "math.hpp", "robot.hpp", "simulator.hpp", "task.hpp", "terrain.hpp"}));
+  EXPECT_EQ(authors, (std::vector<std::string>{"canvas.hpp", "math.hpp", "robot.hpp", "simulator.hpp", "task.hpp",
+                                               "terrain.hpp"}));
 }
 
 TEST(Structure, LibtorchIsIncludedOnlyInItsPlugin) {
@@ -133,12 +134,14 @@ TEST(Structure, MpiAndNcclAreCalledOnlyInComm) {
   expect_none(matches(R"(^\s*#\s*include\s*[<"]mpi\w*\.h|\bMPI_\w+\s*\(|\bgpuccl[A-Z]\w*\s*\()", {"comm/"}));
 }
 
-// A port to HIP is possible because one installed header contains the names of the device runtime, and one header of
-// drl those of its libraries. No file works around them. hd.hpp asks which compiler compiles it.
+// drl can be compiled for CUDA and HIP because one installed header contains the names of the device runtime, and a few
+// headers of drl those of its libraries. No file works around them. hd.hpp asks which compiler compiles it.
 TEST(Structure, OnlyOneHeaderContainsNamesOfTheDeviceRuntime) {
-  const std::string include = R"(^\s*#\s*include\s*[<"](cuda|hip|cublas|nccl|nv)\w*[./])",
-                    call = R"(\b(cuda|hip|cublas|nccl)[A-Z]\w*)", compiler = "__(CUDA|CUDACC|HIP|NVCC)\\w*__";
-  expect_none(matches(include + "|" + call + R"(\()", {"gpu/runtime.hpp"}));
+  const std::string include = R"(^\s*#\s*include\s*[<"](cuda|hip|cublas|nccl|nv|roc|rccl)\w*[./])",
+                    call = R"(\b((cuda|hip|cublas|nccl)[A-Z]|rocblas_)\w*)",
+                    compiler = "__(CUDA|CUDACC|HIP|NVCC)\\w*__";
+  expect_none(
+      matches(include + "|" + call + R"(\()", {"gpu/cuda_names.hpp", "gpu/rocm_names.hpp", "gpu/rocm_declarations.h"}));
   expect_none(matches(compiler, {}));
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kSource.parent_path() / "include/drl")) {

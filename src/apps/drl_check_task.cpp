@@ -12,7 +12,7 @@
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
 #include "envs/task_params.hpp"
-#if defined(DRL_CUDA)
+#if defined(DRL_GPU_SUPPORT)
 #include "device/gpu_queue.hpp"
 #include "placement/cuda_support.hpp"
 #endif
@@ -56,7 +56,7 @@ struct CheckOptions {
   }
 };
 
-#if defined(DRL_CUDA)
+#if defined(DRL_GPU_SUPPORT)
 // Returns a queue of the first visible GPU, or null if there is none.
 std::unique_ptr<Queue> gpu_queue() {
   if (cuda_support().devices == 0) return nullptr;

@@ -5,11 +5,12 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "envs/make_env.hpp"
+#include "gpu/vendor.hpp"
 #include "nets/host_nets.hpp"
 #include "run/evaluator.hpp"
 #include "run/option_files.hpp"
 #include "run/preflight.hpp"
-#if defined(DRL_CUDA)
+#if defined(DRL_GPU_SUPPORT)
 #include "comm/nccl_communicator.hpp"
 #include "device/gpu_queue.hpp"
 #include "gpu/runtime.hpp"
@@ -20,7 +21,7 @@
 namespace drl {
 namespace {
 
-#if defined(DRL_CUDA)
+#if defined(DRL_GPU_SUPPORT)
 
 // Makes a queue on GPU number `gpu`, which becomes the current device of this thread.
 std::unique_ptr<Queue> gpu_queue(int gpu, Isa isa) {
@@ -30,7 +31,9 @@ std::unique_ptr<Queue> gpu_queue(int gpu, Isa isa) {
 
 void open_gpu_libraries() { gpuOpenLibraries(); }
 
-std::string gpu_versions() { return "CUDA " + cuda_version() + ", NCCL " + nccl_version(); }
+std::string gpu_versions() {
+  return fmt::format("{} {}, {} {}", kGpuVendor.runtime, cuda_version(), kGpuVendor.collectives, nccl_version());
+}
 
 std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t rows) {
   return make_gpu_nets(queue, layout, rows);
@@ -45,7 +48,7 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gp
 
 #else
 
-// Without CUDA, place_rank never chooses a GPU, so these functions are never called.
+// Without GPU support, place_rank never chooses a GPU, so these functions are never called.
 [[noreturn]] void no_gpus() {
   throw Error("this build has no GPU support (it was compiled without CUDA): use --device cpu");
 }
@@ -67,9 +70,9 @@ void require_engine_of_gpus(const TrainOptions& options) {
        {std::tuple{"nets", options.nets, defaults.nets}, {"precision", options.precision, defaults.precision}})
     if (given != only)
       throw UsageError(
-          fmt::format("--{0} {1} is not available on GPUs (there, cuBLAS computes the networks in float32): "
+          fmt::format("--{0} {1} is not available on GPUs (there, {3} computes the networks in float32): "
                       "use --{0} {2}, or --device cpu",
-                      name, given, only));
+                      name, given, only, kGpuVendor.blas));
 }
 
 // Returns the number of environments of each rank.

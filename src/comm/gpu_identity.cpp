@@ -41,7 +41,8 @@ void refuse_sharing(const std::vector<GpuIdentity>& ranks) {
                      " would compute on the same GPU (" + gpu.gpu + ", " + gpu.pci +
                      (gpu.uuid.empty() ? "" : ", " + gpu.uuid) +
                      "): start one rank per GPU (srun --ntasks-per-node), and let each rank see all GPUs of its host "
-                     "(srun --gpu-bind=none; check CUDA_VISIBLE_DEVICES)");
+                     "(srun --gpu-bind=none; check " +
+                     kGpuVendor.slurm_list + ")");
   }
 }
 
@@ -68,6 +69,8 @@ std::string driver_version(const std::string& proc_text) {
 
 std::string nccl_version_text(int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); }
 
-std::string cuda_version_text(int code) { return fmt::format("{}.{}", code / 1000, code / 10 % 100); }
+std::string runtime_version_text(int code, const GpuVendor& vendor) {
+  return fmt::format("{}.{}", code / vendor.major_unit, code / vendor.minor_unit % 100);
+}
 
 }  // namespace drl

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/vendor.hpp"
+
 namespace drl {
 
 struct GpuIdentity {
@@ -25,6 +27,7 @@ void check_identities(const std::vector<GpuIdentity>& ranks, bool may_share);
 // Returns the version in the text of /proc/driver/nvidia/version, or "" if it contains none.
 std::string driver_version(const std::string& proc_text);
 std::string nccl_version_text(int code);  // 22809 is "2.28.9"
-std::string cuda_version_text(int code);  // 13000 is "13.0"
+// Returns the version of CUDA or HIP as text: CUDA's 13000 is "13.0".
+std::string runtime_version_text(int code, const GpuVendor& vendor = kGpuVendor);
 
 }  // namespace drl

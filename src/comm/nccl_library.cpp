@@ -34,16 +34,18 @@ std::string nccl_version() {
 GpuIdentity this_gpu(int device) {
   gpuDeviceProp properties;
   DRL_GPU(gpuGetDeviceProperties(&properties, device));
-  int cuda = 0;
-  DRL_GPU(gpuDriverGetVersion(&cuda));
+  gpuUUID uuid;
+  DRL_GPU(gpuDeviceGetUuid(&uuid, device));
+  int version = 0;
+  DRL_GPU(gpuDriverGetVersion(&version));
   std::ifstream proc("/proc/driver/nvidia/version");
   const std::string driver = driver_version({std::istreambuf_iterator<char>(proc), {}});
   return {
       .host = host_name(),
       .gpu = properties.name,
-      .uuid = uuid_text(properties.uuid.bytes),
+      .uuid = uuid_text(uuid.bytes),
       .pci = fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID, properties.pciDeviceID),
-      .driver = (driver.empty() ? "" : driver + ", ") + "CUDA " + cuda_version_text(cuda),
+      .driver = (driver.empty() ? "" : driver + ", ") + kGpuVendor.runtime + " " + runtime_version_text(version),
       .nccl = nccl_version(),
       .build = program_build()};
 }

@@ -23,7 +23,7 @@ struct SegmentHashes {
 
  private:
   template <class U>
-  DRL_HD static auto hash(U x, int64_t row) {
+  DRL_HD static Wide<U> hash(U x, int64_t row) {
     x = x ^ ((U(static_cast<uint32_t>(row)) + lane_numbers<U>()) * U(0x9E3779B9u));
     x = (x ^ (x >> 16)) * U(0x85EBCA6Bu);
     x = (x ^ (x >> 13)) * U(0xC2B2AE35u);

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "comm/mpi_library.hpp"
 #include "comm/roll_call.hpp"
+#include "gpu/vendor.hpp"
 #include "report/format.hpp"
 
 namespace drl {
@@ -117,8 +118,8 @@ AllReduceLimits gpu_limits(const std::vector<std::string>& gpus, const std::stri
   const Link link = *std::ranges::min_element(links, {}, &Link::speed);
   return {2e-3, kWarnBelow * link.speed * 1e9,
           format("less than a quarter of the {} GB/s that slow {} attains: {}", link.speed, link.name,
-                 in_node ? "check the GPUs' links with nvidia-smi topo -m and nvidia-smi nvlink -s, and unset "
-                           "NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"
+                 in_node ? format("check the GPUs' links with {}, and unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE",
+                                  kGpuVendor.show_links)
                          : "see the check \"NCCL network\"; select another network with NCCL_IB_HCA or "
                            "NCCL_SOCKET_IFNAME; NCCL_DEBUG=INFO prints details")};
 }

@@ -29,9 +29,6 @@ void check_job(MessageRounds& rounds, const std::optional<Allocation>& job);
 
 // Adds the facts of this rank's GPU to `facts`, or why it has none.
 void add_gpu_facts(const Placement& placement, RankFacts& facts, bool wants_cpu);
-// Runs a small kernel on a device and reads its results back. Returns "" if that worked within `seconds`, else the
-// reason. The device stays the current one of this process.
-std::string try_kernel(int device, double seconds);
 // Checks the GPUs of all ranks, a kernel on each, and NCCL's network and all-reduces. `ranks` is used on rank 0 only.
 // Call it last: it throws CheckFailed if a GPU or NCCL fails.
 void check_gpus(MessageRounds& rounds, const Placement& placement, const std::vector<RankFacts>& ranks, bool wants_cpu);

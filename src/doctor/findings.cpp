@@ -11,6 +11,7 @@
 #include "comm/mpi_library.hpp"
 #include "comm/roll_call.hpp"
 #include "gpu/remedies.hpp"
+#include "gpu/vendor.hpp"
 #include "report/format.hpp"
 #include "run/preflight.hpp"
 
@@ -68,13 +69,13 @@ std::string missing_gpu_remedy(const std::vector<RankFacts>& ranks) {
     if (rank.device != "cpu") continue;
     add_once(hosts, rank.host);
     if (!rank.other_gpus.empty())
-      add_once(remedies, "use nodes with NVIDIA GPUs only");
+      add_once(remedies, format("use nodes with {} GPUs only", kGpuVendor.name));
     else if (!rank.cuda_remedy.empty())
       add_once(remedies, rank.cuda_remedy);
     else
       add_once(unexplained, rank.host);
   }
-  if (!unexplained.empty()) remedies.push_back("run nvidia-smi on " + join(unexplained, ", "));
+  if (!unexplained.empty()) remedies.push_back(format("run {} on {}", kGpuVendor.show_gpus, join(unexplained, ", ")));
   return join(remedies, "; ") + "; to run without " + (hosts.size() == 1 ? "this node" : "these nodes") +
          ", use srun --exclude=" + join(hosts, ",");
 }
@@ -158,7 +159,7 @@ Check library_finding(const std::vector<RankFacts>& ranks) {
   std::vector<std::string> libraries;
   for (const RankFacts& rank : ranks)
     libraries.push_back((rank.blas.empty() ? "" : rank.blas + ", ") + rank.mpi +
-                        (rank.cuda.empty() ? "" : ", CUDA " + rank.cuda));
+                        (rank.cuda.empty() ? "" : format(", {} {}", kGpuVendor.runtime, rank.cuda)));
   if (groups_of(libraries).size() > 1)
     return {Status::warning, "libraries differ: " + values_with_ranks(libraries, column(ranks, &RankFacts::host)),
             "load the same modules on all nodes (different MPI versions may not work together, the slowest library "
@@ -240,7 +241,8 @@ std::string other_gpus_text(const std::vector<RankFacts>& ranks) {
   std::vector<std::string> vendors;
   for (const RankFacts& rank : ranks) vendors.push_back(rank.other_gpus.empty() ? "" : rank.other_gpus + "'s");
   const std::string which = values_with_ranks(vendors, column(ranks, &RankFacts::host));
-  return which.empty() ? "" : "the GPUs are " + which + ", and drl runs on NVIDIA GPUs only";
+  return which.empty() ? ""
+                       : format("the GPUs are {}, and this build of drl runs on {} GPUs only", which, kGpuVendor.name);
 }
 
 Check gpus_finding(const std::vector<RankFacts>& ranks, bool wants_cpu) {
@@ -272,8 +274,8 @@ Check gpus_finding(const std::vector<RankFacts>& ranks, bool wants_cpu) {
   } catch (const UsageError& error) {
     return check_of_message(Status::failed, error.what());
   }
-  return {Status::ok, format("{}, each with its own GPU; NCCL {}, driver {}", counted(std::ssize(ranks), "rank"),
-                             ranks.front().nccl, ranks.front().driver)};
+  return {Status::ok, format("{}, each with its own GPU; {} {}, driver {}", counted(std::ssize(ranks), "rank"),
+                             kGpuVendor.collectives, ranks.front().nccl, ranks.front().driver)};
 }
 
 Check gpu_setup_finding(const std::vector<RankFacts>& ranks) {
@@ -286,7 +288,7 @@ Check gpu_setup_finding(const std::vector<RankFacts>& ranks) {
   const NcclWarnings slow = slow_nccl_warnings(all_ranks);
   std::string order;
   for (const RankFacts& rank : ranks)
-    if (order.empty() && rank.device_order != "PCI_BUS_ID")
+    if (kGpuVendor.pci == kNvidia.pci && order.empty() && rank.device_order != "PCI_BUS_ID")
       order = format(
           "CUDA_DEVICE_ORDER is {} on {} (Slurm and drl number GPUs by PCI_BUS_ID, so ranks may compute on GPUs that "
           "are far from their cores): unset CUDA_DEVICE_ORDER",

@@ -9,6 +9,7 @@
 #include "device/gpu_queue.hpp"
 #include "doctor/all_reduce.hpp"
 #include "doctor/checks.hpp"
+#include "doctor/gpu_probe.hpp"
 #include "doctor/nccl_network.hpp"
 #include "gpu/runtime.hpp"
 #include "placement/cuda_support.hpp"
@@ -76,6 +77,16 @@ class GpuAllReduce {
   Communicator& nccl_;
   std::unique_ptr<Buffers> buffers_ = std::make_unique<Buffers>();
 };
+
+// Returns why a small kernel does not run on the device within `seconds`; "" if it does.
+std::string try_kernel(int device, double seconds) {
+  try {
+    return run_kernel(device, seconds);
+  } catch (const Error& error) {
+    (void)gpuGetLastError();
+    return check_of_message(Status::failed, error.what()).finding;
+  }
+}
 
 // Runs a kernel on every rank's GPU. Throws CheckFailed if one fails: a hanging GPU can prevent an orderly exit, so all
 // ranks must be aborted.

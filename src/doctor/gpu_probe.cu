@@ -1,13 +1,13 @@
-// Tests a GPU with a small kernel. nvcc compiles this file; tests also compile it with the host's compiler.
+// Tests a GPU with a small kernel. The GPU's compiler compiles this file; tests also compile it with the host's. Clang
+// 15 cannot compile nlohmann-json for AMD GPUs, so no header here includes it.
 #include <cstdint>
 #include <memory>
 
-#include "base/check.hpp"
 #include "comm/patience.hpp"
 #include "device/array.hpp"
 #include "device/gpu_loop.hpp"
 #include "device/gpu_queue.hpp"
-#include "doctor/checks.hpp"
+#include "doctor/gpu_probe.hpp"
 #include "drl/lanes/hd.hpp"
 #include "placement/cuda_support.hpp"
 
@@ -38,23 +38,18 @@ struct KernelBuffers {
 
 }  // namespace
 
-std::string try_kernel(int device, double seconds) {
-  try {
-    use_gpu(device);
-    auto numbers = std::make_unique<KernelBuffers>();
-    gpu::launch_loop(numbers->queue->native(), 0, kNumbers, ThreeTimesPlusOne{numbers->on_device.data()});
-    numbers->queue->copy(numbers->on_host.data(), numbers->on_device.data(), kNumbers);
-    if (!finishes_within(*numbers->queue, seconds)) {
-      (void)numbers.release();
-      return "the kernel did not finish within " + std::to_string(static_cast<int>(seconds)) + " s";
-    }
-    for (uint32_t i = 0; i < kNumbers; ++i)
-      if (numbers->on_host[i] != 3 * i + 1) return "the kernel's results are wrong";
-    return "";
-  } catch (const Error& error) {
-    (void)gpuGetLastError();
-    return check_of_message(Status::failed, error.what()).finding;
+std::string run_kernel(int device, double seconds) {
+  use_gpu(device);
+  auto numbers = std::make_unique<KernelBuffers>();
+  gpu::launch_loop(numbers->queue->native(), 0, kNumbers, ThreeTimesPlusOne{numbers->on_device.data()});
+  numbers->queue->copy(numbers->on_host.data(), numbers->on_device.data(), kNumbers);
+  if (!finishes_within(*numbers->queue, seconds)) {
+    (void)numbers.release();
+    return "the kernel did not finish within " + std::to_string(static_cast<int>(seconds)) + " s";
   }
+  for (uint32_t i = 0; i < kNumbers; ++i)
+    if (numbers->on_host[i] != 3 * i + 1) return "the kernel's results are wrong";
+  return "";
 }
 
 }  // namespace drl

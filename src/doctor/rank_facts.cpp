@@ -9,8 +9,9 @@
 #include "comm/mpi_library.hpp"
 #include "comm/program_build.hpp"
 #include "envs/task_libraries.hpp"
+#include "gpu/vendor.hpp"
 #include "nets/torch/torch_library.hpp"
-#include "placement/device.hpp"
+#include "placement/gpu_vendors.hpp"
 #include "placement/machine.hpp"
 #include "placement/topology.hpp"
 
@@ -23,12 +24,18 @@ struct Column {
 };
 
 // Columns that become a line above the table if all ranks agree.
-constexpr Column kColumns[] = {{"GPU", &RankFacts::gpu},       {"UUID", &RankFacts::uuid},
-                               {"PCI", &RankFacts::pci},       {"driver", &RankFacts::driver},
-                               {"CUDA", &RankFacts::cuda},     {"NCCL", &RankFacts::nccl},
-                               {"CPU", &RankFacts::cpu_model}, {"BLAS", &RankFacts::blas},
-                               {"MPI", &RankFacts::mpi},       {"MPI threads", &RankFacts::thread_level},
-                               {"GTL", &RankFacts::gtl},       {"launcher", &RankFacts::launcher},
+constexpr Column kColumns[] = {{"GPU", &RankFacts::gpu},
+                               {"UUID", &RankFacts::uuid},
+                               {"PCI", &RankFacts::pci},
+                               {"driver", &RankFacts::driver},
+                               {kGpuVendor.runtime, &RankFacts::cuda},
+                               {kGpuVendor.collectives, &RankFacts::nccl},
+                               {"CPU", &RankFacts::cpu_model},
+                               {"BLAS", &RankFacts::blas},
+                               {"MPI", &RankFacts::mpi},
+                               {"MPI threads", &RankFacts::thread_level},
+                               {"GTL", &RankFacts::gtl},
+                               {"launcher", &RankFacts::launcher},
                                {"build", &RankFacts::build}};
 
 using Row = std::vector<std::string>;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/format.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "comm/exchange.hpp"
 #include "comm/roll_call.hpp"
+#include "gpu/vendor.hpp"
 #include "report/format.hpp"
 
 namespace drl {
@@ -47,7 +49,8 @@ Check failure_of_rank(const std::string& rank, const std::string& message) {
   check.finding = rank + " did not finish: " + check.finding;
   if (check.remedy.empty())
     check.remedy =
-        "check that node's GPUs (nvidia-smi, dmesg) and network, or leave the node out (srun --exclude=NODE)";
+        fmt::format("check that node's GPUs ({}, dmesg) and network, or leave the node out (srun --exclude=NODE)",
+                    kGpuVendor.show_gpus);
   return check;
 }
 

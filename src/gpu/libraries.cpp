@@ -6,6 +6,7 @@
 #include "base/host.hpp"
 #include "base/installation.hpp"
 #include "base/text.hpp"
+#include "gpu/vendor.hpp"
 
 // Defined in programs that link the plugin's source directly, as tests do.
 extern "C" [[gnu::weak]] const drl::gpu::LibrariesHead* drl_gpu_plugin();
@@ -14,8 +15,9 @@ namespace drl::gpu {
 namespace {
 
 [[noreturn]] void throw_unavailable(const std::string& why, const std::string& remedy) {
-  throw UsageError("cannot open cuBLAS and NCCL, the libraries for training on GPUs, on " + host_name() + " (" + why +
-                   "): " + remedy + ", or use --device cpu");
+  throw UsageError(std::string("cannot open ") + kGpuVendor.blas + " and " + kGpuVendor.collectives +
+                   ", the libraries for training on GPUs, on " + host_name() + " (" + why + "): " + remedy +
+                   ", or use --device cpu");
 }
 
 }  // namespace
@@ -30,9 +32,8 @@ const LibrariesHead& open_plugin(const std::filesystem::path& file, size_t size)
     const std::string why = dlerror();
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored)) throw_unavailable(why, "install drl again");
-    throw_unavailable(why,
-                      "load the CUDA and NCCL modules with which drl was built, or add their directories to "
-                      "LD_LIBRARY_PATH");
+    throw_unavailable(why, std::string("load the ") + kGpuVendor.modules +
+                               " with which drl was built, or add their directories to LD_LIBRARY_PATH");
   }
   const auto function = reinterpret_cast<DrlGpuPluginFunction>(dlsym(library, DRL_GPU_PLUGIN_SYMBOL));
   const LibrariesHead* head = function ? function() : nullptr;

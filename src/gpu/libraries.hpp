@@ -1,6 +1,6 @@
-// Opens cuBLAS and NCCL when a GPU is used. Programs that linked them would load them at each start, also on machines
-// without a GPU: 0.07 to 0.2 s and 220 MB in each process. Instead, the plugin lib/drl/drl_gpu.so links them, and holds
-// a table of their functions (gpu/runtime.hpp).
+// Opens cuBLAS and NCCL (rocBLAS and RCCL) when a GPU is used. Programs that linked them would load them at each start,
+// also on machines without a GPU: 0.07 to 0.2 s and 220 MB in each process. Instead, the plugin lib/drl/drl_gpu.so
+// links them, and holds a table of their functions (gpu/runtime.hpp).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct LibrariesHead {
 std::filesystem::path plugin_file();
 
 // Returns the table of functions, of `size` bytes. Opens the plugin `file`, unless the plugin is linked into the
-// program, as in tests. The plugin is never closed. Throws UsageError if it, cuBLAS or NCCL cannot be used.
+// program, as in tests. The plugin is never closed. Throws UsageError if it or one of the libraries cannot be used.
 const LibrariesHead& open_plugin(const std::filesystem::path& file, size_t size);
 
 }  // namespace drl::gpu

@@ -1,4 +1,4 @@
-// drl_gpu.so, the only library that links cuBLAS and NCCL.
+// drl_gpu.so, the only library that links cuBLAS and NCCL (rocBLAS and RCCL).
 #include "gpu/runtime.hpp"
 
 extern "C" [[gnu::visibility("default")]] const drl::gpu::LibrariesHead* drl_gpu_plugin() {

@@ -1,23 +1,23 @@
 // The GPU runtime (drl/lanes/gpu_runtime.hpp) and, under names gpublas... and gpuccl..., the libraries that drl uses
-// with it: cuBLAS and NCCL. For AMD GPUs, hipBLAS and RCCL have the same calls and could be added here. With
-// DRL_GPU_RUNTIME, the emulated runtime has these names too.
+// with it: cuBLAS and NCCL, or rocBLAS and RCCL for AMD GPUs. With DRL_GPU_RUNTIME, the emulated runtime has these
+// names too.
 #pragma once
 
 #include "drl/lanes/gpu_runtime.hpp"
 
 #if !defined(DRL_GPU_RUNTIME)
 
-#include <cublas_v2.h>
-#include <nccl.h>
-#include <nvtx3/nvToolsExt.h>
-
 #include "gpu/libraries.hpp"
+#if defined(DRL_FOR_AMD_GPUS)
+#include "gpu/rocm_names.hpp"
+#else
+#include "gpu/cuda_names.hpp"
+#endif
 
-// The functions of cuBLAS and NCCL that drl calls.
+// The functions of the libraries that drl calls.
 // clang-format off
 #define DRL_GPU_LIBRARY_FUNCTIONS(X) \
-  X(cublasGetStatusString) X(cublasCreate) X(cublasDestroy) X(cublasSetStream) X(cublasSetWorkspace) \
-  X(cublasSetMathMode) X(cublasSgemm) X(cublasSgemmStridedBatched) \
+  DRL_GPU_BLAS_FUNCTIONS(X) \
   X(ncclGetVersion) X(ncclGetErrorString) X(ncclGetLastError) X(ncclGetUniqueId) X(ncclCommInitRankConfig) \
   X(ncclCommGetAsyncError) X(ncclCommFinalize) X(ncclCommDestroy) X(ncclCommAbort) X(ncclAllReduce)
 // clang-format on
@@ -38,27 +38,10 @@ inline const Libraries& libraries() {
 
 }  // namespace drl::gpu
 
-// Opens cuBLAS and NCCL, unless they are open. Throws UsageError if they cannot be used.
+// Opens the libraries, unless they are open. Throws UsageError if they cannot be used.
 inline void gpuOpenLibraries() { (void)drl::gpu::libraries(); }
 
-// Matrix products
-#define gpublasHandle_t cublasHandle_t
-#define gpublasStatus_t cublasStatus_t
-#define GPUBLAS_STATUS_SUCCESS CUBLAS_STATUS_SUCCESS
-#define gpublasGetStatusString ::drl::gpu::libraries().cublasGetStatusString
-#define gpublasCreate ::drl::gpu::libraries().cublasCreate
-#define gpublasDestroy ::drl::gpu::libraries().cublasDestroy
-#define gpublasSetStream ::drl::gpu::libraries().cublasSetStream
-#define gpublasSetWorkspace ::drl::gpu::libraries().cublasSetWorkspace
-#define gpublasSetMathMode ::drl::gpu::libraries().cublasSetMathMode
-#define GPUBLAS_DEFAULT_MATH CUBLAS_DEFAULT_MATH
-#define gpublasOperation_t cublasOperation_t
-#define GPUBLAS_OP_N CUBLAS_OP_N
-#define GPUBLAS_OP_T CUBLAS_OP_T
-#define gpublasSgemm ::drl::gpu::libraries().cublasSgemm
-#define gpublasSgemmStridedBatched ::drl::gpu::libraries().cublasSgemmStridedBatched
-
-// Collectives
+// Collectives, by the names that NCCL and RCCL share
 #define gpucclComm_t ncclComm_t
 #define gpucclConfig_t ncclConfig_t
 #define GPUCCL_CONFIG_INITIALIZER NCCL_CONFIG_INITIALIZER
@@ -81,9 +64,5 @@ inline void gpuOpenLibraries() { (void)drl::gpu::libraries(); }
 #define gpucclCommDestroy ::drl::gpu::libraries().ncclCommDestroy
 #define gpucclCommAbort ::drl::gpu::libraries().ncclCommAbort
 #define gpucclAllReduce ::drl::gpu::libraries().ncclAllReduce
-
-// Named ranges for the profiler
-#define gpuRangePush nvtxRangePushA
-#define gpuRangePop nvtxRangePop
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <cstdlib>
 
-#ifdef DRL_CUDA
+#ifdef DRL_GPU_SUPPORT
+#include "base/format.hpp"
 #include "comm/gpu_identity.hpp"
 #include "gpu/device.hpp"
 #include "gpu/remedies.hpp"
@@ -10,7 +11,7 @@
 
 namespace drl {
 
-#ifdef DRL_CUDA
+#ifdef DRL_GPU_SUPPORT
 
 namespace {
 
@@ -21,8 +22,9 @@ std::string reason_of(gpuError_t status) {
   (void)gpuDriverGetVersion(&driver);
   (void)gpuRuntimeGetVersion(&runtime);
   if (driver == 0) return kNoDriver;  // the runtime would report an insufficient driver
-  return std::string(gpuGetErrorString(status)) + "; the driver supports CUDA " + cuda_version_text(driver) +
-         ", drl was built with CUDA " + cuda_version_text(runtime);
+  return fmt::format("{}; the driver supports {} {}, drl was built with {} {}", gpuGetErrorString(status),
+                     kGpuVendor.runtime, runtime_version_text(driver), kGpuVendor.runtime,
+                     runtime_version_text(runtime));
 }
 
 }  // namespace
@@ -54,7 +56,7 @@ void use_gpu(int device) { gpu::use(device); }
 std::string cuda_version() {
   int runtime = 0;
   DRL_GPU(gpuRuntimeGetVersion(&runtime));
-  return cuda_version_text(runtime);
+  return runtime_version_text(runtime);
 }
 
 #else

@@ -1,7 +1,6 @@
 #include "placement/device.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "placement/gpu_vendors.hpp"
 
 namespace drl {
 namespace {
@@ -56,81 +56,24 @@ std::vector<std::string> ids_on_node(const std::vector<std::string>& visible, co
   return ids;
 }
 
-std::string first_word(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string word;
-  stream >> word;
-  return word;
+bool is_list_of(const GpuVendor& vendor, const std::string& variable) {
+  return variable == vendor.slurm_list ||
+         std::ranges::any_of(vendor.lists, [&](const char* list) { return list && variable == list; });
 }
 
-// Calls `visit` with the path of each entry of a directory. A directory that cannot be read has no entries.
-template <class Visit>
-void for_each_entry(const fs::path& directory, const Visit& visit) {
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
-    visit(entry->path());
+// Returns the variable that lists the visible GPUs: the first that is set, or else Slurm's.
+const char* list_of_visible(const Environment& environment, const GpuVendor& vendor) {
+  for (const char* list : vendor.lists)
+    if (list && environment(list)) return list;
+  return vendor.slurm_list;
 }
 
-// The vendors whose GPUs this node has.
-struct GpuVendors {
-  bool nvidia = false, amd = false, intel = false;
-
-  std::string other() const { return nvidia ? "" : amd ? "AMD" : intel ? "Intel" : ""; }
-};
-
-// Looks for GPUs among the PCI devices. The classes of display controllers begin with 0x03, and those of processing
-// accelerators, such as AMD's MI300, with 0x12. Servers' management controllers have the class of a graphics card
-// (0x0300). Some have ATI's vendor number, but none has the driver of AMD's GPUs. Intel's GPUs for computing (Max and
-// Flex) have class 0x0380. The graphics in its processors may have it too, and are always at 0000:00:02.0. Intel's
-// accelerators of class 0x12 are not GPUs.
-GpuVendors vendors_on_pci(const fs::path& root) {
-  GpuVendors found;
-  for_each_entry(root / "sys/bus/pci/devices", [&](const fs::path& device) {
-    const std::string vendor = first_word(device / "vendor"), kind = first_word(device / "class").substr(0, 6);
-    const bool display = kind.starts_with("0x03"), accelerator = kind.starts_with("0x12");
-    if (!display && !accelerator) return;
-    std::error_code none;
-    const std::string driver = fs::read_symlink(device / "driver", none).filename();
-    if (vendor == "0x10de") found.nvidia = true;
-    if (vendor == "0x1002" && (driver == "amdgpu" || kind == "0x0380" || accelerator)) found.amd = true;
-    if (vendor == "0x8086" && kind == "0x0380" && (driver == "i915" || driver == "xe") &&
-        device.filename() != "0000:00:02.0")
-      found.intel = true;
-  });
-  return found;
-}
-
-// Returns whether ROCm's driver, which computes through the render nodes, shows a GPU.
-bool has_rocm_gpu(const fs::path& root) {
-  std::error_code ignored;
-  if (!fs::exists(root / "dev/kfd", ignored)) return false;
-  bool found = false;
-  for_each_entry(root / "dev/dri",
-                 [&](const fs::path& file) { found |= file.filename().string().starts_with("renderD"); });
-  return found;
-}
-
-// Returns whether NVIDIA's driver shows a GPU. A container that got only one GPU may lack /dev/nvidia0.
-bool has_nvidia_device(const fs::path& root) {
-  std::error_code ignored;
-  bool found = fs::exists(root / "dev/nvidia0", ignored) || fs::exists(root / "dev/nvidiactl", ignored);
-  for_each_entry(root / "proc/driver/nvidia/gpus", [&](const fs::path&) { found = true; });
-  return found;
-}
-
-// AMD's GPUs may be a processor's integrated graphics.
-GpuVendors gpu_vendors(const fs::path& root) {
-  GpuVendors found = vendors_on_pci(root);
-  found.nvidia |= has_nvidia_device(root);
-  found.amd |= has_rocm_gpu(root);
-  return found;
-}
-
-// Returns whether the batch system granted GPUs of AMD or Intel, by the first of these lists that is set; an empty list
-// means none. Returns nullopt if no list is set. Entries may be parts of GPUs ("0.1").
-std::optional<bool> lists_other_gpus(const Environment& environment) {
-  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"})
-    if (const auto list = environment(name)) return !devices_in_list(list->substr(0, list->find('.'))).empty();
+// Returns whether the batch system granted GPUs of other vendors, by the first of their lists that is set; an empty
+// list means none. Returns nullopt if no list is set. Entries may be parts of GPUs ("0.1").
+std::optional<bool> lists_other_gpus(const Environment& environment, const GpuVendor& ours) {
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"})
+    if (const auto list = is_list_of(ours, name) ? std::nullopt : environment(name))
+      return !devices_in_list(list->substr(0, list->find('.'))).empty();
   return std::nullopt;
 }
 
@@ -231,18 +174,20 @@ int gpus_on_node(const Environment& environment) {
 
 }  // namespace
 
-Gpus visible_gpus(const Environment& environment, const fs::path& root) {
+Gpus visible_gpus(const Environment& environment, const fs::path& root, const GpuVendor& ours) {
   Gpus gpus;
   const std::vector<std::string> slurm = slurm_gpus(environment);
   const int on_node = std::max(gpus_on_node(environment), static_cast<int>(slurm.size()));
   gpus.in_job = environment("SLURM_JOB_ID").has_value();
   const GpuVendors vendors = gpu_vendors(root);
-  gpus.physical = vendors.nvidia;
-  const auto list = environment("CUDA_VISIBLE_DEVICES");
+  gpus.physical = vendors.has(ours);
+  gpus.list = list_of_visible(environment, ours);
+  const auto list = environment(gpus.list);
   gpus.visible = list ? devices_in_list(*list) : numbers_below(on_node);
   gpus.granted = on_node > 0 && !gpus.visible.empty();
-  gpus.vendor = vendors.other();
-  if (!gpus.vendor.empty() && gpus.in_job) gpus.vendor_granted = lists_other_gpus(environment).value_or(gpus.granted);
+  gpus.vendor = vendors.other_than(ours);
+  if (!gpus.vendor.empty() && gpus.in_job)
+    gpus.vendor_granted = lists_other_gpus(environment, ours).value_or(gpus.granted);
   gpus.ids = ids_on_node(gpus.visible, slurm);
   const auto task = environment("SLURM_LOCALID");
   // If this task sees only one of several devices, and no variable contains its number on the node, it gets a name that
@@ -251,8 +196,6 @@ Gpus visible_gpus(const Environment& environment, const fs::path& root) {
     gpus.ids[0] += " of task " + *task;
   return gpus;
 }
-
-std::string other_gpu_vendor(const fs::path& root) { return gpu_vendors(root).other(); }
 
 std::vector<std::string> with_gpu_ids_joined(const std::vector<std::string>& arguments) {
   const auto is_part_of_list = [](const std::string& word) {
@@ -274,7 +217,10 @@ std::vector<std::string> with_gpu_ids_joined(const std::vector<std::string>& arg
 
 bool no_gpus(const std::string& gpu_ids) { return gpu_ids == "None" || gpu_ids == "none"; }
 
-std::string kind_of_device(const std::string& device) { return device.substr(0, device.find(':')); }
+std::string kind_of_device(const std::string& device) {
+  const std::string kind = device.substr(0, device.find(':'));
+  return kind == "hip" ? "cuda" : kind;
+}
 
 std::string kind_of_gpu_ids(const std::string& gpu_ids) { return no_gpus(gpu_ids) ? "None" : ""; }
 
@@ -315,7 +261,7 @@ std::string gpu_ids_of(const std::string& device, const std::string& gpu_ids) {
   const std::string number = device.substr(colon + 1);
   if (!is_number(number))
     throw UsageError("--device " + printable(device) +
-                     " is not valid (a GPU's number must follow cuda:): use --device cuda:0");
+                     " is not valid (a GPU's number must follow the colon): use --device cuda:0");
   if (!gpu_ids.empty() && gpu_ids != "all" && gpu_ids != number)
     throw UsageError(fmt::format(
         "--device {0} and --gpu_ids {1} select different GPUs (use one of the two options): use --device {0}", device,
@@ -328,25 +274,26 @@ std::string remedy(const CudaSupport& cuda, const std::string& otherwise) {
 }
 
 // Returns the choice if CUDA shows no GPU. Throws UsageError if the GPUs of a Slurm job would be idle.
-DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda) {
+DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda, const GpuVendor& ours) {
   DeviceChoice choice;
   if (gpus.vendor_granted)
     throw UsageError(
-        "the job's GPUs would be idle (they are " + gpus.vendor +
-        " GPUs; drl runs on NVIDIA GPUs and CPUs only): request nodes with NVIDIA GPUs, or request no GPUs "
-        "and use --device cpu");
+        fmt::format("the job's GPUs would be idle (they are {} GPUs; this build of drl runs on {} GPUs and CPUs only): "
+                    "request nodes with {} GPUs, or request no GPUs and use --device cpu",
+                    gpus.vendor, ours.name, ours.name));
   const std::string why = !cuda.built ? "this build of drl has no GPU support" : cuda.trouble;
   if (gpus.granted && gpus.physical)
     throw UsageError("the job's GPUs would be idle (" + why + "): " +
-                     (cuda.built ? remedy(cuda, "run nvidia-smi and drl_doctor on this node")
+                     (cuda.built ? remedy(cuda, fmt::format("run {} and drl_doctor on this node", ours.show_gpus))
                                  : "build drl with GPU support (docs/install.md, \"GPUs\")") +
                      ", or use --device cpu");
   if (gpus.granted) {
     choice.gpus = gpus;
-    choice.warning =
-        "Slurm granted GPUs, but this node has no NVIDIA GPU: computing on the CPU, with one rank per granted GPU";
+    choice.warning = fmt::format(
+        "Slurm granted GPUs, but this node has no {} GPU: computing on the CPU, with one rank per granted GPU",
+        ours.name);
   } else if (gpus.physical && !gpus.in_job) {
-    choice.info = "the NVIDIA GPU of this machine is not used (" + why + ")";
+    choice.info = fmt::format("the {} GPU of this machine is not used ({})", ours.name, why);
   }
   return choice;
 }
@@ -354,27 +301,34 @@ DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda) {
 }  // namespace
 
 DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus,
-                           const CudaSupport& cuda) {
-  const bool wants_cuda = device == "cuda" || device.starts_with("cuda:");
+                           const CudaSupport& cuda, const GpuVendor& ours) {
+  const bool says_hip = device == "hip" || device.starts_with("hip:");
+  const bool wants_cuda = device == "cuda" || device.starts_with("cuda:") || says_hip;
+  if (says_hip && ours.pci != kAmd.pci)
+    throw UsageError("--device " + printable(device) +
+                     " is not available (this build of drl is not for AMD GPUs): use --device cuda or --device cpu, or "
+                     "build drl with -DDRL_WITH_HIP=ON (docs/install.md, \"AMD GPUs\")");
   if (device != "auto" && device != "cpu" && !wants_cuda)
     throw UsageError("--device " + printable(device) +
                      " is not valid (choices: auto, cpu, cuda, cuda:N): use --device auto");
   if (wants_cuda && cuda.devices == 0 && !gpus.vendor.empty())
-    throw UsageError("--device " + printable(device) + " is not available (this node has " + gpus.vendor +
-                     " GPUs; drl runs on NVIDIA GPUs and CPUs only" +
-                     (cuda.built ? "" : "; this build of drl has no GPU support") + "): use a node with NVIDIA GPUs" +
-                     (cuda.built ? "" : " and a build with GPU support (docs/install.md, \"GPUs\")") +
-                     ", or --device cpu");
+    throw UsageError(fmt::format(
+        "--device {} is not available (this node has {} GPUs; {}): use a node with {} GPUs{}, or --device cpu",
+        printable(device), gpus.vendor,
+        cuda.built ? fmt::format("this build of drl runs on {} GPUs and CPUs only", ours.name)
+                   : "this build of drl has no GPU support",
+        ours.name, cuda.built ? "" : " and a build with GPU support (docs/install.md, \"GPUs\")"));
   if (wants_cuda && !cuda.built)
     throw UsageError("--device " + printable(device) +
                      " is not available (this build of drl has no GPU support): build drl with GPU support "
                      "(docs/install.md, \"GPUs\"), or use --device cpu");
   if (wants_cuda && cuda.devices == 0)
     throw UsageError("--device " + printable(device) + " is not available (" + cuda.trouble + "): " +
-                     remedy(cuda, "request GPUs (srun --gpus-per-node=4), check nvidia-smi") + ", or use --device cpu");
+                     remedy(cuda, fmt::format("request GPUs (srun --gpus-per-node=4), check {}", ours.show_gpus)) +
+                     ", or use --device cpu");
   if (device == "cpu" || no_gpus(gpu_ids)) return {};
   if (cuda.devices == 0) {
-    DeviceChoice choice = choose_cpu(gpus, cuda);
+    DeviceChoice choice = choose_cpu(gpus, cuda, ours);
     const Gpus selected = select_gpus(gpus, gpu_ids);
     if (choice.one_rank_per_gpu()) choice.gpus = selected;
     return choice;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/vendor.hpp"
 #include "launch/environment.hpp"
 #include "placement/cuda_support.hpp"
 
@@ -12,8 +13,10 @@ namespace drl {
 
 // The GPUs that this process may use.
 struct Gpus {
-  // The names in CUDA_VISIBLE_DEVICES (indices, UUIDs, MIG names); 0 to n-1 if it is unset and Slurm granted n GPUs.
+  // The names in CUDA_VISIBLE_DEVICES (indices, UUIDs, MIG names), or for AMD's GPUs in the first of its lists that
+  // is set (gpu/vendor.hpp); 0 to n-1 if none is set and Slurm granted n GPUs.
   std::vector<std::string> visible = {};
+  const char* list = "CUDA_VISIBLE_DEVICES";  // that variable; Slurm's if none is set
   // The same devices by names that are unique on the node. If Slurm shows each task only one GPU, CUDA_VISIBLE_DEVICES
   // is "0" in all tasks, and SLURM_STEP_GPUS contains the number on the node.
   std::vector<std::string> ids = {};
@@ -21,17 +24,15 @@ struct Gpus {
   std::vector<int> indices = {};
   bool in_job = false;          // within a Slurm job
   bool granted = false;         // Slurm granted GPUs, and CUDA_VISIBLE_DEVICES does not hide them
-  bool physical = false;        // this node has an NVIDIA GPU, not only a Slurm resource called gpu
-  std::string vendor = {};      // as in other_gpu_vendor()
+  bool physical = false;        // this node has a GPU of the build's vendor, not only a Slurm resource called gpu
+  std::string vendor = {};      // as in other_gpu_vendor() (placement/gpu_vendors.hpp)
   bool vendor_granted = false;  // the granted GPUs are those of `vendor`
 };
 
-// Reads the GPUs of this process from the environment and from `root`, which contains /dev and /sys.
-Gpus visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
-
-// Returns the vendor, "AMD" or "Intel", of this node's GPUs if none of them is NVIDIA's; "" otherwise. drl cannot
-// compute on these. AMD's may be a processor's integrated graphics. `root` contains /dev and /sys.
-std::string other_gpu_vendor(const std::filesystem::path& root = "/");
+// Reads the GPUs of this process from the environment and from `root`, which contains /dev and /sys. `ours` is the
+// vendor on whose GPUs drl computes.
+Gpus visible_gpus(const Environment& environment, const std::filesystem::path& root = "/",
+                  const GpuVendor& ours = kGpuVendor);
 
 // Joins the words of a list after --gpu_ids to one, as mjlab's command line does: {"--gpu_ids", "0", "1"} becomes
 // {"--gpu_ids", "0,1"}.
@@ -40,7 +41,8 @@ std::vector<std::string> with_gpu_ids_joined(const std::vector<std::string>& arg
 // Returns whether --gpu_ids is "None", which selects the CPU.
 bool no_gpus(const std::string& gpu_ids);
 
-// Return the part of --device and --gpu_ids that must be the same on all ranks: "cuda" of "cuda:1", "None" or "".
+// Return the part of --device and --gpu_ids that must be the same on all ranks: "cuda" of "cuda:1" and
+// of "hip:1", "None" or "".
 std::string kind_of_device(const std::string& device);
 std::string kind_of_gpu_ids(const std::string& gpu_ids);
 
@@ -62,9 +64,10 @@ struct DeviceChoice {
   bool one_rank_per_gpu() const { return !gpus.visible.empty(); }
 };
 
-// Chooses the device. `device` is "auto", "cpu", "cuda", or "cuda:N" for visible GPU N. Throws UsageError if the device
-// does not exist, or if the GPUs of a Slurm job would be idle. Pure.
+// Chooses the device. `device` is "auto", "cpu", "cuda", or "cuda:N" for visible GPU N. Builds for AMD's GPUs call
+// these "cuda" too, as PyTorch does, and also accept "hip" and "hip:N". Throws UsageError if the device does not exist,
+// or if the GPUs of a Slurm job would be idle. Pure.
 DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids, const Gpus& gpus,
-                           const CudaSupport& cuda);
+                           const CudaSupport& cuda, const GpuVendor& ours = kGpuVendor);
 
 }  // namespace drl

@@ -198,8 +198,8 @@ std::string hidden_gpus_warning(const std::vector<int>& visible, const std::stri
   return fmt::format(
       "each of the {} ranks on {} sees only its own GPU (NCCL may then use host memory instead of NVLink, see "
       "github.com/NVIDIA/nccl/issues/1066): let each rank see all GPUs of its node, with srun --gpu-bind=none and "
-      "without --gpus-per-task or a wrapper that sets CUDA_VISIBLE_DEVICES",
-      visible.size(), host);
+      "without --gpus-per-task or a wrapper that sets {}",
+      visible.size(), host, kGpuVendor.slurm_list);
 }
 
 std::string one_core_warning(const std::string& host) {

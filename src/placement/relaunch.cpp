@@ -441,7 +441,7 @@ void restrict_to_outer_step() {
         visible.push_back(gpus.visible[k]);
       }
     if (ids.size() != outer.size()) throw_lost_gpus(environment, fields[0], fields[1], gpus);
-    setenv("CUDA_VISIBLE_DEVICES", join(visible, ",").c_str(), 1);
+    setenv(gpus.list, join(visible, ",").c_str(), 1);
     setenv("SLURM_STEP_GPUS", join(ids, ",").c_str(), 1);
     return;
   }

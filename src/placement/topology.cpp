@@ -150,13 +150,22 @@ std::vector<CpuSet> Topology::divide(const CpuSet& cpus, int parts) const {
   return result;
 }
 
-std::vector<Topology::Gpu> Topology::gpus() const {
-  constexpr unsigned nvidia = 0x10de, display = 0x03;  // PCI vendor and class; the class includes 3D controllers
+namespace {
+
+// Returns whether a PCI device of a GPU vendor is a GPU, by its class. NVIDIA's have the classes of displays, among
+// them 3D controllers. AMD's for computing are other displays (0x0380) or accelerators (0x12).
+bool is_gpu(unsigned vendor, unsigned kind) {
+  return vendor == kAmd.pci ? kind == 0x0380 || kind >> 8 == 0x12 : kind >> 8 == 0x03;
+}
+
+}  // namespace
+
+std::vector<Topology::Gpu> Topology::gpus(const GpuVendor& vendor) const {
   std::vector<Gpu> gpus;
   if (!handle_->loaded) return gpus;
   for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(handle_->topology, device));) {
     const auto& pci = device->attr->pcidev;
-    if (pci.vendor_id != nvidia || pci.class_id >> 8 != display) continue;
+    if (pci.vendor_id != vendor.pci || !is_gpu(vendor.pci, pci.class_id)) continue;
     gpus.push_back({fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain, pci.bus, pci.dev, pci.func),
                     cpus_of(hwloc_get_non_io_ancestor_obj(handle_->topology, device)->cpuset)});
   }

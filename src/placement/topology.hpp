@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/vendor.hpp"
+
 namespace drl {
 
 // A set of hardware threads, by the operating system's numbers. Its size is that of cpu_set_t.
@@ -49,9 +51,10 @@ class Topology {
   // nodes and caches. Returns an empty list if there are fewer cores than parts.
   std::vector<CpuSet> divide(const CpuSet& cpus, int parts) const;
 
-  // Returns the NVIDIA GPUs in PCI bus order. Slurm and nvidia-smi number GPUs in this order, and CUDA does so if all
-  // GPUs are of the same model.
-  std::vector<Gpu> gpus() const;
+  // Returns the GPUs of this vendor in PCI bus order. Slurm and nvidia-smi number GPUs in this order, and CUDA does so
+  // if all GPUs are of the same model. AMD's are only those for computing, not graphics cards, among which are the
+  // processors' own.
+  std::vector<Gpu> gpus(const GpuVendor& vendor = kGpuVendor) const;
 
  private:
   struct Handle;

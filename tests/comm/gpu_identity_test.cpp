@@ -101,8 +101,10 @@ TEST(GpuIdentity, ShowsVersionsAsTextWithDots) {
   EXPECT_EQ(driver_version(""), "");
   EXPECT_EQ(nccl_version_text(22809), "2.28.9");
   EXPECT_EQ(nccl_version_text(21903), "2.19.3");
-  EXPECT_EQ(cuda_version_text(13000), "13.0");
-  EXPECT_EQ(cuda_version_text(12090), "12.9");
+  EXPECT_EQ(runtime_version_text(13000, kNvidia), "13.0");
+  EXPECT_EQ(runtime_version_text(12090, kNvidia), "12.9");
+  EXPECT_EQ(runtime_version_text(50221153, kAmd), "5.2");
+  EXPECT_EQ(runtime_version_text(60443482, kAmd), "6.4");
 }
 
 TEST(RanksText, GroupsByHostAndShortens) {

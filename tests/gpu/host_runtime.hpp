@@ -127,12 +127,12 @@ inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemo
 inline constexpr unsigned gpuStreamNonBlocking = 1;
 inline constexpr int gpuStreamCaptureModeThreadLocal = 1;
 
+struct gpuUUID {
+  char bytes[16] = {};
+};
 struct gpuDeviceProp {
   char name[256] = "host";
   int pciDomainID = 0, pciBusID = 0, pciDeviceID = 0;
-  struct {
-    char bytes[16] = {};
-  } uuid;
   int major = 0, minor = 0, multiProcessorCount = 1;
 };
 
@@ -191,8 +191,11 @@ inline gpuError_t gpuGetDeviceProperties(gpuDeviceProp* properties, int place) {
   *properties = {};
   const drl::gpu::HostDevice& device = drl::gpu::host_devices().at(static_cast<size_t>(place));
   std::strncpy(properties->name, device.name.c_str(), sizeof(properties->name) - 1);
-  std::memset(properties->uuid.bytes, device.number, sizeof(properties->uuid.bytes));
   properties->pciBusID = device.number ? device.number : drl::gpu::host_pci_bus();
+  return gpuSuccess;
+}
+inline gpuError_t gpuDeviceGetUuid(gpuUUID* uuid, int place) {
+  std::memset(uuid->bytes, drl::gpu::host_devices().at(static_cast<size_t>(place)).number, sizeof(uuid->bytes));
   return gpuSuccess;
 }
 inline gpuError_t gpuDeviceCanAccessPeer(int* can, int, int) {

@@ -9,6 +9,7 @@
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "placement/gpu_vendors.hpp"
 
 namespace drl {
 namespace {

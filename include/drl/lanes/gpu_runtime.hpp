@@ -14,13 +14,19 @@
 
 // HIP has the same functions as CUDA with another prefix, except for those in the first list.
 #if defined(__HIP__) || defined(__HIP_PLATFORM_AMD__)
+#if defined(__HIP__)
 #include <hip/hip_runtime.h>
+#else
+#include <hip/hip_runtime_api.h>  // has no names for kernels, which the host's compiler would not understand
+#endif
 #define DRL_GPU_NAME(name) hip##name
 #define gpuDeviceProp hipDeviceProp_t
 #define gpuMallocHost hipHostMalloc
 #define gpuFreeHost hipHostFree
 #define gpuMultiprocessorCount hipDeviceAttributeMultiprocessorCount
 #define gpuThreadsPerMultiprocessor hipDeviceAttributeMaxThreadsPerMultiProcessor
+#define gpuUUID hipUUID
+#define gpuDeviceGetUuid hipDeviceGetUuid
 #else
 #include <cuda_runtime.h>
 #define DRL_GPU_NAME(name) cuda##name
@@ -29,6 +35,13 @@
 #define gpuFreeHost cudaFreeHost
 #define gpuMultiprocessorCount cudaDevAttrMultiProcessorCount
 #define gpuThreadsPerMultiprocessor cudaDevAttrMaxThreadsPerMultiProcessor
+#define gpuUUID cudaUUID_t
+inline cudaError_t gpuDeviceGetUuid(gpuUUID* uuid, int device) {
+  cudaDeviceProp properties{};
+  const cudaError_t status = cudaGetDeviceProperties(&properties, device);
+  *uuid = properties.uuid;
+  return status;
+}
 #endif
 
 // Device, memory

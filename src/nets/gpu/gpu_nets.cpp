@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "device/launch_watch.hpp"
 #include "gpu/device.hpp"
+#include "gpu/vendor.hpp"
 #include "nets/gpu/gpu_kernels.hpp"
 #include "nets/net_kernels.hpp"
 
@@ -15,13 +16,13 @@ namespace {
 
 constexpr int64_t kTile =
     int64_t{1} << 18;  // rows per tile: small enough for the buffers, large enough for efficient products
-constexpr size_t kWorkspace = size_t{32} << 20;  // bytes for cuBLAS
+constexpr size_t kWorkspace = size_t{32} << 20;  // bytes for cuBLAS or rocBLAS
 
 class Blas {
  public:
   explicit Blas(Queue& queue) : queue_(queue), workspace_(queue, kWorkspace), slices_(queue, kSliceRoom) {
     if (const gpublasStatus_t status = gpublasCreate(&handle_); status != GPUBLAS_STATUS_SUCCESS)
-      throw Error(std::string("cuBLAS cannot start (") + gpublasGetStatusString(status) +
+      throw Error(std::string(kGpuVendor.blas) + " cannot start (" + gpublasGetStatusString(status) +
                   "; it needs some memory of the GPU): use a GPU that no other program uses, or fewer environments "
                   "(--num_envs)");
     DRL_GPU(gpublasSetStream(handle_, static_cast<gpuStream_t>(queue.native())));
@@ -164,7 +165,7 @@ class LayerwiseNets final : public Nets {
     }
   }
 
-  std::string description() const override { return "cuBLAS"; }
+  std::string description() const override { return kGpuVendor.blas; }
 
  private:
   void forward_tile(NetId net, const float* params, const Rows& rows, float* out, GpuTape& tape) {

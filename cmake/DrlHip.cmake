@@ -1,0 +1,42 @@
+# Sets DRL_HIP to ON or OFF: whether drl is built for AMD GPUs. A build for AMD GPUs compiles, but has never run on one.
+set(DRL_WITH_HIP OFF CACHE STRING "Compile for AMD GPUs with hipcc: ON or OFF")
+set(DRL_HIP_ARCHITECTURES gfx90a CACHE STRING "AMD GPUs to compile for, e.g. gfx90a;gfx942 (MI250X and MI300)")
+set(DRL_HIP_FLAGS "" CACHE STRING "Further options of hipcc, e.g. --gcc-toolchain=DIRECTORY")
+
+set(DRL_HIP OFF)
+if(DRL_WITH_HIP)
+  if(DRL_WITH_CUDA AND NOT DRL_WITH_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "DRL_WITH_HIP=${DRL_WITH_HIP} and DRL_WITH_CUDA=${DRL_WITH_CUDA} are not possible together (a build is for "
+      "the GPUs of one vendor): remove one of the two options, and configure in another build directory")
+  endif()
+  include(DrlHipCompiler)
+  drl_find_hip(trouble)
+  if(trouble)
+    message(FATAL_ERROR "DRL_WITH_HIP=${DRL_WITH_HIP} is not possible (${trouble}): load the site's ROCm module, or set ROCM_PATH, "
+      "or on Debian 12 install the package hipcc (apt-get install --no-install-recommends hipcc), or build without it "
+      "(-DDRL_WITH_HIP=OFF)")
+  endif()
+  set(DRL_HIP ON)
+  find_path(ROCBLAS_INCLUDE_DIR rocblas/rocblas.h HINTS ${drl_rocm_root} ENV ROCM_PATH PATH_SUFFIXES include)
+  find_library(ROCBLAS_LIBRARY rocblas HINTS ${drl_rocm_root} ENV ROCM_PATH PATH_SUFFIXES lib lib64)
+  find_path(RCCL_INCLUDE_DIR rccl/rccl.h HINTS ${drl_rocm_root} ENV ROCM_PATH PATH_SUFFIXES include)
+  find_library(RCCL_LIBRARY rccl HINTS ${drl_rocm_root} ENV ROCM_PATH PATH_SUFFIXES lib lib64)
+
+  add_library(drl_hip INTERFACE)
+  target_include_directories(drl_hip SYSTEM INTERFACE ${DRL_HIP_INCLUDE_DIR})
+  target_link_libraries(drl_hip INTERFACE ${DRL_HIP_LIBRARY})
+  target_compile_definitions(drl_hip INTERFACE DRL_GPU_SUPPORT=1 DRL_FOR_AMD_GPUS=1 __HIP_PLATFORM_AMD__=1)
+  set(libraries "rocBLAS: ${ROCBLAS_LIBRARY}; RCCL: ${RCCL_LIBRARY}")
+  if(ROCBLAS_INCLUDE_DIR AND ROCBLAS_LIBRARY AND RCCL_INCLUDE_DIR AND RCCL_LIBRARY)
+    target_include_directories(drl_hip SYSTEM INTERFACE ${ROCBLAS_INCLUDE_DIR} ${RCCL_INCLUDE_DIR})
+    set(DRL_GPU_LIBRARIES ${ROCBLAS_LIBRARY} ${RCCL_LIBRARY})
+  else()
+    set(libraries "rocBLAS and RCCL: none")
+    message(WARNING "rocBLAS or RCCL is not found, so this build compiles the code for AMD GPUs but cannot compute on them: to use "
+      "GPUs, load the site's ROCm module, or set ROCM_PATH, and configure in an empty build directory")
+    target_compile_definitions(drl_hip INTERFACE DRL_ROCM_DECLARATIONS=1)
+    set(DRL_GPU_LIBRARIES "")
+  endif()
+  message(STATUS "HIP: ${DRL_HIPCC}, for ${DRL_HIP_ARCHITECTURES}; ${libraries}")
+  add_library(drl::gpu_runtime ALIAS drl_hip)
+endif()

@@ -1,0 +1,80 @@
+#include "placement/gpu_vendors.hpp"
+
+#include <fstream>
+
+namespace drl {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_word(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string word;
+  stream >> word;
+  return word;
+}
+
+// Calls `visit` with the path of each entry of a directory. A directory that cannot be read has no entries.
+template <class Visit>
+void for_each_entry(const fs::path& directory, const Visit& visit) {
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
+    visit(entry->path());
+}
+
+// Looks for GPUs among the PCI devices. The classes of display controllers begin with 0x03, and those of processing
+// accelerators, such as AMD's MI300, with 0x12. Servers' management controllers have the class of a graphics card
+// (0x0300). Some have ATI's vendor number, but none has the driver of AMD's GPUs. Intel's GPUs for computing (Max and
+// Flex) have class 0x0380. The graphics in its processors may have it too, and are always at 0000:00:02.0. Intel's
+// accelerators of class 0x12 are not GPUs.
+GpuVendors vendors_on_pci(const fs::path& root) {
+  GpuVendors found;
+  for_each_entry(root / "sys/bus/pci/devices", [&](const fs::path& device) {
+    const std::string vendor = first_word(device / "vendor"), kind = first_word(device / "class").substr(0, 6);
+    const bool display = kind.starts_with("0x03"), accelerator = kind.starts_with("0x12");
+    if (!display && !accelerator) return;
+    std::error_code none;
+    const std::string driver = fs::read_symlink(device / "driver", none).filename();
+    if (vendor == "0x10de") found.nvidia = true;
+    if (vendor == "0x1002" && (driver == "amdgpu" || kind == "0x0380" || accelerator)) found.amd = true;
+    if (vendor == "0x8086" && kind == "0x0380" && (driver == "i915" || driver == "xe") &&
+        device.filename() != "0000:00:02.0")
+      found.intel = true;
+  });
+  return found;
+}
+
+// Returns whether ROCm's driver, which computes through the render nodes, shows a GPU.
+bool has_rocm_gpu(const fs::path& root) {
+  std::error_code ignored;
+  if (!fs::exists(root / "dev/kfd", ignored)) return false;
+  bool found = false;
+  for_each_entry(root / "dev/dri",
+                 [&](const fs::path& file) { found |= file.filename().string().starts_with("renderD"); });
+  return found;
+}
+
+// Returns whether NVIDIA's driver shows a GPU. A container that got only one GPU may lack /dev/nvidia0.
+bool has_nvidia_device(const fs::path& root) {
+  std::error_code ignored;
+  bool found = fs::exists(root / "dev/nvidia0", ignored) || fs::exists(root / "dev/nvidiactl", ignored);
+  for_each_entry(root / "proc/driver/nvidia/gpus", [&](const fs::path&) { found = true; });
+  return found;
+}
+
+}  // namespace
+
+std::string GpuVendors::other_than(const GpuVendor& ours) const {
+  return has(ours) ? "" : nvidia ? kNvidia.name : amd ? kAmd.name : intel ? "Intel" : "";
+}
+
+GpuVendors gpu_vendors(const fs::path& root) {
+  GpuVendors found = vendors_on_pci(root);
+  found.nvidia |= has_nvidia_device(root);
+  found.amd |= has_rocm_gpu(root);
+  return found;
+}
+
+std::string other_gpu_vendor(const fs::path& root, const GpuVendor& ours) { return gpu_vendors(root).other_than(ours); }
+
+}  // namespace drl
