@@ -7,6 +7,7 @@
 #include DRL_GPU_RUNTIME
 #else
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -21,6 +22,8 @@
 #define gpuFreeHost hipHostFree
 #define gpuMultiprocessorCount hipDeviceAttributeMultiprocessorCount
 #define gpuThreadsPerMultiprocessor hipDeviceAttributeMaxThreadsPerMultiProcessor
+#define gpuSharedMemoryPerBlock hipDeviceAttributeMaxSharedMemoryPerBlock
+#define gpuSharedMemoryOfKernel hipFuncAttributeMaxDynamicSharedMemorySize
 #else
 #include <cuda_runtime.h>
 #define DRL_GPU_NAME(name) cuda##name
@@ -29,6 +32,8 @@
 #define gpuFreeHost cudaFreeHost
 #define gpuMultiprocessorCount cudaDevAttrMultiProcessorCount
 #define gpuThreadsPerMultiprocessor cudaDevAttrMaxThreadsPerMultiProcessor
+#define gpuSharedMemoryPerBlock cudaDevAttrMaxSharedMemoryPerBlockOptin
+#define gpuSharedMemoryOfKernel cudaFuncAttributeMaxDynamicSharedMemorySize
 #endif
 
 // Device, memory
@@ -94,6 +99,18 @@ gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned th
   void* pointers[] = {&arguments...};
   return DRL_GPU_NAME(LaunchKernel)(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), pointers, 0,
                                     stream);
+}
+
+// Enqueues a kernel in `blocks` blocks of `threads` threads, each with `shared` bytes of shared memory.
+template <class... Parameters>
+gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared,
+                           gpuStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  void* pointers[] = {&arguments...};
+  const void* code = reinterpret_cast<const void*>(kernel);
+  // A kernel must ask for more than 48 KB.
+  const gpuError_t status = DRL_GPU_NAME(FuncSetAttribute)(code, gpuSharedMemoryOfKernel, static_cast<int>(shared));
+  if (status != gpuSuccess) return status;
+  return DRL_GPU_NAME(LaunchKernel)(code, dim3(blocks), dim3(threads), pointers, shared, stream);
 }
 
 // For kernels: returns the GPU's clock in nanoseconds, which all multiprocessors share.
