@@ -13,6 +13,7 @@
 #include "envs/make_env.hpp"
 #include "gpu_rig.hpp"
 #include "nets/gpu/gpu_nets.hpp"
+#include "nets/gpu_fused/fused_gpu_nets.hpp"
 #include "nets/torch/torch_nets.hpp"
 
 namespace drl::test {
@@ -95,7 +96,8 @@ struct LearnerOptions {
   BatchPlan plan = {};
   bool graphs = true;
   Fault fault = Fault::none;
-  std::optional<GrpoOptions> grpo = {};  // if set, the learner is GRPO instead of PPO
+  std::optional<GrpoOptions> grpo = {};      // if set, the learner is GRPO instead of PPO
+  std::optional<FusedPrecision> fused = {};  // on a GPU, of the fused engine; none: layer by layer
 
   const UpdateOptions& update() const { return grpo ? static_cast<const UpdateOptions&>(*grpo) : ppo; }
   UpdateOptions& update() { return grpo ? static_cast<UpdateOptions&>(*grpo) : ppo; }
@@ -116,7 +118,7 @@ struct Learner {
   Learner(std::unique_ptr<Queue> on, const LearnerOptions& o)
       : queue(std::move(on)),
         spec(policy_spec(task_spec(o.task), o.policy, o.update().normalizer(), !o.grpo)),
-        nets(make_nets(spec.layout, o.plan)),
+        nets(make_nets(spec.layout, o)),
         envs(make_env(o.task, {o.plan.num_envs, o.plan.rank * o.plan.num_envs, kSeed, true}, *queue)) {
     if (o.fault == Fault::waits_in_backward) {
       nets = std::make_unique<WaitingNets>(*queue, std::move(nets));
@@ -124,16 +126,17 @@ struct Learner {
       envs = std::make_unique<FaultyEnvs>(std::move(envs), o.fault);
     }
     LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs};
-    parts.make_nets = [this, &o](const ParamLayout& layout) { return make_nets(layout, o.plan); };
+    parts.make_nets = [this, &o](const ParamLayout& layout) { return make_nets(layout, o); };
     if (o.grpo) {
       learner = std::make_unique<Grpo>(parts, *o.grpo);
     } else {
       learner = std::make_unique<Ppo>(parts, o.ppo);
     }
   }
-  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const BatchPlan& plan) const {
-    return queue->on_gpu() ? make_gpu_nets(*queue, layout, (plan.num_steps + 1) * plan.num_envs)
-                           : make_torch_nets(*queue, layout, 1);
+  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const LearnerOptions& o) const {
+    if (!queue->on_gpu()) return make_torch_nets(*queue, layout, 1);
+    const int64_t rows = (o.plan.num_steps + 1) * o.plan.num_envs;
+    return o.fused ? make_fused_gpu_nets(*queue, layout, rows, *o.fused) : make_gpu_nets(*queue, layout, rows);
   }
   void iterate(Communicator& comm, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
