@@ -3,11 +3,11 @@
 
 namespace drl {
 
-#define DRL_FUSED_LOOPS(Factors)                                                                          \
-  DRL_LOOP(PackWeights<Factors>)                                                                          \
-  static const bool DRL_UNIQUE_NAME(__COUNTER__) = ::drl::gpu::make_blocks<FusedForward<32, Factors>>() & \
-                                                   ::drl::gpu::make_blocks<FusedForward<64, Factors>>() & \
-                                                   ::drl::gpu::make_blocks<FusedForward<128, Factors>>();
+#define DRL_FUSED_LOOPS(Factors)        \
+  DRL_LOOP(PackWeights<Factors>)        \
+  DRL_BLOCKS(FusedForward<32, Factors>) \
+  DRL_BLOCKS(FusedForward<64, Factors>) \
+  DRL_BLOCKS(FusedForward<128, Factors>)
 DRL_FUSED_LOOPS(ExactFactors)
 DRL_FUSED_LOOPS(Fp16Factors)
 DRL_FUSED_LOOPS(Bf16Factors)
