@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/ppo/ppo.hpp"
@@ -16,6 +17,7 @@
 #include "placement/machine.hpp"
 #ifdef DRL_GPU_SUPPORT
 #include "nets/gpu/gpu_nets.hpp"
+#include "nets/gpu_fused/fused_gpu_nets.hpp"
 #endif
 
 namespace drl {
@@ -25,7 +27,7 @@ constexpr const char* kHelp =
     "ppo_bench measures the training loop on CartPole-v1: 32 steps per iteration, actor and critic with two layers of\n"
     "64 tanh units, 5 epochs of 4 mini-batches. It prints medians over the iterations.\n"
     "On a CPU, it compares one core with the same forward, backward and Adam work in bare libtorch.\n"
-    "On a GPU, it compares graphs with separate kernel launches and with one core.\n";
+    "On a GPU, it compares graphs with separate kernel launches, with the fused engine and with one core.\n";
 
 constexpr const char* kTask = "CartPole-v1";
 constexpr int64_t kSteps = 32, kCpuEnvs = 4096, kGpuEnvs = 65536;
@@ -49,9 +51,19 @@ PolicyOptions policy_options() {
   return policy;
 }
 
-std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe_unused]] int64_t rows) {
+// The networks' engine on a GPU: cuBLAS layer by layer, or fused kernels with a precision.
+enum class Engine { layerwise, fused_fp32, fused_fp16, fused_bf16 };
+
+std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe_unused]] int64_t rows,
+                                [[maybe_unused]] Engine engine) {
 #ifdef DRL_GPU_SUPPORT
-  if (queue.on_gpu()) return make_gpu_nets(queue, layout, rows);
+  if (queue.on_gpu()) {
+    if (engine == Engine::layerwise) return make_gpu_nets(queue, layout, rows);
+    return make_fused_gpu_nets(queue, layout, rows,
+                               engine == Engine::fused_fp32   ? FusedPrecision::fp32
+                               : engine == Engine::fused_fp16 ? FusedPrecision::fp16
+                                                              : FusedPrecision::bf16);
+  }
 #endif
   return make_host_nets(queue, layout, "auto", 1);
 }
@@ -60,11 +72,11 @@ std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe
 class Loop {
  public:
   // `gpu` is -1 to use one core.
-  Loop(int64_t num_envs, int gpu, bool graphs = true)
+  Loop(int64_t num_envs, int gpu, bool graphs = true, Engine engine = Engine::layerwise)
       : samples_(num_envs * kSteps),
         queue_(make_queue(gpu)),
         spec_(policy_spec(task_spec(kTask), policy_options())),
-        nets_(make_nets(*queue_, spec_.layout, samples_ + num_envs)),
+        nets_(make_nets(*queue_, spec_.layout, samples_ + num_envs, engine)),
         envs_(make_env(kTask, {num_envs, 0, 0, true}, *queue_)),
         ppo_(LearnerParts{*queue_,
                           policy_options(),
@@ -160,6 +172,14 @@ void measure_gpu(int64_t num_envs, int iterations, int gpu) {
               static_cast<long long>(num_envs), this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
   print("GPU, graphs", graphs);
   print("GPU, without graphs", eager);
+  for (const auto& [name, engine] : {std::pair{"GPU, fused fp32", Engine::fused_fp32},
+                                     {"GPU, fused fp16", Engine::fused_fp16},
+                                     {"GPU, fused bf16", Engine::fused_bf16}}) {
+    Loop fused(num_envs, gpu, true, engine);
+    fused.warm_up();
+    for (int k = 0; k < iterations; ++k) fused.iterate();
+    print(name, fused);
+  }
   print("one core", core);
   std::printf("%-22s %10.2f\n%-22s %10.1f\n", "graphs / no graphs", eager.seconds() / graphs.seconds(), "GPU / core",
               graphs.steps_per_second() / core.steps_per_second());

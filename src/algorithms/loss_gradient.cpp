@@ -33,9 +33,23 @@ LossGradient::LossGradient(const LearnerParts& parts, LearnedPolicy& policy, con
   Pass& actor = add(policy.spec().actor, policy.spec().actor_rnn);
   tile_.policy_out = actor.out.data(), tile_.d_policy = actor.d_out.data();
   if (symmetry.any()) mirrored_.emplace(queue_, parts.envs.spec(), policy.spec(), symmetry, tile_rows_);
-  if (policy.spec().critic < 0) return;
-  Pass& critic = add(policy.spec().critic, policy.spec().critic_rnn);
-  tile_.value = critic.out.data(), tile_.d_value = critic.d_out.data();
+  if (policy.spec().critic >= 0) {
+    Pass& critic = add(policy.spec().critic, policy.spec().critic_rnn);
+    tile_.value = critic.out.data(), tile_.d_value = critic.d_out.data();
+  }
+  std::vector<NetId> nets;
+  for (const Pass& pass : passes_) nets.push_back(pass.net);
+  nets_.use_loss(loss_id_, distribution_id(), nets, is_whole());
+}
+
+// Returns whether the backend may compute the gradient: neither recurrent layers nor mirrored samples come between.
+bool LossGradient::is_whole() const {
+  return !mirrored_ && std::ranges::none_of(passes_, [](const Pass& pass) { return pass.rnn != nullptr; });
+}
+
+DistributionId LossGradient::distribution_id() const {
+  static_assert(std::variant_size_v<Distribution> == 5);  // DistributionId names them in this order
+  return static_cast<DistributionId>(policy_.distribution().index());
 }
 
 // The backend of the networks may compute the gradient as a whole (Nets::gradient). Otherwise the mini-batch is
@@ -48,21 +62,16 @@ void LossGradient::enqueue(const int32_t* rows, int64_t count, float* gradient) 
                                {rollout_.critic_input(), rows, count, normalizers.critic()}};
   const float* states[] = {rollout_.actor_state, rollout_.critic_state};
   std::vector<Batch::Input> inputs;
-  bool is_recurrent = false;
   for (size_t k = 0; k < passes_.size(); ++k) {
     Pass& pass = passes_[k];
     inputs.push_back({pass.net, observations[k]});
     if (!pass.rnn) continue;
-    is_recurrent = true;
     const float* features =
         pass.rnn->forward(weights, observations[k], states[k], rollout_.terminated, rollout_.truncated);
     inputs.back().rows = {features, nullptr, count};
   }
-  static_assert(std::variant_size_v<Distribution> == 5);  // DistributionId names them in this order
-  const auto distribution_id = static_cast<DistributionId>(policy_.distribution().index());
-  if (!is_recurrent && !mirrored_ &&
-      nets_.gradient({inputs, weights, loss_.get()}, loss_id_, distribution_id, gradient))
-    return;
+  const Batch batch{inputs, weights, loss_.get(), loss_columns_, spec.std_offset(), all_columns() - loss_columns_};
+  if (is_whole() && nets_.gradient(batch, loss_id_, distribution_id(), gradient)) return;
 
   clear_sums(queue_, all_columns(), scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows_) {

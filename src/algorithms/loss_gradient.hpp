@@ -60,6 +60,8 @@ class LossGradient {
       add_rows(queue_, count, all_columns(), scratch_.data(), of_tile);
     };
   }
+  bool is_whole() const;
+  DistributionId distribution_id() const;
   int all_columns() const { return loss_columns_ + free_parameters(policy_.distribution()); }
 
   // A network's buffers for a tile: its outputs, and the loss's gradient with respect to them.

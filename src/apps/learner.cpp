@@ -1,7 +1,5 @@
 #include "apps/learner.hpp"
 
-#include <tuple>
-
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "envs/make_env.hpp"
@@ -15,6 +13,7 @@
 #include "device/gpu_queue.hpp"
 #include "gpu/runtime.hpp"
 #include "nets/gpu/gpu_nets.hpp"
+#include "nets/gpu_fused/fused_gpu_nets.hpp"
 #include "placement/cuda_support.hpp"
 #endif
 
@@ -35,8 +34,12 @@ std::string gpu_versions() {
   return fmt::format("{} {}, {} {}", kGpuVendor.runtime, cuda_version(), kGpuVendor.collectives, nccl_version());
 }
 
-std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t rows) {
-  return make_gpu_nets(queue, layout, rows);
+std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t rows, const TrainOptions& train) {
+  if (train.nets != "fused") return make_gpu_nets(queue, layout, rows);
+  return make_fused_gpu_nets(queue, layout, rows,
+                             train.precision == "fp16"   ? FusedPrecision::fp16
+                             : train.precision == "bf16" ? FusedPrecision::bf16
+                                                         : FusedPrecision::fp32);
 }
 
 // Makes the communicator for all-reduces of GPU memory; `host` communicates host memory. Collective.
@@ -55,24 +58,32 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gp
 std::unique_ptr<Queue> gpu_queue(int, Isa) { no_gpus(); }
 void open_gpu_libraries() { no_gpus(); }
 std::string gpu_versions() { no_gpus(); }
-std::unique_ptr<Nets> gpu_nets(Queue&, const ParamLayout&, int64_t) { no_gpus(); }
+std::unique_ptr<Nets> gpu_nets(Queue&, const ParamLayout&, int64_t, const TrainOptions&) { no_gpus(); }
 std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communicator&, const std::vector<std::string>&) {
   no_gpus();
 }
 
 #endif
 
-// --nets and --precision select the engine on CPUs. On a GPU they must have their defaults, because the run would
-// otherwise record an engine that did not train it.
-void require_engine_of_gpus(const TrainOptions& options) {
-  const TrainOptions defaults;
-  for (const auto& [name, given, only] :
-       {std::tuple{"nets", options.nets, defaults.nets}, {"precision", options.precision, defaults.precision}})
-    if (given != only)
+// Throws UsageError if --nets and --precision name an engine that the device does not have. The run would otherwise
+// record an engine that did not train it.
+void require_engine(const TrainOptions& train, bool on_gpu) {
+  if (!on_gpu) {
+    if (train.precision == "fp16")
       throw UsageError(
-          fmt::format("--{0} {1} is not available on GPUs (there, {3} computes the networks in float32): "
-                      "use --{0} {2}, or --device cpu",
-                      name, given, only, kGpuVendor.blas));
+          "--precision fp16 is not available on CPUs (their fused networks compute in float32 or bfloat16): use "
+          "--precision bf16, or --device cuda with --nets fused");
+    return;
+  }
+  if (train.nets == "torch")
+    throw UsageError(
+        "--nets torch is not available on GPUs (there, cuBLAS or drl's own kernels compute the networks): use --nets "
+        "auto, --nets fused, or --device cpu");
+  if (train.nets == "auto" && train.precision != "fp32")
+    throw UsageError(
+        fmt::format("--precision {} is not available with --nets auto on GPUs (there, cuBLAS computes the networks in "
+                    "float32): add --nets fused, or use --precision fp32 or --device cpu",
+                    train.precision));
 }
 
 // Returns the number of environments of each rank.
@@ -113,7 +124,8 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   if (options.algorithm().name() == "distill") teacher_run_.emplace(options, comm);
   const std::vector<std::byte> params = teacher_run_ ? teacher_run_->student_params() : options.env->bytes();
   on_all_ranks(comm, [&] {
-    if (gpu >= 0) require_engine_of_gpus(train), open_gpu_libraries();
+    require_engine(train, gpu >= 0);
+    if (gpu >= 0) open_gpu_libraries();
     const TaskSpec task = task_spec(train.task, params);
     plan_ = batch_plan(options, comm, task);
     spec_ = options.algorithm().policy(task, options.policy);
@@ -156,7 +168,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
 std::unique_ptr<Nets> Learner::make_nets(const ParamLayout& layout) {
   const TrainOptions& train = options_.train;
   return placement_.gpu < 0 ? make_host_nets(*queue_, layout, train.nets, placement_.threads, train.precision)
-                            : gpu_nets(*queue_, layout, (plan_.num_steps + 1) * plan_.num_envs);
+                            : gpu_nets(*queue_, layout, (plan_.num_steps + 1) * plan_.num_envs, train);
 }
 
 std::string Learner::engine() const { return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions()); }

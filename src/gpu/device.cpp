@@ -36,6 +36,13 @@ void use(int device) {
   throw Error(fmt::format("GPU {} cannot be used ({}): {}", device, reason, gpu_remedy(reason)));
 }
 
+size_t shared_memory_per_block() {
+  int device = 0, bytes = 0;
+  DRL_GPU(gpuGetDevice(&device));
+  DRL_GPU(gpuDeviceGetAttribute(&bytes, gpuSharedMemoryPerBlock, device));
+  return static_cast<size_t>(bytes);
+}
+
 void* allocate(size_t bytes) {
   void* memory = nullptr;
   if (gpuMalloc(&memory, bytes) == gpuSuccess) return memory;
@@ -44,10 +51,10 @@ void* allocate(size_t bytes) {
   (void)gpuMemGetInfo(&free, &total);
   const auto text = [](size_t number) { return human_bytes(static_cast<double>(number)); };
   // drl_doctor recognises "no GPU memory" (doctor/findings.cpp).
-  throw Error(fmt::format(
-      "no GPU memory for {} ({} of {} are free): use fewer environments (--num_envs) or shorter rollouts "
-      "(--num_steps_per_env), or a GPU that no other program uses",
-      text(bytes), text(free), text(total)));
+  throw Error(
+      fmt::format("no GPU memory for {} ({} of {} are free): use fewer environments (--num_envs) or shorter rollouts "
+                  "(--num_steps_per_env), or a GPU that no other program uses",
+                  text(bytes), text(free), text(total)));
 }
 
 void* allocate_host(size_t bytes) {

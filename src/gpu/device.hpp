@@ -20,6 +20,9 @@ bool has_ended(gpuError_t status, const char* call);
 // another process uses it exclusively.
 void use(int device);
 
+// Returns the largest shared memory of a block on the current GPU, in bytes.
+size_t shared_memory_per_block();
+
 // Allocates GPU memory. Throws Error with the requested and the free size if there is not enough.
 void* allocate(size_t bytes);
 // Allocates page-locked host memory, which the GPU reads and writes at full speed. Throws Error if there is not enough.

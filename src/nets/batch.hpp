@@ -52,6 +52,11 @@ struct Batch {
   // LossTile is not set. A backend that uses it needs loops for this type, which must be compiled in the same unit as
   // the algorithm's own loops.
   const void* loss;
+  // The loss adds to `loss_columns` columns, and after them to the gradients of `num_free` parameters that belong to
+  // the distribution, from parameter number `first_free` on.
+  int loss_columns = 0;
+  int64_t first_free = 0;
+  int num_free = 0;
 };
 
 }  // namespace drl

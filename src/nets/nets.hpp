@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -59,11 +60,14 @@ class Nets {
   // parameters. Writes the gradient with respect to the normalised inputs to d_in [count, inputs], unless d_in is null.
   virtual void backward(NetId net, const Weights& weights, Tape& tape, const float* d_out, float* grad,
                         float* d_in = nullptr) = 0;
+  // Announces the loss of the networks `nets` before the first pass. `whole`: gradient() will be called for every
+  // mini-batch. A backend may choose its kernels accordingly.
+  virtual void use_loss(LossId, DistributionId, std::span<const NetId> /*nets*/, bool /*whole*/) {}
   // Lets a backend compute a mini-batch's gradient as a whole, e.g. to keep a tile in cache from forward to backward
   // pass. If the backend supports this loss and distribution, it enqueues this work and returns true. The work adds to
   // the zeroed `grad_and_tail`: first the gradient, in the layout of the parameters, and then the loss's columns, all
   // summed over the samples. Otherwise the backend returns false, and the caller goes through the batch tile by tile
-  // (forward, loss, backward). No backend implements this yet.
+  // (forward, loss, backward). nets/gpu_fused implements this.
   virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"
 

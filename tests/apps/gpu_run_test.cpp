@@ -101,15 +101,30 @@ TEST_F(GpuRun, ADriverThatIsTooOldIsAUsageError) {
   EXPECT_EQ(train(old, 1, {"--device", "cpu"}).exit_code, 0);
 }
 
-// --nets and --precision choose the networks' engine on CPUs only. They would be recorded with the run.
-TEST_F(GpuRun, OptionsOfTheCpusEngineAreUsageErrors) {
+// The engine is recorded with the run, so an engine that the device does not have is an error.
+TEST_F(GpuRun, EnginesOfOtherDevicesAreUsageErrors) {
   for (int ranks : {1, 2}) {
-    expect_error(train(kTwoGpus, ranks, {"--nets", "fused"}), 2,
-                 {"--nets fused ", "GPUs", "--nets auto", "--device cpu"});
+    expect_error(train(kTwoGpus, ranks, {"--nets", "torch"}), 2,
+                 {"--nets torch ", "GPUs", "--nets auto", "--device cpu"});
     expect_error(train(kTwoGpus, ranks, {"--precision", "bf16"}), 2,
-                 {"--precision bf16 ", "GPUs", "--precision fp32", "--device cpu"});
+                 {"--precision bf16 ", "GPUs", "--nets fused", "--precision fp32", "--device cpu"});
   }
+  expect_error(train(kTwoGpus, 1, {"--precision", "fp16", "--device", "cpu"}), 2,
+               {"--precision fp16 ", "CPUs", "--precision bf16", "--nets fused"});
   EXPECT_EQ(train(kTwoGpus, 1, {"--nets", "fused", "--device", "cpu"}).exit_code, 0);
+}
+
+// Cartpole's preset has layers of 32 units.
+TEST_F(GpuRun, TheFusedEngineTrainsAndIsNamedAtTheStart) {
+  for (const std::string precision : {"fp32", "fp16", "bf16"}) {
+    const Result result = train(kTwoGpus, 1, {"--nets", "fused", "--precision", precision, "--eval_interval", "2"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    expect_mentions(result.out, {"fused kernels"});
+  }
+  const Words wide = {"--nets", "fused", "--policy.actor_hidden_dims", "[40]"};
+  const Result result = train(kTwoGpus, 1, wide);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(result.out, {"cuBLAS", "fused engine is not used", "32, 64 or 128"});
 }
 
 TEST_F(GpuRun, AGpuOfAnotherVendorIsAUsageError) {

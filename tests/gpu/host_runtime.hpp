@@ -207,7 +207,11 @@ inline gpuError_t gpuDriverGetVersion(int* version) {
 }
 inline gpuError_t gpuRuntimeGetVersion(int* version) { return *version = 13000, gpuSuccess; }
 // The values are those of an H100.
-enum gpuDeviceAttribute { gpuMultiprocessorCount = 132, gpuThreadsPerMultiprocessor = 2048 };
+enum gpuDeviceAttribute {
+  gpuMultiprocessorCount = 132,
+  gpuThreadsPerMultiprocessor = 2048,
+  gpuSharedMemoryPerBlock = 232448
+};
 inline gpuError_t gpuDeviceGetAttribute(int* value, gpuDeviceAttribute attribute, int) {
   return *value = attribute, gpuSuccess;
 }
@@ -346,7 +350,7 @@ inline gpublasStatus_t gpublasSgemm(gpublasHandle_t handle, gpublasOperation_t o
 
 // Kernels
 #define __global__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 struct gpuIndex {
   unsigned x;
 };
@@ -371,6 +375,50 @@ gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned th
     blockDim.x = threads;
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
       for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) kernel(arguments...);
+  });
+  return gpuSuccess;
+}
+
+namespace drl::gpu {
+// How blocks run (device/blocks.hpp): the seed of the order of a phase's warps or threads, and the byte that fills
+// shared memory before each block. Neither may change results, so tests change both.
+struct HostBlocks {
+  uint64_t order_seed = 1;
+  unsigned char poison = 0xff;  // a float or half of these bytes is NaN
+};
+inline HostBlocks& host_blocks() {
+  static HostBlocks blocks;
+  return blocks;
+}
+// Calls work(k) for 0 <= k < count, in an order that changes from call to call.
+template <class Work>
+void host_in_any_order(int count, const Work& work) {
+  std::array<int, 1024> order;
+  uint64_t& seed = host_blocks().order_seed;
+  for (int k = 0; k < count; ++k) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    const int other = static_cast<int>((seed >> 33) % static_cast<uint64_t>(k + 1));
+    order[static_cast<size_t>(k)] = order[static_cast<size_t>(other)];
+    order[static_cast<size_t>(other)] = k;
+  }
+  for (int k = 0; k < count; ++k) work(order[static_cast<size_t>(k)]);
+}
+inline thread_local std::byte* host_shared_memory = nullptr;  // of the running block
+}  // namespace drl::gpu
+// The kernel is called once for each block, and runs its warps itself.
+template <class... Parameters>
+gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared,
+                           gpuStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  if (blocks == 0 || threads == 0 || threads > 1024 || shared > gpuSharedMemoryPerBlock)
+    return drl::gpu::host_status(gpuErrorInvalidConfiguration);
+  drl::gpu::host_enqueue(stream, drl::gpu::HostWork::kernel, [=] {
+    const size_t bytes = (shared + 127) / 128 * 128;
+    drl::gpu::host_shared_memory = static_cast<std::byte*>(std::aligned_alloc(128, bytes));
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+      std::memset(drl::gpu::host_shared_memory, drl::gpu::host_blocks().poison, bytes);
+      kernel(arguments...);
+    }
+    std::free(drl::gpu::host_shared_memory);
   });
   return gpuSuccess;
 }

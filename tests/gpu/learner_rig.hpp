@@ -14,6 +14,7 @@
 #include "envs/make_env.hpp"
 #include "gpu_rig.hpp"
 #include "nets/gpu/gpu_nets.hpp"
+#include "nets/gpu_fused/fused_gpu_nets.hpp"
 #include "nets/torch/torch_nets.hpp"
 #include "policy/initialize.hpp"
 
@@ -100,6 +101,7 @@ struct LearnerOptions {
   std::optional<GrpoOptions> grpo = {};  // if set, the learner is GRPO instead of PPO
   // If set, it is distillation. The teacher is recurrent and sees what the student sees.
   std::optional<DistillOptions> distill = {};
+  std::optional<FusedPrecision> fused = {};  // on a GPU, of the fused engine; none: layer by layer
 
   const UpdateOptions& update() const {
     return grpo      ? static_cast<const UpdateOptions&>(*grpo)
@@ -124,7 +126,7 @@ struct Learner {
   Learner(std::unique_ptr<Queue> on, const LearnerOptions& o)
       : queue(std::move(on)),
         spec(policy_spec(task_spec(o.task), o.policy, o.update().normalizer(), !o.grpo && !o.distill)),
-        nets(make_nets(spec.layout, o.plan)),
+        nets(make_nets(spec.layout, o)),
         envs(make_env(o.task, {o.plan.num_envs, o.plan.rank * o.plan.num_envs, kSeed, true}, *queue)) {
     if (o.fault == Fault::waits_in_backward) {
       nets = std::make_unique<WaitingNets>(*queue, std::move(nets));
@@ -132,7 +134,7 @@ struct Learner {
       envs = std::make_unique<FaultyEnvs>(std::move(envs), o.fault);
     }
     LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs};
-    parts.make_nets = [this, &o](const ParamLayout& layout) { return make_nets(layout, o.plan); };
+    parts.make_nets = [this, &o](const ParamLayout& layout) { return make_nets(layout, o); };
     if (o.distill) {
       make_teacher(o);
       parts.teacher = &*teacher;
@@ -143,15 +145,16 @@ struct Learner {
       learner = std::make_unique<Ppo>(parts, o.ppo);
     }
   }
-  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const BatchPlan& plan) const {
-    return queue->on_gpu() ? make_gpu_nets(*queue, layout, (plan.num_steps + 1) * plan.num_envs)
-                           : make_torch_nets(*queue, layout, 1);
+  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const LearnerOptions& o) const {
+    if (!queue->on_gpu()) return make_torch_nets(*queue, layout, 1);
+    const int64_t rows = (o.plan.num_steps + 1) * o.plan.num_envs;
+    return o.fused ? make_fused_gpu_nets(*queue, layout, rows, *o.fused) : make_gpu_nets(*queue, layout, rows);
   }
   void make_teacher(const LearnerOptions& o) {
     PolicyOptions options;
     options.actor_hidden_dims = {10}, options.rnn_type = "gru", options.rnn_hidden_dim = 6;
     teacher_spec = policy_spec(task_spec(o.task), options);
-    teacher_nets = make_nets(teacher_spec.layout, o.plan);
+    teacher_nets = make_nets(teacher_spec.layout, o);
     std::vector<float> params(static_cast<size_t>(teacher_spec.layout.size()));
     initialize_parameters(teacher_spec, options, 5, params);
     teacher_params = Array<float>(*queue, params.size());

@@ -7,6 +7,7 @@
 #include DRL_GPU_RUNTIME
 #else
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -27,6 +28,8 @@
 #define gpuThreadsPerMultiprocessor hipDeviceAttributeMaxThreadsPerMultiProcessor
 #define gpuUUID hipUUID
 #define gpuDeviceGetUuid hipDeviceGetUuid
+#define gpuSharedMemoryPerBlock hipDeviceAttributeMaxSharedMemoryPerBlock
+#define gpuSharedMemoryOfKernel hipFuncAttributeMaxDynamicSharedMemorySize
 #else
 #include <cuda_runtime.h>
 #define DRL_GPU_NAME(name) cuda##name
@@ -42,6 +45,8 @@ inline cudaError_t gpuDeviceGetUuid(gpuUUID* uuid, int device) {
   *uuid = properties.uuid;
   return status;
 }
+#define gpuSharedMemoryPerBlock cudaDevAttrMaxSharedMemoryPerBlockOptin
+#define gpuSharedMemoryOfKernel cudaFuncAttributeMaxDynamicSharedMemorySize
 #endif
 
 // Device, memory
@@ -107,6 +112,18 @@ gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned th
   void* pointers[] = {&arguments...};
   return DRL_GPU_NAME(LaunchKernel)(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), pointers, 0,
                                     stream);
+}
+
+// Enqueues a kernel in `blocks` blocks of `threads` threads, each with `shared` bytes of shared memory.
+template <class... Parameters>
+gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared,
+                           gpuStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  void* pointers[] = {&arguments...};
+  const void* code = reinterpret_cast<const void*>(kernel);
+  // A kernel must ask for more than 48 KB.
+  const gpuError_t status = DRL_GPU_NAME(FuncSetAttribute)(code, gpuSharedMemoryOfKernel, static_cast<int>(shared));
+  if (status != gpuSuccess) return status;
+  return DRL_GPU_NAME(LaunchKernel)(code, dim3(blocks), dim3(threads), pointers, shared, stream);
 }
 
 // For kernels: returns the GPU's clock in nanoseconds, which all multiprocessors share.

@@ -151,12 +151,29 @@ struct StandardizeMiniBatch {
   }
 };
 
-// loss = max(-A ratio, -A clip(ratio, 1 +- clip_param)) + c_v max((v - R)^2, (v_clipped - R)^2) - c_e entropy
-// (Schulman et al., "Proximal Policy Optimization Algorithms", arXiv:1707.06347, eq. 7 and 9; value clipping and the
-// missing 1/2 as in rsl_rl). Computes it for a tile of samples, with its gradient with respect to the networks'
-// outputs. Adds to the sums of LossColumn, and after them to the gradients of the distribution's own parameters.
+// Part of PPO's loss (below): the value loss of a tile of samples, with its gradient with respect to the values.
+struct PpoValueLoss {
+  RolloutView r;
+  const LossSettings* settings;
+  LossTile tile = {};
+
+  template <class F, class Sums>
+  DRL_HD void lanes(int64_t i, Sums& sums) const {
+    const LossSettings s = *settings;
+    const Int<F> row = load<Int<F>>(tile.rows + i);
+    const F v = load<F>(tile.value + i), old_value = gather<F>(r.value, row), target = gather<F>(r.return_target, row);
+    const F change = v - old_value, change_limited = math::clamp(change, F(-s.value_clip), F(s.value_clip));
+    const F error = v - target, clipped_error = old_value + change_limited - target;
+    const F squared = error * error, clipped_squared = clipped_error * clipped_error;
+    const Mask<F> is_plain = (squared >= clipped_squared) | (change == change_limited);
+    store(tile.d_value + i, math::select(is_plain, F(2.0f * s.value_loss_coef * s.weight) * error, F(0)));
+    sums.add(kValue, F(s.weight) * math::max(squared, clipped_squared));
+  }
+};
+
+// The other part: the surrogate loss and the entropy, with their gradient with respect to the policy's outputs.
 template <class Policy>
-struct PpoLoss {
+struct PpoPolicyLoss {
   Policy policy;
   RolloutView r;
   const LossSettings* settings;
@@ -183,20 +200,31 @@ struct PpoLoss {
     policy.template gradient<F>(policy_out, action, i, at, e, F(s.weight) * d_log_prob,
                                 F(mirrored ? 0.0f : s.entropy_coef), d_policy, sums, columns);
 
-    const F v = load<F>(value + i), old_value = gather<F>(r.value, row), target = gather<F>(r.return_target, row);
-    const F change = v - old_value, change_limited = math::clamp(change, F(-s.value_clip), F(s.value_clip));
-    const F error = v - target, clipped_error = old_value + change_limited - target;
-    const F squared = error * error, clipped_squared = clipped_error * clipped_error;
-    const Mask<F> is_plain = (squared >= clipped_squared) | (change == change_limited);
-    store(d_value + i, math::select(is_plain, F(2.0f * s.value_loss_coef * s.weight) * error, F(0)));
-
     sums.add(kSurrogate, F(s.weight) * math::max(surrogate, clipped_surrogate));
-    sums.add(kValue, F(s.weight) * math::max(squared, clipped_squared));
     if (mirrored) return;
     sums.add(kSamples, F(1));
     sums.add(kKl, e.kl);
     sums.add(kEntropy, e.entropy);
     sums.add(kClipped, math::select(ratio == clipped_ratio, F(0), F(1)));
+  }
+};
+
+// loss = max(-A ratio, -A clip(ratio, 1 +- clip_param)) + c_v max((v - R)^2, (v_clipped - R)^2) - c_e entropy
+// (Schulman et al., "Proximal Policy Optimization Algorithms", arXiv:1707.06347, eq. 7 and 9; value clipping and the
+// missing 1/2 as in rsl_rl). Computes it for a tile of samples, with its gradient with respect to the networks'
+// outputs. Adds to the sums of LossColumn, and after them to the gradients of the distribution's own parameters.
+template <class Policy>
+struct PpoLoss {
+  Policy policy;
+  RolloutView r;
+  const LossSettings* settings;
+  LossTile tile = {};
+  int columns = kLossColumns;  // of the loss
+
+  template <class F, class Sums>
+  DRL_HD void lanes(int64_t i, Sums& sums) const {
+    PpoPolicyLoss<Policy>{policy, r, settings, tile, columns}.template lanes<F>(i, sums);
+    PpoValueLoss{r, settings, tile}.template lanes<F>(i, sums);
   }
 };
 

@@ -1,0 +1,231 @@
+#include "nets/gpu_fused/fused_gpu_nets.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/format.hpp"
+#include "device/array.hpp"
+#include "gpu/device.hpp"
+#include "nets/gpu/gpu_nets.hpp"
+#include "nets/gpu_fused/fused_forward.hpp"
+
+namespace drl {
+namespace {
+
+template <class Use>
+void with_factors(FusedPrecision precision, const Use& use) {
+  switch (precision) {
+    case FusedPrecision::fp32:
+      return use(ExactFactors{});
+    case FusedPrecision::fp16:
+      return use(Fp16Factors{});
+    case FusedPrecision::bf16:
+      return use(Bf16Factors{});
+  }
+}
+
+// Returns why the engine does not know the network, or "".
+std::string unknown_shape(const NetSpec& spec) {
+  const int hidden = spec.layers() - 1, width = hidden > 0 ? spec.dims[1] : 0;
+  const bool is_width = width == 32 || width == 64 || width == 128;
+  if (hidden == 0 || !is_width ||
+      std::any_of(spec.dims.begin() + 1, spec.dims.end() - 1, [&](int n) { return n != width; }))
+    return "its hidden layers do not all have 32, 64 or 128 units";
+  if (hidden > most_hidden_layers(width))
+    return fmt::format("it has {} hidden layers of {} units, and {} are possible", hidden, width,
+                       most_hidden_layers(width));
+  if (spec.inputs() > kMostInputs || spec.outputs() > kMostOutputs)
+    return fmt::format("it has {} inputs and {} outputs, and {} and {} are possible", spec.inputs(), spec.outputs(),
+                       kMostInputs, kMostOutputs);
+  if (spec.layer_norm) return "it has layer norm";
+  return is_fused_activation(spec.activation) ? "" : "its activation is neither tanh nor elu nor relu";
+}
+
+// Hands out consecutive places, in words.
+struct Places {
+  int next = 0;
+  int take(int words) { return std::exchange(next, next + words); }
+};
+
+// `parts`: of a factor.
+FusedPlan plan_of(const ParamLayout& layout, NetId net, int parts) {
+  const NetSpec& spec = layout.net(net);
+  FusedPlan plan{};
+  plan.inputs = spec.inputs(), plan.outputs = spec.outputs(), plan.width = spec.dims[1], plan.layers = spec.layers();
+  plan.activation = spec.activation;
+
+  const int64_t first = layout.weight(net, 0).offset;
+  const ParamSlice& end = layout.bias(net, plan.layers - 1);
+  plan.num_params = static_cast<int>(end.offset + end.count() - first);
+  Places places;
+  const auto factors = [&](int rows, int columns) { return places.take(parts * rows * columns / 2); };
+  for (int layer = 0; layer < plan.layers; ++layer) {
+    plan.weight[layer] = static_cast<int>(layout.weight(net, layer).offset - first);
+    plan.bias[layer] = static_cast<int>(layout.bias(net, layer).offset - first);
+    plan.packed_weight[layer] = factors(plan.rows(layer), plan.columns(layer));
+  }
+  for (int layer = 0; layer < plan.layers; ++layer) plan.packed_bias[layer] = places.take(plan.rows(layer));
+  plan.packed_words = places.next;
+
+  places.take((32 - places.next % 32) % 32);  // matrices begin at the first memory bank
+  plan.x = factors(kTileRows, padded(plan.inputs));
+  for (int layer = 0; layer < plan.hidden_layers(); ++layer) plan.hidden[layer] = factors(kTileRows, plan.width);
+  plan.d = factors(kTileRows, padded(plan.outputs));
+  plan.out = places.take(kTileRows * plan.outputs), plan.d_out = places.take(kTileRows * plan.outputs);
+  plan.largest = places.take(kTileRows);
+  plan.sums = places.take(plan.num_sums() * kTileRows);
+  plan.words = places.next;
+  return plan;
+}
+
+// The parameters, and the packed weights of each network that the engine knows.
+struct FusedWeights final : Weights {
+  using Weights::Weights;
+  std::vector<Array<uint32_t>> packed;
+};
+
+class FusedGpuNets final : public Nets {
+ public:
+  FusedGpuNets(Queue& queue, ParamLayout params, int64_t rows, FusedPrecision precision)
+      : Nets(std::move(params)),
+        queue_(queue),
+        precision_(precision),
+        layerwise_(make_gpu_nets(queue, layout(), rows)) {
+    for (NetId id = 0; id < layout().nets(); ++id) {
+      Net& net = nets_.emplace_back();
+      if (fused_gradient_kernels().empty())
+        net.why_not = "this build has no fused kernels";
+      else
+        net.plan = plan_fused(layout(), id, precision, gpu::shared_memory_per_block(), net.why_not);
+    }
+  }
+
+  int64_t tile() const override { return layerwise_->tile(); }
+  std::unique_ptr<Tape> make_tape(NetId net) override { return layerwise_->make_tape(net); }
+
+  std::unique_ptr<Weights> pack(const float* params) override {
+    auto weights = std::make_unique<FusedWeights>(params);
+    for (const Net& net : nets_)
+      weights->packed.emplace_back(queue_, net.plan ? static_cast<size_t>(net.plan->packed_words) : 0);
+    repack(*weights);
+    return weights;
+  }
+  void repack(Weights& weights) override {
+    auto& fused = static_cast<FusedWeights&>(weights);
+    for (NetId id = 0; id < layout().nets(); ++id)
+      if (const auto& plan = net(id).plan)
+        with_factors(precision_, [&]<class Factors>(Factors) {
+          for_each(queue_, plan->packed_words,
+                   PackWeights<Factors>{*plan, weights.params() + layout().weight(id, 0).offset,
+                                        fused.packed[static_cast<size_t>(id)].data()});
+        });
+  }
+
+  void forward(NetId id, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
+    if (tape || !net(id).is_fused) return layerwise_->forward(id, weights, rows, out, tape);
+    const FusedPass pass = pass_of(id, weights, rows);
+    const int64_t blocks = std::min(pass.tiles(), kForwardBlocks);
+    with_factors(precision_, [&]<class Factors>(Factors) {
+      const auto enqueue = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
+        for_each_block(queue_, blocks, pass.plan.shared(),
+                       FusedForward<kWidth, Factors>{pass, pass.tiles(), blocks, out});
+      };
+      switch (pass.plan.width) {
+        case 32:
+          return enqueue(std::integral_constant<int, 32>{});
+        case 64:
+          return enqueue(std::integral_constant<int, 64>{});
+        default:
+          return enqueue(std::integral_constant<int, 128>{});
+      }
+    });
+  }
+  void backward(NetId id, const Weights& weights, Tape& tape, const float* d_out, float* grad, float* d_in) override {
+    layerwise_->backward(id, weights, tape, d_out, grad, d_in);
+  }
+
+  void use_loss(LossId loss, DistributionId distribution, std::span<const NetId> ids, bool whole) override {
+    why_not_ = whole ? "" : "recurrent layers or ppo.symmetry need the layers one by one";
+    for (size_t k = 0; k < ids.size() && why_not_.empty(); ++k) {
+      Net& used = net(ids[k]);
+      used.kernel = used.plan ? find_kernel(loss, distribution, k > 0, used.plan->width) : nullptr;
+      if (!used.plan)
+        why_not_ = layout().net(ids[k]).name + ": " + used.why_not;
+      else if (!used.kernel)
+        why_not_ = "it has PPO with Gaussian or discrete actions only";
+    }
+    for (NetId id : ids) {
+      Net& used = net(id);
+      used.is_fused = why_not_.empty();
+      if (used.is_fused)
+        used.partials = Array<float>(queue_, static_cast<size_t>(kGradientBlocks * used.plan->num_partials()));
+    }
+  }
+  bool gradient(const Batch& batch, LossId, DistributionId, float* grad_and_tail) override {
+    if (!why_not_.empty()) return false;
+    for (const auto& [id, rows] : batch.inputs) {
+      FusedPass pass = pass_of(id, batch.weights, rows);
+      pass.partials = net(id).partials.data();
+      net(id).kernel->enqueue(queue_, pass, batch.loss);
+      const int64_t columns = batch.loss_columns + (id == batch.inputs[0].net ? batch.num_free : 0);
+      for_each(queue_, pass.plan.num_params + columns,
+               AddPartials{pass.partials, pass.blocks(), pass.plan.num_partials(), pass.plan.num_params,
+                           batch.loss_columns, grad_and_tail + layout().weight(id, 0).offset,
+                           grad_and_tail + layout().size(), grad_and_tail + batch.first_free});
+    }
+    return true;
+  }
+
+  std::string description() const override {
+    if (!why_not_.empty()) return layerwise_->description() + " (the fused engine is not used: " + why_not_ + ")";
+    constexpr const char* kNames[] = {"two fp16 parts per factor", "fp16", "bf16"};
+    return fmt::format("fused kernels ({})", kNames[static_cast<size_t>(precision_)]);
+  }
+
+ private:
+  struct Net {
+    std::optional<FusedPlan> plan;
+    std::string why_not;  // there is no plan
+    bool is_fused = false;
+    const FusedGradientKernel* kernel = nullptr;
+    Array<float> partials;
+  };
+
+  Net& net(NetId id) { return nets_[static_cast<size_t>(id)]; }
+  FusedPass pass_of(NetId id, const Weights& weights, const Rows& rows) {
+    return {*net(id).plan, static_cast<const FusedWeights&>(weights).packed[static_cast<size_t>(id)].data(), rows};
+  }
+  const FusedGradientKernel* find_kernel(LossId loss, DistributionId distribution, bool of_critic, int width) const {
+    for (const FusedGradientKernel& kernel : fused_gradient_kernels())
+      if (kernel.loss == loss && kernel.distribution == distribution && kernel.of_critic == of_critic &&
+          kernel.width == width && kernel.precision == precision_)
+        return &kernel;
+    return nullptr;
+  }
+
+  Queue& queue_;
+  FusedPrecision precision_;
+  std::unique_ptr<Nets> layerwise_;
+  std::vector<Net> nets_;
+  std::string why_not_ = "no loss uses these networks";  // empty: the engine is used
+};
+
+}  // namespace
+
+std::optional<FusedPlan> plan_fused(const ParamLayout& layout, NetId net, FusedPrecision precision, size_t shared,
+                                    std::string& reason) {
+  reason = unknown_shape(layout.net(net));
+  if (!reason.empty()) return {};
+  const FusedPlan plan = plan_of(layout, net, precision == FusedPrecision::fp32 ? 2 : 1);
+  if (plan.shared() <= shared) return plan;
+  reason = fmt::format("it needs {} KB of shared memory, and the GPU has {} KB", plan.shared() / 1024, shared / 1024);
+  return {};
+}
+
+std::unique_ptr<Nets> make_fused_gpu_nets(Queue& queue, ParamLayout layout, int64_t rows, FusedPrecision precision) {
+  return std::make_unique<FusedGpuNets>(queue, std::move(layout), rows, precision);
+}
+
+}  // namespace drl

@@ -1,0 +1,104 @@
+// The fused engine computes a network's passes over 64 samples at a time without leaving a multiprocessor: forward
+// pass, loss, backward pass and gradients. Weights, activations and the gradients of activations stay in shared memory,
+// and the sums of the weights' gradients in registers. Layer by layer (nets/gpu), the same numbers go through the GPU's
+// memory between any two kernels, and that takes most of the time.
+//
+// Products are those of tensor cores, whose factors have 16 bits. With ExactFactors (device/halves.hpp) a factor is
+// the sum of two such numbers, and three products add up to one of about float32's precision.
+//
+// fused_plan.hpp   which networks the engine knows, where a block keeps what, and packed weights
+// fused_tile.hpp   the passes of a tile of samples
+// fused_gradient.hpp, fused_forward.hpp   the kernels
+// fused_gpu_nets.hpp   the backend
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/halves.hpp"
+#include "nets/layout.hpp"
+
+namespace drl {
+
+inline constexpr int kTileRows = 64;
+inline constexpr int kMostInputs = 64, kMostOutputs = 32, kMostLayers = 4;
+inline constexpr int kMostLossColumns = 8;  // without those of the distribution's own parameters
+
+// Returns the number of columns of a matrix for n inputs or outputs of a network.
+DRL_HD int padded(int n) { return n <= 16 ? 16 : n <= 32 ? 32 : n <= 64 ? 64 : 128; }
+constexpr bool is_fused_activation(Activation activation) {
+  return activation == Activation::tanh || activation == Activation::elu || activation == Activation::relu;
+}
+// Returns the largest number of hidden layers of this width. The sums of the gradients of more would not fit into
+// registers.
+DRL_HD constexpr int most_hidden_layers(int width) { return width == 128 ? 2 : 3; }
+
+// A network as the kernels see it, and the places of its data. Places in shared memory are counted in words of 4 bytes.
+struct FusedPlan {
+  int inputs, outputs, width, layers;
+  Activation activation;
+
+  // The places of a layer's parameters, counted from the network's first one, and their number.
+  int weight[kMostLayers], bias[kMostLayers], num_params;
+
+  // Packed weights, which a block copies to its shared memory: factors, then biases.
+  int packed_weight[kMostLayers], packed_bias[kMostLayers], packed_words;
+
+  int x;                        // [kTileRows, inputs] factors
+  int hidden[kMostLayers - 1];  // [kTileRows, width] factors: outputs of hidden layers, and later the loss's gradient
+                                // with respect to their sums
+  int d;           // [kTileRows, outputs] factors: the loss's gradient with respect to the network's outputs
+  int out, d_out;  // [kTileRows, outputs] floats
+  int largest;     // [kTileRows] floats: the largest |d_out| of a row
+  int sums;        // [num_sums, kTileRows] floats: the loss's columns, and then the sums of d_out
+  int words;       // in all
+
+  DRL_HD int hidden_layers() const { return layers - 1; }
+  // The size of a layer's matrix of weights, [rows, columns].
+  DRL_HD int rows(int layer) const { return layer == layers - 1 ? padded(outputs) : width; }
+  DRL_HD int columns(int layer) const { return layer == 0 ? padded(inputs) : width; }
+  DRL_HD int used_rows(int layer) const { return layer == layers - 1 ? outputs : width; }
+  DRL_HD int used_columns(int layer) const { return layer == 0 ? inputs : width; }
+  // The loss may have a column for each output, too: the gradient of a Gaussian's standard deviation.
+  DRL_HD int num_columns() const { return kMostLossColumns + outputs; }
+  DRL_HD int num_sums() const { return num_columns() + outputs; }
+  // The numbers that a block computes of a mini-batch: gradients of the parameters, and the loss's columns.
+  DRL_HD int num_partials() const { return num_params + num_columns(); }
+  size_t shared() const { return static_cast<size_t>(words) * sizeof(float); }
+};
+
+// Computes the packed weights, a word per index.
+template <class Factors>
+struct PackWeights {
+  using GpuOnly = void;
+  FusedPlan plan;
+  const float* params;  // of the network
+  uint32_t* packed;
+  DRL_HD void operator()(int64_t i) const {
+    const int word = static_cast<int>(i);
+    int layer = 0;
+    while (layer + 1 < plan.layers && plan.packed_weight[layer + 1] <= word) ++layer;
+    if (word >= plan.packed_bias[0]) return pack_bias(word);
+    const ChunkOrder order{plan.columns(layer)};
+    const int per_row = plan.columns(layer) / 2, per_part = plan.rows(layer) * per_row,
+              at = word - plan.packed_weight[layer], row = at % per_part / per_row,
+              column = order.column(row, at % per_row);
+    uint32_t parts[Factors::kParts];
+    split<Factors>(weight(layer, row, column), weight(layer, row, column + 1), parts);
+    packed[i] = parts[at / per_part];
+  }
+
+ private:
+  DRL_HD float weight(int layer, int row, int column) const {
+    const int columns = plan.used_columns(layer);
+    return row < plan.used_rows(layer) && column < columns ? params[plan.weight[layer] + row * columns + column] : 0.0f;
+  }
+  DRL_HD void pack_bias(int word) const {
+    int layer = 0;
+    while (layer + 1 < plan.layers && plan.packed_bias[layer + 1] <= word) ++layer;
+    const int unit = word - plan.packed_bias[layer];
+    packed[word] = bit_cast<uint32_t>(unit < plan.used_rows(layer) ? params[plan.bias[layer] + unit] : 0.0f);
+  }
+};
+
+}  // namespace drl

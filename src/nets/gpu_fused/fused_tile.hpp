@@ -1,0 +1,392 @@
+// The passes of a block over a tile of samples. Each function is the work of a warp or a thread in a phase
+// (device/blocks.hpp); the kernels have the order of the phases.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "device/blocks.hpp"
+#include "device/shared_matrix.hpp"
+#include "nets/activation.hpp"
+#include "nets/batch.hpp"
+#include "nets/gpu_fused/fused_plan.hpp"
+
+namespace drl {
+
+// The value of an activation by the special function unit. math::exp and math::tanh are bit-identical everywhere, but
+// take ten times as many instructions.
+template <class A>
+DRL_WARP WarpFloat fast_activation(WarpFloat x) {
+  const WarpFloat one = WarpFloat(1.0f);
+  constexpr float log2_e = 1.44269504f;
+  if constexpr (std::is_same_v<A, Tanh>) {  // 1 - 2 / (1 + exp(2 x))
+    return one - WarpFloat(2.0f) * fast_reciprocal(one + fast_exp2(x * WarpFloat(2 * log2_e)));
+  } else if constexpr (std::is_same_v<A, Elu>) {
+    return math::select(x > WarpFloat(0.0f), x, fast_exp2(math::min(x, WarpFloat(0.0f)) * WarpFloat(log2_e)) - one);
+  } else {
+    return A::value(x);
+  }
+}
+
+// Calls use(Tanh{}), use(Elu{}) or use(Relu{}).
+template <class Use>
+DRL_WARP void with_fast_activation(Activation activation, const Use& use) {
+  if (activation == Activation::tanh) {
+    use(Tanh{});
+  } else if (activation == Activation::elu) {
+    use(Elu{});
+  } else {
+    use(Relu{});
+  }
+}
+
+// Pairs of products C (device/warp.hpp) that a warp keeps in registers.
+template <int kPairs>
+struct PairSums {
+  WarpFloat of[kPairs][2][4];
+  template <class Change>
+  DRL_WARP void each(const Change& change) {
+    DRL_UNROLL
+    for (int pair = 0; pair < kPairs; ++pair) {
+      DRL_UNROLL
+      for (int k = 0; k < 8; ++k) of[pair][k / 4][k % 4] = change(of[pair][k / 4][k % 4]);
+    }
+  }
+};
+
+template <int kWidth, class Factors>
+class FusedTile {
+ public:
+  static constexpr int kWarps = kWidth == 128 ? 8 : 4;
+  // In forward and backward passes, a warp has 16 samples and kPairs * 16 units.
+  static constexpr int kRowGroups = kTileRows / 16, kColumns = kWidth / (kWarps / kRowGroups), kPairs = kColumns / 16;
+  // In sums of gradients, a warp has 16 units, and every kSumGroups-th pair of the other factor's columns.
+  static constexpr int kUnitGroups = kWidth / 16 < kWarps ? kWidth / 16 : kWarps, kSumGroups = kWarps / kUnitGroups;
+  static constexpr int kHidden = most_hidden_layers(kWidth);
+
+  // A warp's part of the gradients of the weights, summed over a block's tiles. `scale` is the power of two by which
+  // the loss's gradient is multiplied, 0 before it is known.
+  struct Sums {
+    float scale;
+    PairSums<kMostInputs / 16 / kSumGroups> first;
+    PairSums<kWidth / 16 / kSumGroups> hidden[kHidden - 1];
+    PairSums<kMostOutputs / 16 / kSumGroups> last;  // transposed: [units, outputs]
+    WarpFloat bias[kHidden][4];                     // in the first column of a product C
+
+    template <class Change>
+    DRL_WARP void each(const Change& change) {
+      first.each(change), last.each(change);
+      DRL_UNROLL
+      for (auto& matrix : hidden) matrix.each(change);
+      DRL_UNROLL
+      for (auto& layer : bias) {
+        DRL_UNROLL
+        for (WarpFloat& x : layer) x = change(x);
+      }
+    }
+    DRL_WARP void clear() {
+      scale = 0;
+      each([](WarpFloat) { return WarpFloat(0.0f); });
+    }
+  };
+
+  DRL_WARP FusedTile(const FusedPlan& plan, void* shared) : plan_(plan), words_(static_cast<uint32_t*>(shared)) {}
+
+  // --- Phases of threads ---
+
+  template <int kThreads>
+  DRL_WARP void copy_weights(int thread, const uint32_t* packed) const {
+    struct alignas(16) Chunk {
+      uint32_t words[4];
+    };
+    const auto* from = reinterpret_cast<const Chunk*>(packed);
+    auto* to = reinterpret_cast<Chunk*>(words_);
+    for (int i = thread; i < plan_.packed_words / 4; i += kThreads) to[i] = from[i];
+  }
+  // Loads the normalised inputs of `count` rows; the other rows become 0. Limits them to what a factor can hold.
+  template <int kThreads>
+  DRL_WARP void load_inputs(int thread, const Rows& rows, int64_t first, int count) const {
+    constexpr float largest = Factors::Format::kLargest;
+    const int columns = padded(plan_.inputs);
+    const Matrix x = matrix(plan_.x, kTileRows, columns);
+    for (int i = thread; i < kTileRows * columns / 2; i += kThreads) {
+      const int row = i / (columns / 2), column = i % (columns / 2) * 2;
+      float numbers[2] = {0, 0};
+      if (row < count) {
+        const int64_t at = rows.index ? rows.index[first + row] : first + row;
+        for (int k = 0; k < 2 && column + k < plan_.inputs; ++k)
+          numbers[k] =
+              math::clamp(rows.normalizer(rows.data[at * plan_.inputs + column + k], column + k), -largest, largest);
+      }
+      x.store_two(row, column, numbers[0], numbers[1]);
+    }
+  }
+
+  // --- Phases of warps ---
+
+  // Computes the outputs of a hidden layer.
+  DRL_WARP void forward(int warp, int layer) const {
+    WarpFloat c[2 * kPairs][4];
+    const int row = first_row(warp), column = first_column(warp);
+    DRL_UNROLL
+    for (int j = 0; j < 2 * kPairs; ++j) start_at_bias(layer, column + 8 * j, c[j]);
+    const Matrix from = input_of(layer), by = weights(layer);
+    for (int k = 0; k < plan_.columns(layer); k += 16) {
+      const auto a = from.load_a(row, k);
+      DRL_UNROLL
+      for (int pair = 0; pair < kPairs; ++pair)
+        add_product<Factors>(c + 2 * pair, a, by.load_b_transposed(column + 16 * pair, k));
+    }
+    const Matrix to = hidden(layer);
+    with_fast_activation(plan_.activation, [&]<class A>(A) {
+      DRL_UNROLL
+      for (int j = 0; j < 2 * kPairs; ++j) {
+        DRL_UNROLL
+        for (WarpFloat& x : c[j]) x = fast_activation<A>(x);
+        store(to, row, column + 8 * j, c[j]);
+      }
+    });
+  }
+  // Computes the network's outputs, floats [kTileRows, outputs].
+  DRL_WARP void compute_outputs(int warp) const {
+    if (warp >= kRowGroups) return;
+    const int layer = plan_.layers - 1, row = first_row(warp);
+    const Matrix from = input_of(layer), by = weights(layer);
+    for (int column = 0; column < plan_.rows(layer); column += 16) {
+      WarpFloat c[2][4];
+      DRL_UNROLL
+      for (int j = 0; j < 2; ++j) start_at_bias(layer, column + 8 * j, c[j]);
+      for (int k = 0; k < kWidth; k += 16)
+        add_product<Factors>(c, from.load_a(row, k), by.load_b_transposed(column, k));
+      DRL_UNROLL
+      for (int k = 0; k < 8; ++k) {
+        const WarpInt unit = WarpInt(column + k / 4 * 8 + k % 2) + columns_of_lanes();
+        store_at(out(), (rows_of_lanes() + WarpInt(row + k % 4 / 2 * 8)) * WarpInt(plan_.outputs) + unit,
+                 c[k / 4][k % 4], unit < WarpInt(plan_.outputs));
+      }
+    }
+  }
+  // Calls the loss for the warp's samples among the first `count`, and adds to the sums of its columns. `rows` are the
+  // tile's indices into the rollout.
+  template <class Loss>
+  DRL_WARP void compute_loss(int warp, const Loss& loss, const int32_t* rows, int count) const {
+    if (warp >= kRowGroups) return;
+    sync_warp();
+    for_each_lane(16, [&](int l) {
+      const int row = first_row(warp) + l;
+      float *d = d_out() + row * plan_.outputs, largest = 0;
+      if (row < count) {
+        RowSums sums{floats(plan_.sums) + row};
+        loss(row, rows, out(), d_out(), sums);
+      } else {
+        for (int k = 0; k < plan_.outputs; ++k) d[k] = 0;
+      }
+      RowSums of_outputs{floats(plan_.sums) + plan_.num_columns() * kTileRows + row};
+      for (int k = 0; k < plan_.outputs; ++k) {
+        of_outputs.add(k, d[k]);
+        largest = math::max(largest, math::abs(d[k]));
+      }
+      floats(plan_.largest)[row] = largest;
+    });
+  }
+  // Rounds d_out to factors, multiplied by a power of two that brings them into the range of halves. If a tile has much
+  // larger numbers than the tiles before, the power is lowered and the sums so far are multiplied accordingly.
+  DRL_WARP void round_d(int warp, Sums& sums) const {
+    const WarpFloat one = gather<WarpFloat>(floats(plan_.largest), warp_lanes()),
+                    other = gather<WarpFloat>(floats(plan_.largest) + 32, warp_lanes());
+    const float scale = scale_for(lane(warp_max(math::max(one, other)), 0), sums.scale);
+    if (scale != sums.scale) {
+      const WarpFloat factor = WarpFloat(sums.scale == 0 ? 1.0f : scale / sums.scale);
+      sums.each([&](WarpFloat x) { return x * factor; });
+      sums.scale = scale;
+    }
+    if (warp >= kRowGroups) return;
+    const int columns = padded(plan_.outputs);
+    const Matrix to = matrix(plan_.d, kTileRows, columns);
+    for_each_lane(32, [&](int l) {
+      for (int i = l; i < 16 * columns / 2; i += 32) {
+        const int row = first_row(warp) + i / (columns / 2), column = i % (columns / 2) * 2;
+        const float* d = d_out() + row * plan_.outputs + column;
+        to.store_two(row, column, column < plan_.outputs ? d[0] * scale : 0.0f,
+                     column + 1 < plan_.outputs ? d[1] * scale : 0.0f);
+      }
+    });
+  }
+  // Replaces the outputs of the hidden layer below `layer` by the loss's gradient with respect to this layer's sums.
+  DRL_WARP void backward(int warp, int layer) const {
+    WarpFloat c[2 * kPairs][4];
+    const int row = first_row(warp), column = first_column(warp);
+    clear(c);
+    const Matrix from = gradient_of(layer), by = weights(layer);
+    for (int k = 0; k < plan_.rows(layer); k += 16) {
+      const auto a = from.load_a(row, k);
+      DRL_UNROLL
+      for (int pair = 0; pair < kPairs; ++pair) add_product<Factors>(c + 2 * pair, a, by.load_b(k, column + 16 * pair));
+    }
+    const Matrix to = hidden(layer - 1);
+    with_fast_activation(plan_.activation, [&]<class A>(A) {
+      DRL_UNROLL
+      for (int j = 0; j < 2 * kPairs; ++j) {
+        WarpFloat y[4];
+        for (int half = 0; half < 2; ++half)
+          to.load_two(rows_of_lanes() + WarpInt(row + 8 * half), columns_of_lanes() + WarpInt(column + 8 * j),
+                      y[2 * half], y[2 * half + 1]);
+        DRL_UNROLL
+        for (int k = 0; k < 4; ++k) c[j][k] = A::backward(c[j][k], y[k]);
+        store(to, row, column + 8 * j, c[j]);
+      }
+    });
+  }
+  // Adds to the gradients of a layer's weights and, of hidden layers, its bias.
+  DRL_WARP void add_last(int warp, Sums& sums) const {
+    const Matrix h = hidden(plan_.hidden_layers() - 1), d = gradient_of(plan_.layers - 1);
+    for (int k = 0; k < kTileRows; k += 16) add_pairs(warp, h.load_a_transposed(k, first_unit(warp)), d, k, sums.last);
+  }
+  DRL_WARP void add_hidden(int warp, int layer, Sums& sums) const {
+    DRL_UNROLL
+    for (int m = 1; m < kHidden; ++m)
+      if (m == layer) add_layer(warp, m, sums.hidden[m - 1], sums.bias[m]);
+  }
+  DRL_WARP void add_first(int warp, Sums& sums) const { add_layer(warp, 0, sums.first, sums.bias[0]); }
+
+  // Writes the sums of the weights and the hidden biases to `params` [num_params].
+  DRL_WARP void write_sums(int warp, Sums& sums, float* params) const {
+    const WarpFloat unscaled = WarpFloat(sums.scale == 0 ? 1.0f : 1 / sums.scale);
+    sums.each([&](WarpFloat x) { return x * unscaled; });
+    const int last = plan_.layers - 1;
+    write(warp, sums.first, params + plan_.weight[0], plan_.inputs, 1, plan_.inputs);
+    DRL_UNROLL
+    for (int m = 1; m < kHidden; ++m)
+      if (m < last) write(warp, sums.hidden[m - 1], params + plan_.weight[m], kWidth, 1, kWidth);
+    write(warp, sums.last, params + plan_.weight[last], 1, kWidth, plan_.outputs);
+    if (warp >= kUnitGroups) return;
+    DRL_UNROLL
+    for (int m = 0; m < kHidden; ++m)
+      if (m < last) write_bias(warp, sums.bias[m], params + plan_.bias[m]);
+  }
+  // Phases of threads: clear the sums of the loss's columns, and write them to `columns` and to the last bias.
+  template <int kThreads>
+  DRL_WARP void clear_columns(int thread) const {
+    for (int i = thread; i < plan_.num_sums() * kTileRows; i += kThreads) floats(plan_.sums)[i] = 0;
+  }
+  template <int kThreads>
+  DRL_WARP void write_columns(int thread, float* params, float* columns) const {
+    const int of_loss = plan_.num_columns();
+    for (int c = thread; c < plan_.num_sums(); c += kThreads) {
+      double sum = 0;
+      for (int row = 0; row < kTileRows; ++row) sum += double{floats(plan_.sums)[c * kTileRows + row]};
+      (c < of_loss ? columns[c] : params[plan_.bias[plan_.layers - 1] + c - of_loss]) = static_cast<float>(sum);
+    }
+  }
+  DRL_WARP const float* outputs() const { return out(); }
+
+ private:
+  using Matrix = SharedMatrix<Factors>;
+  struct RowSums {  // of a sample's place in the tiles
+    float* memory;
+    DRL_HD void add(int column, float x) { memory[column * kTileRows] += x; }
+  };
+
+  DRL_WARP static int first_row(int warp) { return 16 * (warp % kRowGroups); }
+  DRL_WARP static int first_column(int warp) { return kColumns * (warp / kRowGroups); }
+  DRL_WARP static int first_unit(int warp) { return 16 * (warp % kUnitGroups); }
+  // The row and the first column of a product C that a thread holds.
+  DRL_WARP static WarpInt rows_of_lanes() { return warp_lanes() >> 2; }
+  DRL_WARP static WarpInt columns_of_lanes() { return (warp_lanes() & WarpInt(3)) << 1; }
+
+  DRL_WARP float* floats(int place) const { return reinterpret_cast<float*>(words_) + place; }
+  DRL_WARP float* out() const { return floats(plan_.out); }
+  DRL_WARP float* d_out() const { return floats(plan_.d_out); }
+  DRL_WARP Matrix matrix(int place, int rows, int columns) const {
+    return {words_ + place, {columns}, rows * columns / 2};
+  }
+  DRL_WARP Matrix weights(int layer) const {
+    return matrix(plan_.packed_weight[layer], plan_.rows(layer), plan_.columns(layer));
+  }
+  DRL_WARP Matrix hidden(int layer) const { return matrix(plan_.hidden[layer], kTileRows, kWidth); }
+  DRL_WARP Matrix input_of(int layer) const {
+    return layer == 0 ? matrix(plan_.x, kTileRows, padded(plan_.inputs)) : hidden(layer - 1);
+  }
+  DRL_WARP Matrix gradient_of(int layer) const {
+    return layer == plan_.layers - 1 ? matrix(plan_.d, kTileRows, padded(plan_.outputs)) : hidden(layer);
+  }
+
+  template <int kCount>
+  DRL_WARP static void clear(WarpFloat (&c)[kCount][4]) {
+    DRL_UNROLL
+    for (auto& fragment : c) {
+      DRL_UNROLL
+      for (WarpFloat& x : fragment) x = WarpFloat(0.0f);
+    }
+  }
+  DRL_WARP void start_at_bias(int layer, int unit, WarpFloat (&c)[4]) const {
+    const uint32_t* bias = words_ + plan_.packed_bias[layer] + unit;
+    DRL_UNROLL
+    for (int k = 0; k < 4; ++k) c[k] = bit_cast<WarpFloat>(gather<WarpBits>(bias + k % 2, columns_of_lanes()));
+  }
+  DRL_WARP static void store(const Matrix& to, int row, int column, const WarpFloat (&c)[4]) {
+    DRL_UNROLL
+    for (int half = 0; half < 2; ++half)
+      to.store(rows_of_lanes() + WarpInt(row + 8 * half), columns_of_lanes() + WarpInt(column), c[2 * half],
+               c[2 * half + 1]);
+  }
+
+  // Adds A B to the warp's pairs of columns of B, whose rows are k to k + 15 of `right`.
+  template <int kCount>
+  DRL_WARP static void add_pairs(int warp, const typename Matrix::A& a, const Matrix& right, int k,
+                                 PairSums<kCount>& sums) {
+    DRL_UNROLL
+    for (int n = 0; n < kCount; ++n) {
+      const int column = 16 * (n * kSumGroups + warp / kUnitGroups);
+      if (column < right.order.columns) add_product<Factors>(sums.of[n], a, right.load_b(k, column));
+    }
+  }
+  template <int kCount>
+  DRL_WARP void add_layer(int warp, int layer, PairSums<kCount>& sums, WarpFloat (&bias)[4]) const {
+    const Matrix z = gradient_of(layer), from = input_of(layer);
+    const WarpBits ones =
+        math::select(rows_of_lanes() == WarpInt(0), pack_halves<typename Factors::Format>(1.0f, 1.0f), WarpBits(0u));
+    for (int k = 0; k < kTileRows; k += 16) {
+      const auto a = z.load_a_transposed(k, first_unit(warp));
+      add_pairs(warp, a, from, k, sums);
+      DRL_UNROLL
+      for (int p = 0; p < Factors::kParts; ++p) multiply_add<typename Factors::Format>(bias, a.words[p], ones, ones);
+    }
+  }
+  // Writes sums [units, columns] to to[unit * unit_stride + column * column_stride], of `columns` columns.
+  template <int kCount>
+  DRL_WARP static void write(int warp, const PairSums<kCount>& sums, float* to, int unit_stride, int column_stride,
+                             int columns) {
+    DRL_UNROLL
+    for (int n = 0; n < kCount; ++n) {
+      const int first = 16 * (n * kSumGroups + warp / kUnitGroups);
+      DRL_UNROLL
+      for (int k = 0; k < 8; ++k) {
+        const WarpInt unit = rows_of_lanes() + WarpInt(first_unit(warp) + k % 4 / 2 * 8),
+                      column = columns_of_lanes() + WarpInt(first + k / 4 * 8 + k % 2);
+        store_at(to, unit * WarpInt(unit_stride) + column * WarpInt(column_stride), sums.of[n][k / 4][k % 4],
+                 column < WarpInt(columns));
+      }
+    }
+  }
+  DRL_WARP static void write_bias(int warp, const WarpFloat (&sums)[4], float* to) {
+    DRL_UNROLL
+    for (int half = 0; half < 2; ++half)
+      store_at(to, rows_of_lanes() + WarpInt(first_unit(warp) + 8 * half), sums[2 * half],
+               columns_of_lanes() == WarpInt(0));
+  }
+
+  // Returns the power of two for a tile whose largest number is `largest`. It brings that to [4, 8), so that the
+  // gradients of layers below may be 2^13 times as large; it is kept while numbers stay below 64.
+  DRL_WARP static float scale_for(float largest, float scale) {
+    if (!(largest > 0 && largest < 1e30f)) return scale;  // all are 0, or the gradient is not finite anyway
+    if (scale != 0 && largest * scale < 64) return scale;
+    const int exponent = static_cast<int>(bit_cast<uint32_t>(largest) >> 23) - 127;
+    return bit_cast<float>(static_cast<uint32_t>(127 + 2 - math::max(exponent, -100)) << 23);
+  }
+
+  const FusedPlan& plan_;
+  uint32_t* words_;
+};
+
+}  // namespace drl

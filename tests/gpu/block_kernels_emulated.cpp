@@ -1,0 +1,1 @@
+#include "block_kernels.cu"  // for the emulation

@@ -1,0 +1,105 @@
+// Learners whose networks are those of the fused engine.
+#include "../support/mentions.hpp"
+#include "comm/communicator.hpp"
+#include "learner_rig.hpp"
+
+namespace drl {
+namespace {
+
+using namespace test;
+
+LearnerOptions options_of(const std::string& task, FusedPrecision precision) {
+  LearnerOptions o{task};
+  o.fused = precision;
+  o.ppo.num_learning_epochs = 2, o.ppo.num_mini_batches = 2, o.ppo.schedule = "adaptive", o.ppo.entropy_coef = 0.01;
+  o.ppo.obs_normalization = true;
+  o.policy.actor_hidden_dims = {32, 32}, o.policy.critic_hidden_dims = {64};
+  o.plan = {100, 8, 0, 1, 1, 2};  // mini-batches of 400 samples: six tiles, and one of 16 rows
+  return o;
+}
+
+class GpuFusedLearner : public GpuTest {
+ protected:
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+
+// CartPole-v1 has discrete actions, Pendulum-v1 continuous ones.
+TEST_F(GpuFusedLearner, LearnsAsOnTheHost) {
+  for (const std::string task : {"CartPole-v1", "Pendulum-v1"}) {
+    SCOPED_TRACE(task);
+    const LearnerOptions options = options_of(task, FusedPrecision::fp32);
+    Learner host = on_host(options), gpu = on_gpu(options);
+    EXPECT_EQ(gpu.nets->description().find("cuBLAS"), std::string::npos) << gpu.nets->description();
+    for (int64_t i = 0; i < 4 && !HasFailure(); ++i) {
+      host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
+      SCOPED_TRACE("iteration " + std::to_string(i));
+      expect_same_learning(gpu, host);
+      copy_state(gpu, host);
+    }
+  }
+}
+
+TEST_F(GpuFusedLearner, RecordingsAreBitIdenticalToSingleLaunches) {
+  for (const FusedPrecision precision : {FusedPrecision::fp32, FusedPrecision::fp16, FusedPrecision::bf16}) {
+    LearnerOptions options = options_of("CartPole-v1", precision);
+    Learner recorded = on_gpu(options);
+    options.graphs = false;
+    Learner single = on_gpu(options);
+    recorded.iterate(*comm, 0, 4), single.iterate(*comm, 0, 4);
+    EXPECT_EQ(recorded.bytes(), single.bytes());
+  }
+}
+
+// The collection and the update compute the same outputs, bit by bit, so on the first mini-batch the policy is the old
+// one.
+TEST_F(GpuFusedLearner, TheFirstRatioIsExactlyOne) {
+  for (const FusedPrecision precision : {FusedPrecision::fp32, FusedPrecision::fp16, FusedPrecision::bf16}) {
+    LearnerOptions options = options_of("CartPole-v1", precision);
+    options.ppo.num_learning_epochs = options.ppo.num_mini_batches = options.plan.num_mini_batches = 1;
+    Learner learner = on_gpu(options);
+    for (int64_t i = 0; i < 3; ++i) {
+      learner.iterate(*comm, i, i + 1);
+      for (const Metric& metric : learner.learner->metrics()) {
+        if (metric.name == "kl" || metric.name == "clip_fraction") EXPECT_EQ(metric.value, 0) << metric.name;
+        // The surrogate loss is then the mean of the negative normalised advantages, which is 0.
+        if (metric.name == "surrogate_loss") EXPECT_NEAR(metric.value, 0, 1e-6);
+      }
+    }
+  }
+}
+
+// Returns the description of the networks of a learner that could not use the engine.
+std::string fallback(const LearnerOptions& options, Communicator& comm) {
+  Learner fused = on_gpu(options);
+  LearnerOptions plain = options;
+  plain.fused.reset();
+  Learner layerwise = on_gpu(plain);
+  fused.iterate(comm, 0, 2), layerwise.iterate(comm, 0, 2);
+  EXPECT_EQ(fused.bytes(), layerwise.bytes());
+  return fused.nets->description();
+}
+
+TEST_F(GpuFusedLearner, WhatTheEngineDoesNotKnowIsComputedLayerByLayer) {
+  LearnerOptions options = options_of("CartPole-v1", FusedPrecision::fp32);
+  options.policy.critic_hidden_dims = {64, 32};
+  expect_mentions(fallback(options, *comm), {"cuBLAS", "critic", "32, 64 or 128"});
+  options.policy.critic_hidden_dims = {128, 128, 128};
+  expect_mentions(fallback(options, *comm), {"cuBLAS", "critic", "3 hidden layers"});
+  options.policy.critic_hidden_dims = {64}, options.policy.activation = "silu";
+  expect_mentions(fallback(options, *comm), {"cuBLAS", "actor", "activation"});
+  options.policy.activation = "elu", options.policy.layer_norm = true;
+  expect_mentions(fallback(options, *comm), {"cuBLAS", "layer norm"});
+  options = options_of("Pendulum-v1", FusedPrecision::fp32);
+  options.policy.state_dependent_std = true;
+  expect_mentions(fallback(options, *comm), {"cuBLAS", "Gaussian"});
+  options = options_of("Cartpole", FusedPrecision::fp32);
+  options.ppo.symmetry = "augment";
+  expect_mentions(fallback(options, *comm), {"cuBLAS", "symmetry"});
+  options = options_of("CartPole-v1", FusedPrecision::fp32);
+  options.grpo.emplace();
+  options.grpo->group_size = 10, options.plan.num_mini_batches = options.grpo->num_mini_batches;
+  expect_mentions(fallback(options, *comm), {"cuBLAS", "PPO"});
+}
+
+}  // namespace
+}  // namespace drl
