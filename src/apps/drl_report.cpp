@@ -131,7 +131,17 @@ double last_reward(const RunGroup& group) {
   return statistics_of(values).mean;
 }
 
-// Returns five lines for the terminal.
+// Returns the line of the energy that the runs' GPUs have used, "" if it is known of no run.
+std::string energy_line(const std::vector<RunRecord>& runs) {
+  double joules = 0;
+  int64_t known = 0;
+  for (const RunRecord& run : runs)
+    if (!std::isnan(run.gpu_joules)) joules += run.gpu_joules, ++known;
+  if (known == 0) return "";
+  return fmt::format("  energy    {} of GPUs, in {}\n", human_energy(joules), counted(known, "run"));
+}
+
+// Returns five or six lines for the terminal.
 std::string summary(const std::vector<RunGroup>& groups, const std::vector<RunRecord>& runs, size_t warnings) {
   const auto total = [&](auto member) {
     double sum = 0;
@@ -146,12 +156,13 @@ std::string summary(const std::vector<RunGroup>& groups, const std::vector<RunRe
   const auto count = [](size_t number, const char* thing) { return counted(static_cast<int64_t>(number), thing); };
   const std::vector<std::string> tasks = tasks_of(groups);
   return fmt::format(
-      "  runs      {} in {}\n  tasks     {}\n  reward    {} ({}{})\n  time      {}, {} node-hours\n"
+      "  runs      {} in {}\n  tasks     {}\n  reward    {} ({}{})\n  time      {}, {} node-hours\n{}"
       "  also      {}, {}\n",
       count(runs.size(), "run"), count(groups.size(), "group"), printable(join(tasks, ", ")),
       human_number(last_reward(*best)), groups.size() > 1 ? "the highest in " + printable(best->task) + ": " : "",
       printable(best->label), human_duration(total(&RunRecord::elapsed_seconds)),
-      human_number(total(&RunRecord::node_hours)), count(films, "video"), count(warnings, "warning"));
+      human_number(total(&RunRecord::node_hours)), energy_line(runs), count(films, "video"),
+      count(warnings, "warning"));
 }
 
 int run(const std::vector<std::string>& words) {

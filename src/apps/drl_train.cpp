@@ -258,6 +258,7 @@ int train(Settings& settings, const LaunchInfo& launch, Communicator& comm, cons
   Learner learner(options, place, comm);
   Trainer trainer(options.train, options.run, learner.algorithm(), learner.task(), learner.comm(),
                   [&] { return learner.evaluate(); });
+  trainer.measure_energy([&] { return learner.gpu_energy(); });
   broadcast_state(trainer.state(), comm);
   learner.algorithm().state_changed();
 

@@ -30,6 +30,8 @@ std::unique_ptr<Queue> gpu_queue(int gpu, Isa isa) {
 
 void open_gpu_libraries() { gpuOpenLibraries(); }
 
+GpuIdentity gpu_identity(int gpu) { return this_gpu(gpu); }
+
 std::string gpu_versions() {
   return fmt::format("{} {}, {} {}", kGpuVendor.runtime, cuda_version(), kGpuVendor.collectives, nccl_version());
 }
@@ -57,6 +59,7 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gp
 }
 std::unique_ptr<Queue> gpu_queue(int, Isa) { no_gpus(); }
 void open_gpu_libraries() { no_gpus(); }
+GpuIdentity gpu_identity(int) { no_gpus(); }
 std::string gpu_versions() { no_gpus(); }
 std::unique_ptr<Nets> gpu_nets(Queue&, const ParamLayout&, int64_t, const TrainOptions&) { no_gpus(); }
 std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communicator&, const std::vector<std::string>&) {
@@ -163,6 +166,10 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   require_same_files(comm, envs_->files());
   on_all_ranks(comm, [&] { contents_ = contents_of(options.env->files()); });
   require_same_contents(comm, contents_);
+  if (gpu < 0) return;
+  GpuIdentity mine;
+  on_all_ranks(comm, [&] { mine = gpu_identity(gpu); });
+  energy_.emplace(mine, comm);
 }
 
 std::unique_ptr<Nets> Learner::make_nets(const ParamLayout& layout) {
@@ -172,6 +179,8 @@ std::unique_ptr<Nets> Learner::make_nets(const ParamLayout& layout) {
 }
 
 std::string Learner::engine() const { return nets_->description() + (placement_.gpu < 0 ? "" : ", " + gpu_versions()); }
+
+std::optional<GpuEnergy> Learner::gpu_energy() { return energy_ ? energy_->read() : std::nullopt; }
 
 void Learner::write_lost_states_to(const std::filesystem::path& run, const RunFacts& facts,
                                    const std::string& options_ini) {

@@ -8,6 +8,7 @@
 
 #include "apps/teacher.hpp"
 #include "apps/workplace.hpp"
+#include "comm/gpu_energy.hpp"
 #include "run/lost_states.hpp"
 #include "run/run_manifest.hpp"
 #include "run/train_options.hpp"
@@ -26,6 +27,8 @@ class Learner {
   Algorithm& algorithm() { return *algorithm_; }
   // The communicator of its all-reduces: NCCL on GPUs, else the host's.
   Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
+  // Collective on GPUs. Returns GpuEnergyMeter::read(); nullopt on CPUs.
+  std::optional<GpuEnergy> gpu_energy();
   std::string host_speeds() const { return envs_->host_speeds(); }
   std::string files() const { return envs_->files(); }
   // Returns the contents of the files that options name (run/option_files.hpp).
@@ -54,6 +57,7 @@ class Learner {
   std::optional<Teacher> teacher_;
   std::unique_ptr<Algorithm> algorithm_;
   std::string contents_;
+  std::optional<GpuEnergyMeter> energy_;  // on GPUs
 };
 
 }  // namespace drl

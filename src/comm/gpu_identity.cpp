@@ -58,6 +58,17 @@ void check_identities(const std::vector<GpuIdentity>& ranks, bool may_share) {
   if (!may_share) refuse_sharing(ranks);
 }
 
+std::vector<size_t> first_ranks_of_gpus(const std::vector<GpuIdentity>& ranks) {
+  std::vector<size_t> first;
+  std::set<std::string> seen;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    bool is_new = true;
+    for (const std::string& key : gpu_keys(ranks[rank])) is_new &= seen.insert(key).second;
+    if (is_new) first.push_back(rank);
+  }
+  return first;
+}
+
 // The text is "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build"; the version is the
 // first word that consists of digits and dots.
 std::string driver_version(const std::string& proc_text) {

@@ -24,6 +24,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuIdentity, host, gpu, uuid, pci, driver, nc
 // them differ in build, NCCL or driver, or share a GPU (unless `may_share`).
 void check_identities(const std::vector<GpuIdentity>& ranks, bool may_share);
 
+// Returns the first rank on each GPU, in increasing order.
+std::vector<size_t> first_ranks_of_gpus(const std::vector<GpuIdentity>& ranks);
+
 // Returns the version in the text of /proc/driver/nvidia/version, or "" if it contains none.
 std::string driver_version(const std::string& proc_text);
 std::string nccl_version_text(int code);  // 22809 is "2.28.9"

@@ -1,5 +1,6 @@
 #include "report/format.hpp"
 
+#include <cctype>
 #include <cmath>
 
 #include "base/format.hpp"
@@ -15,6 +16,10 @@ std::string or_dash(double value, std::string text) { return std::isnan(value) ?
 std::string human_number(double value) { return or_dash(value, fmt::format("{:.4g}", value)); }
 std::string human_time(double seconds) {
   return or_dash(seconds, seconds >= 1 ? fmt::format("{:.2f} s", seconds) : fmt::format("{:.1f} ms", seconds * 1e3));
+}
+std::string human_energy(double joules) {
+  const std::string text = human_count(joules);
+  return or_dash(joules, text + (std::isalpha(static_cast<unsigned char>(text.back())) ? "J" : " J"));
 }
 std::string value_text(const Metric& metric) {
   switch (metric.format) {

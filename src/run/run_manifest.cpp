@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kGpuEnergy = "gpu_energy_joules";
+
 std::string read_if_there(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return "";
   const std::vector<std::byte> bytes = read_file(path);
@@ -85,6 +87,17 @@ RunManifest::RunManifest(std::filesystem::path path, RunFacts facts, std::string
   facts_.origin_option = value_or(earlier, "origin_option", facts_.origin_option);
 }
 
+std::optional<double> RunManifest::gpu_joules(const RunProgress& progress) const {
+  const Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
+  std::optional<double> before;
+  if (earlier.is_object() && earlier.contains(kGpuEnergy) && earlier[kGpuEnergy].is_number())
+    before = earlier[kGpuEnergy].get<double>();
+  if (facts_.device == "cpu") return before;
+  if (earlier_.empty()) before = 0;
+  if (!before || !progress.gpu_energy) return std::nullopt;
+  return *before + progress.gpu_energy->joules;
+}
+
 void RunManifest::write(const RunProgress& progress, const std::string& status) const {
   const CommStats& comm = progress.comm;
   Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
@@ -121,6 +134,7 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
   manifest["elapsed_seconds"] = value_or(earlier, "elapsed_seconds", 0.0) + elapsed;
   manifest["node_hours"] =
       value_or(earlier, "node_hours", 0.0) + elapsed / 3600 * static_cast<double>(facts_.hosts.size());
+  if (const auto joules = gpu_joules(progress)) manifest[kGpuEnergy] = *joules;
   manifest["communication"] = {{"all_reduces_float64", comm.all_reduces_f64},
                                {"bytes_float64", comm.bytes_f64},
                                {"all_reduces_float32", comm.all_reduces_f32},

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "comm/communicator.hpp"
+#include "comm/gpu_energy.hpp"
 #include "envs/task_params.hpp"
 #include "launch/allocation.hpp"
 #include "store/checkpoint.hpp"
@@ -35,7 +36,8 @@ struct RunFacts {
 // The progress of a run.
 struct RunProgress {
   int64_t iteration = 0, env_steps = 0;
-  CommStats comm = {};  // in this start of the program
+  CommStats comm = {};                       // in this start of the program
+  std::optional<GpuEnergy> gpu_energy = {};  // in this start, when it last saved; nullopt without GPUs or if unknown
 };
 
 // Returns "drl 0.1.0, engine libtorch ..., ...".
@@ -49,12 +51,15 @@ void require_known_task(const Checkpoint& checkpoint, const std::string& file);
 // Does the same after it has loaded the library that the run recorded, if any (load_recorded_library).
 void load_task_of(const Checkpoint& checkpoint, const std::string& file);
 
-// Writes run.json. Adds this start to what earlier starts of the run recorded (job ids, time, node-hours).
+// Writes run.json. Adds this start to what earlier starts of the run recorded (job ids, time, node-hours, GPU energy).
 class RunManifest {
  public:
   RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time);
 
   const RunFacts& facts() const { return facts_; }
+  // Returns the joules that GPUs have used in all starts of the run. Returns nullopt if they are unknown for one start
+  // on GPUs, or if the run began on CPUs.
+  std::optional<double> gpu_joules(const RunProgress& progress) const;
   // Replaces the file. Throws Error if it cannot be written.
   void write(const RunProgress& progress, const std::string& status) const;
 

@@ -53,6 +53,7 @@ class RunMonitor {
   // Records in run.json that the run failed, if possible.
   void fail(const RunProgress& progress);
 
+  const RunManifest& manifest() const { return manifest_; }
   const RunDirectory& directory() const { return directory_; }
   // The command that resumes this run.
   const std::string& resume_command() const { return resume_command_; }

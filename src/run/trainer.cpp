@@ -18,6 +18,8 @@
 namespace drl {
 namespace {
 
+constexpr double kJoulesPerKwh = 3.6e6;
+
 // Layout of the values that are appended to the iteration's float64 all-reduce: for each kind of stop, the number of
 // ranks that request it; rank 0's request to save; and for each rank three slots (zero on all other ranks) with the
 // fingerprint of its host_state_ and its collection and waiting times in the previous iteration.
@@ -56,6 +58,11 @@ Trainer::Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& al
 void Trainer::state_loaded(double elapsed) {
   elapsed_before_ = elapsed;
   algorithm_.state_changed();
+}
+
+void Trainer::measure_energy(std::function<std::optional<GpuEnergy>()> read) {
+  read_energy_ = std::move(read);
+  energy_ = read_energy_();
 }
 
 int Trainer::run(RunMonitor* monitor) {
@@ -240,6 +247,7 @@ void Trainer::save(RunMonitor* monitor, std::optional<double> score) {
   if (saved_iteration_ == iteration_) return;
   check_replicas_now();
   std::vector<Tensor> tensors = gather_state(state_, comm_);
+  if (read_energy_) energy_ = read_energy_();
   if (monitor) monitor->save(progress(), elapsed(), std::move(tensors), score);
   saved_iteration_ = iteration_;
   last_save_ = steady_seconds();
@@ -272,6 +280,14 @@ std::string Trainer::progress_text() const {
   return fmt::format(" at iteration {}, mean reward {}", iteration_, human_number(window_.mean_reward()));
 }
 
+// Returns the line of the energy in all starts of the run, "" if it is unknown.
+std::string Trainer::energy_text(const RunMonitor& monitor) const {
+  const std::optional<double> joules = monitor.manifest().gpu_joules(progress());
+  if (!joules || !energy_) return "";
+  return fmt::format("\n  energy       {} on {} ({} kWh)", human_energy(*joules), counted(energy_->gpus, "GPU"),
+                     human_number(*joules / kJoulesPerKwh));
+}
+
 // Returns the final message: how the run ended, and the commands to evaluate and to resume it.
 std::string Trainer::outcome(const RunMonitor& monitor) const {
   const CommStats& comm = comm_.stats();
@@ -282,9 +298,10 @@ std::string Trainer::outcome(const RunMonitor& monitor) const {
   std::vector<std::string> evaluate = {"drl_eval", "--run", monitor.directory().path().string()};
   const std::vector<std::string> library = task_library_option(train_.task);
   evaluate.insert(evaluate.end(), library.begin(), library.end());
-  return fmt::format("{}{}\n  all-reduces  {} of float64 ({}), {} of float32 ({})\n  evaluate     {}{}", end,
+  return fmt::format("{}{}\n  all-reduces  {} of float64 ({}), {} of float32 ({}){}\n  evaluate     {}{}", end,
                      progress_text(), comm.all_reduces_f64, human_bytes(static_cast<double>(comm.bytes_f64)),
-                     comm.all_reduces_f32, human_bytes(static_cast<double>(comm.bytes_f32)), shell_line(evaluate),
+                     comm.all_reduces_f32, human_bytes(static_cast<double>(comm.bytes_f32)), energy_text(monitor),
+                     shell_line(evaluate),
                      target_reached() || done ? "" : "\n  resume       " + monitor.resume_command());
 }
 

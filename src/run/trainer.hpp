@@ -25,10 +25,15 @@ class Trainer {
   // All fields that a checkpoint holds.
   const StateList& state() const { return state_; }
   int64_t iteration() const { return iteration_; }
-  RunProgress progress() const { return {iteration_, env_steps_, comm_.stats()}; }
+  RunProgress progress() const {
+    return {.iteration = iteration_, .env_steps = env_steps_, .comm = comm_.stats(), .gpu_energy = energy_};
+  }
   IterationMetrics metrics() const;  // of the latest iteration
   // Call after loading the state. The run took `elapsed` seconds in its earlier starts.
   void state_loaded(double elapsed);
+
+  // Calls `read` now and at each save. It is collective, and returns the energy of the GPUs in this start on rank 0.
+  void measure_energy(std::function<std::optional<GpuEnergy>()> read);
 
   // Trains until the iteration target, the reward target or a request to stop, and saves. `monitor` is null except on
   // rank 0. Returns the exit code, which is the same on all ranks.
@@ -50,6 +55,7 @@ class Trainer {
   int finish(RunMonitor* monitor);
   int nothing_to_do(RunMonitor* monitor) const;
   std::string progress_text() const;
+  std::string energy_text(const RunMonitor& monitor) const;
   std::string outcome(const RunMonitor& monitor) const;
   double elapsed() const;
   void add_task_metrics(std::vector<Metric>& all) const;
@@ -60,6 +66,7 @@ class Trainer {
   TaskSpec task_;
   Communicator& comm_;
   Evaluation evaluate_;
+  std::function<std::optional<GpuEnergy>()> read_energy_;
   StateList state_, host_state_;  // host_state_: the fields that the algorithm does not fingerprint itself
 
   int64_t iteration_ = 0;  // number of finished iterations
@@ -74,6 +81,7 @@ class Trainer {
   std::vector<double> all_waiting_;  // [ranks] seconds, in the previous iteration
   double elapsed_before_ = 0, start_ = 0, last_save_ = 0;
   int64_t saved_iteration_ = -1;
+  std::optional<GpuEnergy> energy_;  // at the last save
 };
 
 }  // namespace drl

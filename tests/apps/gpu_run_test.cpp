@@ -154,5 +154,46 @@ TEST_F(GpuRun, AFullGpuIsOneLine) {
     expect_error(train(kTwoGpus + Words{"DRL_HOST_FAULT=no_blas"}, ranks), 1, {"cuBLAS cannot start", "--num_envs"});
 }
 
+// Makes the program open the stand-in for NVML (tests/comm/nvml_stub.cpp), in which GPU N uses 1000 N joules between
+// two reads of its counter. `fault`: as in STUB_NVML.
+Words with_nvml(const std::string& fault = "") {
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  return kTwoGpus + Words{"LD_LIBRARY_PATH=" DRL_NVML_STUB ":" + std::string(path ? path : ""), "STUB_NVML=" + fault};
+}
+
+// The counters are read at the start and at each save.
+TEST_F(GpuRun, TheEnergyOfAllStartsIsInRunJson) {
+  const auto joules_after = [&](const std::string& iterations, const std::string& shown) {
+    const Result result =
+        train(with_nvml(), 1, {"--run_name", "r", "--save_interval", "2", "--max_iterations", iterations});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find(shown), std::string::npos) << result.out;
+    return run_json(runs() / "Cartpole" / "r").at("gpu_energy_joules").get<double>();
+  };
+  EXPECT_EQ(joules_after("5", "3.00 kJ on 1 GPU ("), 3000) << "saved after iterations 2, 4 and 5";
+  EXPECT_EQ(joules_after("5", "nothing to do"), 3000);
+  EXPECT_EQ(joules_after("6", "4.00 kJ"), 4000);
+}
+
+TEST_F(GpuRun, TheEnergyOfAllRanksIsInRunJson) {
+  const Result result = train(with_nvml(), 2, {"--run_name", "r", "--save_interval", "1", "--max_iterations", "3"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(run_json(runs() / "Cartpole" / "r").at("gpu_energy_joules"), 3 * (1000 + 2000));
+  EXPECT_NE(result.out.find("9.00 kJ on 2 GPUs (0.0025 kWh)"), std::string::npos) << result.out;
+}
+
+TEST_F(GpuRun, UnknownEnergyIsNotShown) {
+  const auto expect_none = [&](const std::string& name, const Words& wrapper, const Words& more = {}) {
+    const Result result = train(wrapper, 1, Words{"--run_name", name} + more);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(result.out.find("energy"), std::string::npos) << result.out;
+    EXPECT_FALSE(run_json(runs() / "Cartpole" / name).contains("gpu_energy_joules"));
+  };
+  expect_none("without_nvml", kTwoGpus);
+  for (const char* fault : {"no_driver", "no_counter", "mig"}) expect_none(fault, with_nvml(fault));
+  expect_none("cpu", with_nvml(), {"--device", "cpu"});
+}
+
 }  // namespace
 }  // namespace drl::test

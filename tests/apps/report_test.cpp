@@ -50,6 +50,14 @@ TEST_F(ReportProgram, WritesThePageAndASummary) {
   EXPECT_EQ(report({at("Pole")}).exit_code, 0);  // a page may be replaced
 }
 
+TEST_F(ReportProgram, SumsTheEnergyOfTheRunsWhoseEnergyIsKnown) {
+  for (const char* name : {"Cart/a", "Cart/b"})
+    spill(folder_ / name / "run.json", R"({"task": "Cart", "env_steps": 1000, "gpu_energy_joules": 1500000})");
+  const Result result = report({at("Cart"), at("Pole/c")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(result.out, {"3.00 MJ", "2 runs\n"});
+}
+
 TEST_F(ReportProgram, LeavesOutRunsThatCannotBeRead) {
   spill(folder_ / "Cart/a/metrics.csv", "garbage");
   spill(folder_ / "Cart/a/run.json", "garbage");

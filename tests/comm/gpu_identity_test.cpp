@@ -64,6 +64,14 @@ TEST(CheckIdentities, RecognisesAGpuByUuidOrPciAddress) {
   EXPECT_EQ(error_of(nameless), "");
 }
 
+TEST(FirstRanksOfGpus, AreOneForEachGpu) {
+  EXPECT_EQ(first_ranks_of_gpus(good_ranks()), (std::vector<size_t>{0, 1, 2, 3}));
+  std::vector<GpuIdentity> shared = good_ranks();
+  shared[1].uuid = "", shared[1].pci = shared[0].pci;         // the same GPU by its PCI address
+  shared[3].uuid = shared[0].uuid, shared[3].host = "other";  // and by its UUID, in another container
+  EXPECT_EQ(first_ranks_of_gpus(shared), (std::vector<size_t>{0, 2}));
+}
+
 TEST(CheckIdentities, ReportsRanksThatDiffer) {
   std::vector<GpuIdentity> ranks = good_ranks();
   ranks[1].build = "0.1.0 (cf3dcff)";

@@ -176,6 +176,110 @@ TEST_F(BatchTest, TheJobsOfASweepDivideItsRuns) {
       mentions(slurp(folder / "runs/Ladder" / ("slurm-" + array + "_5") / "run.json"), "libtest_programs.so (build "));
 }
 
+// Jobs whose runs share GPUs. The programs nvidia-cuda-mps-control and drl_train note their calls.
+class SharedGpus : public BatchTest {
+ protected:
+  SharedGpus() {
+    fs::create_directory(folder / "bin");
+    for (const auto& program : fs::directory_iterator(DRL_BIN))
+      if (program.path().filename() != "drl_train")
+        fs::create_symlink(program.path(), folder / "bin" / program.path().filename());
+    make_program("drl_train",
+                 "[ -z \"${SLURM_STEP_ID:-}\" ] || echo \"$CUDA_VISIBLE_DEVICES $SLURM_CPUS_PER_TASK "
+                 "${CUDA_MPS_PIPE_DIRECTORY:-none}\" >>" +
+                     (folder / "runs_seen").string() + "\nexec " + kTrain + " \"$@\"");
+    ::setenv("PATH", ((folder / "bin").string() + ":" + path_).c_str(), 1);
+    ::setenv("DRL_BIN", (folder / "bin").c_str(), 1);
+    ::setenv("DRL_SWEEP", "runs.txt", 1);
+    ::setenv("DRL_PACK", "4", 1);
+  }
+  ~SharedGpus() override {
+    ::setenv("PATH", path_.c_str(), 1);
+    for (const char* name : {"DRL_SWEEP", "DRL_PACK"}) ::unsetenv(name);
+  }
+  void make_program(const std::string& name, const std::string& script) const {
+    spill(folder / "bin" / name, "#!/bin/bash\n" + script + "\n");
+    fs::permissions(folder / "bin" / name, fs::perms::owner_all);
+  }
+  // The daemon notes how it is started and what it is told, each with its directory.
+  void make_mps() const {
+    make_program("nvidia-cuda-mps-control",
+                 "[ \"$*\" = -d ] && said=start || read -r said\necho \"$said $CUDA_MPS_PIPE_DIRECTORY\" >>" +
+                     (folder / "mps").string() + "\n[ -d \"$CUDA_MPS_LOG_DIRECTORY\" ]");
+  }
+  // Submits a job whose four runs share two GPUs.
+  std::string start(int iterations) const {
+    return submit(Words{"--array=0", "--gpus-per-node=2", kBatch + "sweep.sbatch"} + small_run(iterations));
+  }
+  std::string run_name(const std::string& array, int k) const { return "slurm-" + array + "_" + std::to_string(k); }
+  Words lines(const std::string& file) const {
+    Words all = split(log(file), '\n');
+    std::erase(all, "");
+    return all;
+  }
+  Words sorted_lines(const std::string& file) const {
+    Words all = lines(file);
+    std::ranges::sort(all);
+    return all;
+  }
+
+ private:
+  std::string path_ = std::getenv("PATH");
+};
+
+TEST_F(SharedGpus, HaveOneDaemonForAllRuns) {
+  make_mps();
+  spill(folder / "runs.txt", "--seed 0\n--seed 1\n--seed 2 --ppo.reward_scale 1e38\n--seed 3\n--seed 4\n");
+  const std::string array = start(2);
+  ASSERT_TRUE(wait_for_end(array + "_0"));
+  EXPECT_EQ(job_field(array + "_0", "ExitCode"), "1:0") << log("drl-sweep-" + array + "_0.out");
+  for (int k = 0; k < 5; ++k) {
+    const nlohmann::json record = run_json(run(run_name(array, k)));
+    EXPECT_EQ(record["status"], k == 2 ? "failed" : "done")
+        << log("drl-sweep-" + array + "_" + std::to_string(k) + ".log");
+    EXPECT_EQ(record["world_size"], 1);
+  }
+  const Words mps = lines("mps");
+  ASSERT_EQ(mps.size(), 2u) << log("mps");
+  const std::string directory = mps[0].substr(mps[0].rfind(' ') + 1);
+  EXPECT_EQ(mps, (Words{"start " + directory, "quit " + directory}));
+  EXPECT_FALSE(fs::exists(directory)) << "the daemon's directory was left behind";
+  // Three runs have GPU 0, and each run has a quarter of the eight CPUs.
+  const std::string first = "0 2 " + directory, second = "1 2 " + directory;
+  EXPECT_EQ(sorted_lines("runs_seen"), (Words{first, first, first, second, second}));
+}
+
+TEST_F(SharedGpus, WorkWithoutADaemon) {
+  make_program("nvidia-cuda-mps-control", "echo no driver; exit 1");
+  spill(folder / "runs.txt", "--seed 0\n--seed 1\n--seed 2\n--seed 3\n");
+  const std::string array = start(2), file = "drl-sweep-" + array + "_0.out";
+  ASSERT_TRUE(completes(array + "_0")) << log(file);
+  expect_mentions(log(file), {"drl_job: ", "take turns", "no driver", "nvidia-cuda-mps-control"});
+  EXPECT_EQ(sorted_lines("runs_seen"), (Words{"0 2 none", "0 2 none", "1 2 none", "1 2 none"}));
+}
+
+// As with sbatch --signal=B:USR1@300, only the batch script gets the signal.
+TEST_F(SharedGpus, SaveAndResumeAllRuns) {
+  make_mps();
+  spill(folder / "runs.txt", "--seed 0\n--seed 1\n--seed 2\n--seed 3\n");
+  const std::string array = start(100000000), job = array + "_0";
+  const auto all = [&](const auto& holds) {
+    return wait_until(
+        [&] {
+          for (int k = 0; k < 4; ++k)
+            if (!holds(run(run_name(array, k)))) return false;
+          return true;
+        },
+        kLong);
+  };
+  ASSERT_TRUE(all([](const fs::path& path) { return fs::exists(path / "run.json") && !checkpoints(path).empty(); }));
+  output_of({"scancel", "--signal=USR1", "--batch", job});
+  ASSERT_TRUE(wait_until([&] { return job_field(job, "Restarts") == "1"; }, kLong)) << log("drl-sweep-" + job + ".out");
+  EXPECT_TRUE(all([](const fs::path& path) { return fs::exists(path / "run.json") && run_json(path)["starts"] == 2; }))
+      << log("drl-sweep-" + job + ".out");
+  EXPECT_EQ(lines("mps").size(), 3u) << log("mps");  // started, ended and started again
+}
+
 TEST_F(BatchTest, EvaluatesARun) {
   ASSERT_EQ(run_program(Words{kTrain} + small_run(1) + Words{"--run_name", "R"}).exit_code, 0);
   const std::string job = submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/R", "--episodes", "4"});
@@ -224,6 +328,9 @@ TEST_F(BatchErrors, ReportTooFewCores) {
 TEST_F(BatchErrors, ReportRunsThatCannotShareANode) {
   ::setenv("DRL_PACK", "3", 1);
   expect_mentions(geometry({"--exclusive"}), {"drl_geometry: 3 runs ", "4 GPUs", "DRL_PACK"});
+  ::setenv("DRL_PACK", "8", 1);
+  expect_mentions(geometry({"-N2", "--exclusive"}),
+                  {"drl_geometry: 8 runs ", "4 GPUs", "2 nodes", "--nodes=1", "DRL_PACK=4"});
   ::setenv("DRL_PACK", "many", 1);
   expect_mentions(geometry({"--exclusive"}), {"drl_geometry: DRL_PACK=many "});
   ::unsetenv("DRL_PACK");

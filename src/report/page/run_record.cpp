@@ -83,6 +83,8 @@ void take_manifest(const std::string& text, RunRecord& run) {
     run.devices = cpu;
   run.elapsed_seconds = value_of(manifest, "elapsed_seconds", kUnknown);
   run.node_hours = value_of(manifest, "node_hours", kUnknown);
+  run.gpu_joules = value_of(manifest, "gpu_energy_joules", kUnknown);
+  run.joules_per_million_steps = run.gpu_joules * 1e6 / value_of(manifest, "env_steps", 0.0);
 }
 
 void take_options(const std::string& text, RunRecord& run) {

@@ -1,6 +1,7 @@
 // Reads a run directory for the report.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -21,13 +22,14 @@ struct BestCheckpoint {
 
 struct RunRecord {
   std::filesystem::path path;
-  std::string name, task;                      // from run.json, else from the path
-  std::string status, updated;                 // from run.json; "" if missing there
-  int64_t world_size = 0, hosts = 0;           // 0 if unknown
-  int64_t starts = 1;                          // restarts included
-  std::string devices;                         // "cpu, AMD EPYC"
-  double elapsed_seconds = 0, node_hours = 0;  // over all starts; NaN if unknown
-  std::map<std::string, std::string> options;  // by full name, "ppo.gamma"
+  std::string name, task;                                   // from run.json, else from the path
+  std::string status, updated;                              // from run.json; "" if missing there
+  int64_t world_size = 0, hosts = 0;                        // 0 if unknown
+  int64_t starts = 1;                                       // restarts included
+  std::string devices;                                      // "cpu, AMD EPYC"
+  double elapsed_seconds = 0, node_hours = 0;               // over all starts; NaN if unknown
+  double gpu_joules = NAN, joules_per_million_steps = NAN;  // over all starts; NaN if unknown
+  std::map<std::string, std::string> options;               // by full name, "ppo.gamma"
   MetricsTable metrics;
   std::optional<BestCheckpoint> best;
   std::vector<std::filesystem::path> films;  // mp4, gif, png in the directory and one level below, newest first

@@ -89,6 +89,8 @@ std::string best_text(const RunRecord& run) {
   return human_number(run.best->score) + " at " + std::to_string(run.best->iteration) + ", " + run.best->kind;
 }
 
+bool has_energy(const RunRecord& run) { return !std::isnan(run.gpu_joules); }
+
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 std::string bar(const std::vector<double>& parts, double whole) {
@@ -171,36 +173,47 @@ std::string time_table(std::span<const RunGroup> groups, size_t first) {
 }
 
 std::string run_table(std::span<const RunGroup> groups, size_t first) {
-  Table table({{"run"},
-               {"seed", Cell::number},
-               {"state"},
-               {"iteration", Cell::number},
-               {"env steps", Cell::number},
-               {"mean reward", Cell::number},
-               {"length", Cell::number},
-               {"best checkpoint"},
-               {"steps/s", Cell::number},
-               {"time", Cell::number},
-               {"ranks", Cell::number},
-               {"node-hours", Cell::number},
-               {"device"},
-               {"directory"}});
+  const bool with_energy = std::ranges::any_of(groups, [](const RunGroup& group) {
+    return std::ranges::any_of(group.runs, [](const RunRecord* run) { return has_energy(*run); });
+  });
+  std::vector<Cell> heads = {{"run"},
+                             {"seed", Cell::number},
+                             {"state"},
+                             {"iteration", Cell::number},
+                             {"env steps", Cell::number},
+                             {"mean reward", Cell::number},
+                             {"length", Cell::number},
+                             {"best checkpoint"},
+                             {"steps/s", Cell::number},
+                             {"time", Cell::number},
+                             {"ranks", Cell::number},
+                             {"node-hours", Cell::number}};
+  if (with_energy) heads.insert(heads.end(), {{"GPU energy", Cell::number}, {"J per M steps", Cell::number}});
+  heads.insert(heads.end(), {{"device"}, {"directory"}});
+  Table table(heads);
   for (const RunGroup& group : groups) {
-    for (const RunRecord* run : group.runs)
-      table.row({{fmt::format("<span class=\"swatch c{}\"></span>", first % kColors) + html_text(run->name)},
-                 number_cell(or_dash(run->option("seed"))),
-                 {html_text(state_text(*run))},
-                 number_cell(iteration_text(*run)),
-                 number_cell(count_text(run->metrics.last("env_steps"))),
-                 number_cell(human_number(run->metrics.last("mean_reward"))),
-                 number_cell(human_number(run->metrics.last("mean_episode_length"))),
-                 {html_text(best_text(*run)), Cell::wrapped},
-                 number_cell(count_text(speed_of(*run))),
-                 number_cell(duration_text(run->elapsed_seconds)),
-                 number_cell(ranks_text(*run)),
-                 number_cell(human_number(run->node_hours)),
-                 {html_text(or_dash(run->devices)), Cell::wrapped},
-                 {html_text(run->path.string()), Cell::wrapped}});
+    for (const RunRecord* run : group.runs) {
+      std::vector<Cell> cells = {
+          {fmt::format("<span class=\"swatch c{}\"></span>", first % kColors) + html_text(run->name)},
+          number_cell(or_dash(run->option("seed"))),
+          {html_text(state_text(*run))},
+          number_cell(iteration_text(*run)),
+          number_cell(count_text(run->metrics.last("env_steps"))),
+          number_cell(human_number(run->metrics.last("mean_reward"))),
+          number_cell(human_number(run->metrics.last("mean_episode_length"))),
+          {html_text(best_text(*run)), Cell::wrapped},
+          number_cell(count_text(speed_of(*run))),
+          number_cell(duration_text(run->elapsed_seconds)),
+          number_cell(ranks_text(*run)),
+          number_cell(human_number(run->node_hours))};
+      if (with_energy) {
+        cells.push_back(number_cell(human_energy(run->gpu_joules)));
+        cells.push_back(number_cell(human_number(run->joules_per_million_steps)));
+      }
+      cells.push_back({html_text(or_dash(run->devices)), Cell::wrapped});
+      cells.push_back({html_text(run->path.string()), Cell::wrapped});
+      table.row(cells);
+    }
     ++first;
   }
   return table.html();

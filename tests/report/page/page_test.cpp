@@ -102,6 +102,17 @@ TEST(Page, AcceptsARunWithoutRowsOrColumns) {
   EXPECT_EQ(page.find("\"label\":\"environment steps\""), std::string::npos);
 }
 
+TEST(Page, ShowsTheEnergyOfGpusIfItIsKnown) {
+  std::vector<RunRecord> runs = {record_of({1, 2}), record_of({1, 2})};
+  EXPECT_EQ(count(page_of(runs), "energy"), 0u);
+  runs[1].gpu_joules = 1.5e6;
+  runs[1].joules_per_million_steps = 317;
+  const std::string page = page_of(runs);
+  EXPECT_EQ(count(page, "GPU energy</th>"), 1u);
+  EXPECT_EQ(count(page, ">1.50 MJ<"), 1u);
+  EXPECT_EQ(count(page, ">317<"), 1u);
+}
+
 TEST(Page, EmbedsSmallVideosAndLinksLargeOnes) {
   const TempFolder folder;
   RunRecord run = record_of({1});

@@ -37,7 +37,7 @@ TEST(ReadRun, ReadsAllFiles) {
   test::write_run(path, "seed = 3\n[ppo]\ngamma = 0.9\n[env.reward]\nalive = 2\n", "1,64,0.5\n2,128,1.5\n",
                   R"({"task": "Cart", "run": "r", "status": "stopped", "world_size": 4, "hosts": ["a", "b"],
                       "devices": ["cpu"], "cpu_model": "Xeon", "starts": 2, "elapsed_seconds": 90.5,
-                      "node_hours": 0.05})");
+                      "node_hours": 0.05, "env_steps": 2000000, "gpu_energy_joules": 85})");
   fs::create_directories(path / "checkpoints" / "deep");
   write_checkpoint(path / "checkpoints/best.h5",
                    {{{"iteration", int64_t{2}}, {"score", 1.25}, {"score_kind", std::string("training mean")}}, {}});
@@ -50,6 +50,8 @@ TEST(ReadRun, ReadsAllFiles) {
   EXPECT_EQ(run.starts, 2);
   EXPECT_EQ(run.elapsed_seconds, 90.5);
   EXPECT_EQ(run.node_hours, 0.05);
+  EXPECT_EQ(run.gpu_joules, 85);
+  EXPECT_EQ(run.joules_per_million_steps, 42.5);
   EXPECT_EQ(run.option("seed") + run.option("ppo.gamma") + run.option("env.reward.alive") + run.option("x"), "30.92");
   EXPECT_EQ(run.metrics.last("mean_reward"), 1.5);
   ASSERT_TRUE(run.best);
@@ -99,6 +101,7 @@ TEST(ReadRun, IgnoresValuesOfOtherTypesInTheManifest) {
   EXPECT_EQ(run.task + "/" + run.name + "/" + run.devices, "Cart/r/cpu");
   EXPECT_EQ(run.world_size + run.hosts, 0);
   EXPECT_TRUE(std::isnan(run.node_hours));
+  EXPECT_TRUE(std::isnan(run.gpu_joules));
 }
 
 TEST(ReadRun, NeedsTheManifestOrTheMetrics) {
