@@ -54,9 +54,7 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gp
 #else
 
 // Without GPU support, place_rank never chooses a GPU, so these functions are never called.
-[[noreturn]] void no_gpus() {
-  throw Error("this build has no GPU support (it was compiled without CUDA): use --device cpu");
-}
+[[noreturn]] void no_gpus() { throw Error("this build has no GPU support: use --device cpu"); }
 std::unique_ptr<Queue> gpu_queue(int, Isa) { no_gpus(); }
 void open_gpu_libraries() { no_gpus(); }
 GpuIdentity gpu_identity(int) { no_gpus(); }
@@ -80,13 +78,14 @@ void require_engine(const TrainOptions& train, bool on_gpu) {
   }
   if (train.nets == "torch")
     throw UsageError(
-        "--nets torch is not available on GPUs (there, cuBLAS or drl's own kernels compute the networks): use --nets "
-        "auto, --nets fused, or --device cpu");
+        fmt::format("--nets torch is not available on GPUs (there, {} or drl's own kernels compute the networks): use "
+                    "--nets auto, --nets fused, or --device cpu",
+                    kGpuVendor.blas));
   if (train.nets == "auto" && train.precision != "fp32")
     throw UsageError(
-        fmt::format("--precision {} is not available with --nets auto on GPUs (there, cuBLAS computes the networks in "
+        fmt::format("--precision {} is not available with --nets auto on GPUs (there, {} computes the networks in "
                     "float32): add --nets fused, or use --precision fp32 or --device cpu",
-                    train.precision));
+                    train.precision, kGpuVendor.blas));
 }
 
 // Returns the number of environments of each rank.

@@ -159,9 +159,8 @@ void TaskParams::describe(OptionVisitor& v) {
   v("physics", physics_, "physics engine: lanes (the compiled model), mujoco (libmujoco), auto (lanes if possible)",
     one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"));
   v("device", device_,
-    "where a GPU rank steps the compiled robot: auto (on its GPU if possible), cpu (on its cores, while the GPU "
-    "chooses "
-    "the actions of the other half)",
+    "where a GPU rank steps the compiled robot: auto (on its GPU if possible), or cpu (on its cores, in two halves: "
+    "the GPU chooses the actions of one while the cores step the other)",
     one_of({"auto", "cpu"}), added_later("auto"));
   model_numbers_.describe(v);
 }

@@ -321,7 +321,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const std::string name = identifier(model.dofs[i].name);
     if (p.loops_over_bodies) {
-      // keep_axes() has kept the axis.
+      // keep_axes_of_loops() has kept the axis.
     } else if (uses_loops(model)) {
       kept.axis.push_back(p.keep_all("axis", kinematics.axis[i], name + "_axis"));
     } else {

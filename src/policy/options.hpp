@@ -52,7 +52,7 @@ struct PolicyOptions {
       one_of({"uniform", "orthogonal"}), only_with("start", "scratch"));
     v("rnn_type", rnn_type,
       "recurrent layers before the hidden layers of actor and critic, for tasks whose observations do not tell the "
-      "whole state; on CPUs",
+      "whole state",
       one_of({"none", "gru", "lstm"}));
     v("rnn_hidden_dim", rnn_hidden_dim, "width of the recurrent layers", between(1, 65536),
       not_with("rnn_type", "none"));

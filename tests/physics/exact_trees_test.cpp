@@ -67,7 +67,10 @@ TEST_F(Serpents, MatchLibmujoco) {
   }
   for (int k = 0; k < 5; ++k) compared.expect_run(reference.next_state(), 100);
 }
-TEST(Lanes, OfSerpentsAreIndependentAndAccurate) { expect_lanes<serpents_robot>(Files<serpents_robot>::file); }
+// Float has an error of 4e-4 in the straight-line code of this robot, too.
+TEST(Lanes, OfSerpentsAreIndependentAndAccurate) {
+  expect_lanes<serpents_robot>(Files<serpents_robot>::file, 1e-3);
+}
 TEST(Lanes, OfSnakeAreIndependentAndAccurate) { expect_lanes<snake_robot>(Files<snake_robot>::file); }
 
 }  // namespace

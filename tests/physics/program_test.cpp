@@ -39,7 +39,7 @@ TEST(RobotProgram, ExplainsDryFriction) {
 TEST(RobotProgram, ExplainsWhichSensorsAreNotComputed) {
   const Result result = run({std::string(DRL_TEST_DATA) + "/robots/models/keyed.xml", "--explain"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_mentions(result.out, {"\n1 sensor that lanes do not compute", "'clock'"});
+  expect_mentions(result.out, {"\n1 sensor that lanes do not compute", "'reading'"});
 }
 
 // A model with two features that cannot be compiled.

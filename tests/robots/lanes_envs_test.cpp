@@ -278,14 +278,14 @@ TEST_F(RobotsInLanes, StartFromAKeyframeWithEitherEngine) {
   expect_mentions(error_of("Unkeyed", "auto"), {"keyframe", "'hone'", "'home'"});
 }
 
-// Keyed's model has a clock, which lanes do not compute. Only Clocked uses it.
+// Keyed's model has a sensor of the user's, which lanes do not compute. Only Clocked uses it.
 TEST_F(RobotsInLanes, NeedOnlyTheSensorsThatTheTaskUses) {
   EXPECT_EQ(physics_of("Keyed", "auto"), "lanes");
   std::string why;
   EXPECT_EQ(physics_of("Clocked", "auto", &why), "libmujoco");
-  expect_mentions(why, {"'clock'", "type"});
+  expect_mentions(why, {"'reading'", "type"});
   EXPECT_EQ(task_record("Clocked").robot->in_lanes, nullptr);
-  expect_mentions(error_of("Clocked", "lanes"), {"--env.physics", "'clock'"});
+  expect_mentions(error_of("Clocked", "lanes"), {"--env.physics", "'reading'"});
 }
 
 // The model is next to the library, which has compiled another one of this name.

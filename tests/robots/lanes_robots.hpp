@@ -158,10 +158,10 @@ struct Clocked {
   static constexpr RobotModel model{"models/keyed.xml", 1};
 
   struct Parts {
-    SensorId clock;
+    SensorId reading;
     template <class Find>
     constexpr void find(Find& find) {
-      find(clock, "clock");
+      find(reading, "reading");
     }
   };
   static void reset(R& robot, Draws<F>&, const Parts&) { robot.forward(); }
@@ -171,7 +171,7 @@ struct Clocked {
   }
   template <class Out>
   static void observe(const R& robot, const Parts& parts, Out obs) {
-    obs[0] = robot.sensor(parts.clock, 0);
+    obs[0] = robot.sensor(parts.reading, 0);
   }
 };
 

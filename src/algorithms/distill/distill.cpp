@@ -93,6 +93,7 @@ Distill::Distill(const LearnerParts& parts, const DistillOptions& options)
 void Distill::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
   slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
   rounds_.begin(scheduled_inputs(options_, iteration));
+  updates_ = 0;
   loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); },
                    /*update_varies=*/true});
   loop_.read(loop_sums, kRemedy, stats_);
@@ -109,7 +110,6 @@ void Distill::reduce(Communicator& comm) {
   policy_.enqueue_moments(rollout(), slots_);
   slots_.enqueue_all_reduce(comm);
   for_each(queue_, 1, rounds_.reset());
-  updates_ = 0;
 }
 
 // Computes the teacher's most probable actions. A recurrent teacher takes the steps one after the other.

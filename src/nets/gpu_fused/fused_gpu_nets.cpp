@@ -154,7 +154,8 @@ class FusedGpuNets final : public Nets {
       if (!used.plan)
         why_not_ = layout().net(ids[k]).name + ": " + used.why_not;
       else if (!used.kernel)
-        why_not_ = "it has PPO with Gaussian or discrete actions only";
+        why_not_ =
+            "it knows only PPO with discrete actions, or with Gaussian ones whose standard deviation is a parameter";
     }
     for (NetId id : ids) {
       Net& used = net(id);

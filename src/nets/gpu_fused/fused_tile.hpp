@@ -379,7 +379,7 @@ class FusedTile {
   // Returns the power of two for a tile whose largest number is `largest`. It brings that to [4, 8), so that the
   // gradients of layers below may be 2^13 times as large; it is kept while numbers stay below 64.
   DRL_WARP static float scale_for(float largest, float scale) {
-    if (!(largest > 0 && largest < 1e30f)) return scale;  // all are 0, or the gradient is not finite anyway
+    if (!(largest > 0 && largest <= 3.4028234e38f)) return scale;  // all are 0, or the gradient is not finite
     if (scale != 0 && largest * scale < 64) return scale;
     const int exponent = static_cast<int>(bit_cast<uint32_t>(largest) >> 23) - 127;
     return bit_cast<float>(static_cast<uint32_t>(127 + 2 - math::max(exponent, -100)) << 23);
