@@ -155,8 +155,8 @@ const TaskLoops& TaskEnvs::loops() const {
   if (!queue_.on_gpu()) return record_.host[static_cast<int>(compiled_isa(record_, queue_.isa()))];
   if (!*record_.gpu)
     throw UsageError("task " + spec_.name +
-                     " has no code for GPUs (its library was built without nvcc): build it where nvcc is available, or "
-                     "pass --device cpu");
+                     " has no code for GPUs (its library was built without nvcc or hipcc): build it where this compiler "
+                     "is available, or pass --device cpu");
   return **record_.gpu;
 }
 

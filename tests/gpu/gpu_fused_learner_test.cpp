@@ -95,6 +95,12 @@ TEST_F(GpuFusedLearner, WhatTheEngineDoesNotKnowIsComputedLayerByLayer) {
   options = options_of("Cartpole", FusedPrecision::fp32);
   options.ppo.symmetry = "augment";
   expect_mentions(fallback(options, *comm), {"cuBLAS", "symmetry"});
+  options = options_of("Pendulum-v1", FusedPrecision::fp32);
+  options.policy.rnn_type = "gru", options.policy.rnn_hidden_dim = 12, options.plan.sequences = true;
+  expect_mentions(fallback(options, *comm), {"cuBLAS"});
+  options = options_of("Pendulum-v1", FusedPrecision::fp32);
+  options.policy.distribution = "beta";
+  expect_mentions(fallback(options, *comm), {"cuBLAS"});
   options = options_of("CartPole-v1", FusedPrecision::fp32);
   options.grpo.emplace();
   options.grpo->group_size = 10, options.plan.num_mini_batches = options.grpo->num_mini_batches;
