@@ -47,9 +47,17 @@ TEST_F(GpuRun, TrainsOnOneGpuAndOnTwo) {
   }
 }
 
-TEST_F(GpuRun, RefusesRecurrentPolicies) {
-  expect_error(train(kTwoGpus, 1, {"--device", "cuda", "--policy.rnn_type", "lstm"}), 2,
-               {"--policy.rnn_type lstm", "--device cpu"});
+// A student with a GRU learns from a teacher with an LSTM.
+TEST_F(GpuRun, TrainsRecurrentPoliciesAndDistillsThem) {
+  const Words on_gpu = {"--device", "cuda", "--policy.rnn_hidden_dim", "8"};
+  const Result teacher = train(kTwoGpus, 2, on_gpu + Words{"--run_name", "teacher", "--policy.rnn_type", "lstm"});
+  EXPECT_EQ(teacher.exit_code, 0) << teacher.err;
+  const Result student =
+      train(kTwoGpus, 2,
+            on_gpu + Words{"--run_name", "student", "--policy.rnn_type", "gru", "--algorithm", "distill", "--teacher",
+                           (runs() / "Cartpole" / "teacher").string(), "--distill.gradient_length", "2"});
+  EXPECT_EQ(student.exit_code, 0) << student.err;
+  EXPECT_TRUE(fs::exists(runs() / "Cartpole" / "student" / "checkpoints" / "iter_000002.h5"));
 }
 
 // Slurm and hwloc number GPUs by PCI address; CUDA's default begins with the fastest one.
