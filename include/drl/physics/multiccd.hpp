@@ -1,5 +1,5 @@
 // Contacts of two shapes as MuJoCo's flag multiccd makes them: convex shapes that lie on each other get several
-// contacts instead of one. Boxes and meshes without a margin have the contacts of their faces
+// contacts instead of one. A mesh and a box, or two meshes, without a margin have the contacts of their faces
 // (drl/physics/face_contacts.hpp). For other shapes, except spheres and ellipsoids, MuJoCo rocks both shapes about
 // their first contact, by 1e-3 rad to four sides, and adds the contacts that it then finds elsewhere, with the first
 // one's distance.
