@@ -66,7 +66,7 @@ if(DRL_CUDA)
   set(DRL_GPU_LIBRARIES CUDA::cublas ${NCCL_LIBRARY})  # which src/gpu/plugin.cpp links
 endif()
 
-# Whether drl is built for GPUs of either vendor. drl::gpu_runtime is their runtime.
+# DRL_GPU is ON if drl is built for GPUs, of NVIDIA or AMD. drl::gpu_runtime is the runtime library of these GPUs.
 set(DRL_GPU OFF)
 if(DRL_CUDA OR DRL_HIP)
   set(DRL_GPU ON)

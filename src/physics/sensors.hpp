@@ -59,8 +59,8 @@ struct Sensor {
   bool is_velocity = false;  // of a joint, ball, tendon or actuator; otherwise it shows a position or length
   std::string name;
   int first = 0;  // index of its first value in MuJoCo's sensordata
-  // Of the site, frame, joint, tendon or actuator, or among the contact sensors, touch sensors, range finders or
-  // queries of distances. Of a limit: its number among those of joints and tendons, or -1 if it is switched off.
+  // The index of the site, frame, joint, tendon or actuator. A contact sensor, touch sensor, range finder or query of
+  // a distance has its index among its kind; a limit has its number among those of joints and tendons, or -1 if off.
   int index = 0;
   int size = 3;  // number of its values
   int axis = 0;  // of frame_axis
@@ -100,9 +100,9 @@ struct SensedContact {
   int order = 0;
 };
 
-// What a contact sensor shows: the number of its contacts and fields of one of them, or their net force. `reduce` and
-// `data` are MuJoCo's: 0 the first contact, 1 the deepest, 2 the one with the largest force, 3 the net force; bits of
-// mjtConDataField.
+// A contact sensor shows the number of its contacts and fields of one of them, or their net force. `reduce` is
+// MuJoCo's: 0 for the first contact, 1 for the deepest, 2 for the one with the largest force, 3 for the net force.
+// `data` has MuJoCo's bits of mjtConDataField.
 struct ContactSensor {
   int reduce = 0, data = 0;
   int place = 0;                                    // of its first value among those that a stage keeps

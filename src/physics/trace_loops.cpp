@@ -1,4 +1,4 @@
-// What a robot's functions have instead of equations if loops over tables compute the motions and forces of bodies.
+// Emits calls of loops over tables, instead of equations, for the motions and forces of bodies.
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {

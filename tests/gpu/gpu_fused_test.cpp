@@ -169,7 +169,7 @@ struct Example {
   LossSettings settings;
 };
 
-// The same numbers on a GPU, and what the engine computes from them.
+// The results of the engine on a GPU.
 struct Computed {
   std::vector<float> gradient, columns, out;
 };

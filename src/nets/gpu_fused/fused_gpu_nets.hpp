@@ -16,9 +16,9 @@ namespace drl {
 std::optional<FusedPlan> plan_fused(const ParamLayout& layout, NetId net, FusedPrecision precision, size_t shared,
                                     std::string& reason);
 
-// Creates networks on the GPU of `queue`. For losses whose gradient the fused engine can compute, it computes this
-// gradient (Nets::gradient) and all passes without a tape. Everything else goes to the layer-wise networks
-// (nets/gpu/gpu_nets.hpp), and so does everything if the engine does not know the loss (Nets::use_loss) or a network.
+// Creates networks on the GPU of `queue`. The fused engine computes the gradient of a loss (Nets::gradient) and all
+// passes without a tape, if it supports this loss (Nets::use_loss) and all of the networks. The layer-wise networks
+// (nets/gpu/gpu_nets.hpp) compute the rest, or everything if the engine does not support one of these.
 std::unique_ptr<Nets> make_fused_gpu_nets(Queue& queue, ParamLayout layout, int64_t rows, FusedPrecision precision);
 
 }  // namespace drl

@@ -22,7 +22,7 @@ inline constexpr int64_t kGradientBlocks = 256;
 
 enum class FusedPrecision { fp32, fp16, bf16 };
 
-// What a kernel needs to know of a network and a mini-batch.
+// The arguments of a kernel: a network and a mini-batch.
 struct FusedPass {
   FusedPlan plan;
   const uint32_t* packed;
