@@ -22,6 +22,17 @@ struct ObservationMoments {
   }
 };
 
+// Copies rows of `width` floats between arrays with different strides. number(row, k) copies one number, for GPUs.
+struct CopyRows {
+  const float* from;
+  float* to;
+  int64_t width, from_stride, to_stride;
+  DRL_HD void operator()(int64_t row) const {
+    for (int64_t k = 0; k < width; ++k) number(row, k);
+  }
+  DRL_HD void number(int64_t row, int64_t k) const { to[row * to_stride + k] = from[row * from_stride + k]; }
+};
+
 // Writes a network's normalised inputs out [count, inputs], one element per index. On a GPU, 32-bit divisions are
 // several times as fast as 64-bit ones; a tile has fewer than 2^32 elements.
 struct GatherInputs {

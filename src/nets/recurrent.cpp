@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "nets/net_kernels.hpp"
 
 namespace drl {
 namespace {
@@ -18,7 +19,7 @@ void with_cell(const RnnSpec& spec, const Use& use) {
   use(GruCell{spec.width});
 }
 
-void copy_states(Queue& queue, int64_t rows, const CopyStates& copy) { for_each_row(queue, 0, rows, copy.width, copy); }
+void copy_states(Queue& queue, int64_t rows, const CopyRows& copy) { for_each_row(queue, 0, rows, copy.width, copy); }
 
 }  // namespace
 

@@ -220,17 +220,6 @@ struct AddToRows {
   DRL_HD void number(int64_t row, int64_t k) const { to[row * stride + k] += from[row * width + k]; }
 };
 
-// Copies the first numbers of rows.
-struct CopyStates {
-  const float* from;  // [rows, from_stride]
-  float* to;          // [rows, to_stride]
-  int64_t width, from_stride, to_stride;
-  DRL_HD void operator()(int64_t row) const {
-    for (int64_t k = 0; k < width; ++k) number(row, k);
-  }
-  DRL_HD void number(int64_t row, int64_t k) const { to[row * to_stride + k] = from[row * from_stride + k]; }
-};
-
 // Calls kernel.number(row, k) for index row * width + k, so that neighbouring threads of a GPU read neighbouring
 // numbers.
 template <class Kernel>

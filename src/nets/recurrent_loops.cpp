@@ -1,5 +1,6 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
 #include "device/hot_loop.hpp"
+#include "nets/net_kernels.hpp"
 #include "nets/recurrent_kernels.hpp"
 
 namespace drl::DRL_ISA {
@@ -10,7 +11,7 @@ namespace drl::DRL_ISA {
 DRL_ROW_LOOPS(CarryState)
 DRL_ROW_LOOPS(CarryGradient)
 DRL_ROW_LOOPS(AddToRows)
-DRL_ROW_LOOPS(CopyStates)
+DRL_ROW_LOOPS(CopyRows)
 DRL_ROW_LOOPS(KeepLastStates)
 DRL_ROW_LOOPS(CellForward<GruCell>)
 DRL_ROW_LOOPS(CellForward<LstmCell>)

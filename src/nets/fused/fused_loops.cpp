@@ -4,7 +4,6 @@
 
 namespace drl::DRL_ISA {
 
-DRL_HOST_LOOP(CopyRows)
 DRL_HOST_LOOP(MakePairs)
 DRL_HOST_LOOP(AddColumns)
 DRL_HOST_LOOP(AddColumnsOfProducts)

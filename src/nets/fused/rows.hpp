@@ -1,4 +1,4 @@
-// Operations on rows for CPUs, apart from products: copies, conversion to bfloat16, and sums along a row or a column.
+// Operations on rows for CPUs, apart from products: conversion to bfloat16, and sums along a row or a column.
 // Rows are padded to whole registers.
 #pragma once
 
@@ -8,16 +8,6 @@
 #include "nets/fused/products.hpp"
 
 namespace drl {
-
-// Copies rows of `width` floats between arrays with different strides.
-struct CopyRows {
-  const float* from;
-  float* to;
-  int64_t width, from_stride, to_stride;
-  DRL_HD void operator()(int64_t row) const {
-    for (int64_t k = 0; k < width; ++k) to[row * to_stride + k] = from[row * from_stride + k];
-  }
-};
 
 // Converts rows 2 i and 2 i + 1 of x [rows, stride] to pairs of bfloat16. by_row [rows, stride / 2] gets pairs of
 // neighbours in a row. by_column [rows / 2, stride] gets pairs of neighbours in a column, one from each of the two
