@@ -148,8 +148,8 @@ void write(const std::string& output, const std::string& text) {
 }
 
 void explain(const RobotModel& model, const Program& program) {
-  std::printf("%s: %zu moving bodies, %d values of qpos, %d of qvel; %s, time step %g s\n", model.file.c_str(),
-              model.bodies.size(), model.nq, model.nv,
+  std::printf("%s: %zu moving %s, %d values of qpos, %d of qvel; %s, time step %g s\n", model.file.c_str(),
+              model.bodies.size(), model.bodies.size() == 1 ? "body" : "bodies", model.nq, model.nv,
               model.runge_kutta          ? "Runge-Kutta of order 4"
               : model.implicit_turning   ? "implicit"
               : model.implicit_actuators ? "implicitfast"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "drl/physics/contact_pairs.hpp"
 #include "physics/emit.hpp"
 #include "physics/trace.hpp"
 
@@ -45,8 +44,7 @@ int count_work(const RobotModel& model, const Program& program) {
   numbers += 2 * limits + (count_pyramids(model) + limits + pair_rows);
   numbers += 2 * (contact_residuals(model, program) + limits + pair_rows);
   numbers += 6 * static_cast<int>(model.pair_geoms.size()) + (model.trees > 1 ? 3 * model.trees : 0) + 2 * of_pairs;
-  if (count_turned_geoms(model) > 0 && model.pairs.size() <= physics::kMostRememberedPairs)
-    numbers += 5 * static_cast<int>(model.pairs.size());
+  if (remembers_pairs(model)) numbers += 5 * static_cast<int>(model.pairs.size());
   if (model.noslip)
     numbers += pair_rows + model.nv * (2 * frictions + pair_rows + most_friction_directions(model) * pair_cones);
   const int rows = pair_rows + kResiduals * pair_cones;

@@ -338,6 +338,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   }
   if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
   if (const size_t actuators = adhesions(model).size(); actuators > 0) line("int", {{"kAdhesions", count(actuators)}});
+  if (remembers_pairs(model)) line("bool", {{"kRemembersPairs", "true"}});
   if (std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }))
     line("bool", {{"kHasGaps", "true"}});
   const std::vector<int> branch = branches(model);

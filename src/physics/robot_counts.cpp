@@ -5,6 +5,8 @@
 #include <functional>
 #include <numbers>
 
+#include "drl/physics/collide.hpp"
+
 namespace drl::robot_compiler {
 
 std::vector<int> numbered(const std::vector<bool>& which) {
@@ -125,6 +127,15 @@ int count_pyramids(const RobotModel& model) { return model.elliptic ? 0 : static
 int count_cones(const RobotModel& model) { return model.elliptic ? static_cast<int>(model.contacts.size()) : 0; }
 int count_turned_geoms(const RobotModel& model) {
   return static_cast<int>(std::ranges::count_if(model.pair_geoms, &PairGeom::is_turned));
+}
+
+bool remembers_pairs(const RobotModel& model) {
+  constexpr size_t kMostPairs = 1024;  // with more, the memory would cost more than it saves
+  return model.pairs.size() <= kMostPairs && std::ranges::any_of(model.pairs, [&](const auto& pair) {
+           const PairGeom &a = model.pair_geoms[static_cast<size_t>(pair.first)],
+                          &b = model.pair_geoms[static_cast<size_t>(pair.second)];
+           return a.kind != PairGeom::height_field && physics::is_convex_pair(a.shape(), b.shape());
+         });
 }
 
 std::vector<int> sensor_places(const RobotModel& model) {

@@ -50,6 +50,9 @@ std::vector<int> adhesions(const RobotModel& model);
 int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
 int count_turned_geoms(const RobotModel& model);  // among pair_geoms
+// Returns whether lanes remember how pairs were apart (PairMemory in drl/physics/collide.hpp): some pair has no closed
+// form, and there are not very many pairs.
+bool remembers_pairs(const RobotModel& model);
 
 // Returns, for each value of MuJoCo's sensordata, its place among the values that a stage keeps. Motion sensors are
 // derived on demand instead and have place -1. With Runge-Kutta, all values are kept, since MuJoCo's sensors show a

@@ -51,7 +51,8 @@ TYPED_TEST(Trees, MatchLibmujoco) {
   for (int k = 0; k < 5; ++k) this->compared.expect_run(this->reference.next_state(), 100);
 }
 
-// The loops compute all kinds of joints, frames that do not move, several trees and sensors of loads.
+// The loops compute all kinds of joints, frames that do not move, several trees, and sensors of loads, energies, limits
+// and distances.
 using Serpents = Exact<serpents_robot>;
 TEST_F(Serpents, MatchLibmujoco) {
   int touching = 0;
@@ -68,9 +69,7 @@ TEST_F(Serpents, MatchLibmujoco) {
   for (int k = 0; k < 5; ++k) compared.expect_run(reference.next_state(), 100);
 }
 // Float has an error of 4e-4 in the straight-line code of this robot, too.
-TEST(Lanes, OfSerpentsAreIndependentAndAccurate) {
-  expect_lanes<serpents_robot>(Files<serpents_robot>::file, 1e-3);
-}
+TEST(Lanes, OfSerpentsAreIndependentAndAccurate) { expect_lanes<serpents_robot>(Files<serpents_robot>::file, 1e-3); }
 TEST(Lanes, OfSnakeAreIndependentAndAccurate) { expect_lanes<snake_robot>(Files<snake_robot>::file); }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 namespace drl::DRL_ISA {
 
+DRL_HOST_LOOP(StepRobots<bumps_robot>)
 DRL_HOST_LOOP(StepRobots<hills_robot>)
 DRL_HOST_LOOP(StepRobots<stones_robot>)
 

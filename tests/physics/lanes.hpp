@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "../support/host_loops.hpp"
 #include "drl/physics/loop.hpp"
@@ -23,11 +24,13 @@ class Batch {
  public:
   using Step = StepRobots<Robot>;
 
-  explicit Batch(const std::string& file) : reference_(file) {
+  // `move` may change each state before it becomes one of the batch.
+  explicit Batch(const std::string& file, const std::function<void(RobotState&)>& move = nullptr) : reference_(file) {
     load_heights<typename Robot::template Physics<float>>(reference_.model());
     state_.resize(Step::kNumbers * kStates), ctrl_.resize(Step::nu * kStates);
     for (int64_t e = 0; e < kStates; ++e) {
       RobotState s = reference_.next_state();
+      if (move) move(s);
       const auto put = [&](std::vector<double>& numbers, std::vector<float>& to, int first) {
         for (size_t k = 0; k < numbers.size(); ++k) {
           float& x = to[(static_cast<size_t>(first) + k) * kStates + static_cast<size_t>(e)];

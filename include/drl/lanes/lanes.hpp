@@ -122,6 +122,15 @@ DRL_HD V gather(const T* from, Int<V> index, int64_t stride = 1) {
     return V::gather(from, index, stride);
   }
 }
+// Loads from[index] and from[index + 1], with each lane's own index.
+template <class V, class T>
+DRL_HD void gather_two(const T* from, Int<V> index, V& first, V& second) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    first = static_cast<V>(from[index]), second = static_cast<V>(from[index + 1]);
+  } else {
+    V::gather_two(from, index, first, second);
+  }
+}
 template <class V, class T>
 DRL_HD void store_strided(T* to, int64_t stride, const V& x) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -233,6 +242,18 @@ struct PackMask {
 template <class X, class T>
 concept RoundedTo = std::is_same_v<X, double> && std::is_same_v<T, float>;
 
+// Shuffle indices of the numbers with even indices of two packs, and of those with odd indices.
+template <int W>
+struct EverySecond {
+  alignas(64) int32_t from[2][W] = {};
+  constexpr EverySecond() {
+    for (int e = 0; e < 2; ++e)
+      for (int l = 0; l < W; ++l) from[e][l] = 2 * l + e;
+  }
+};
+template <int W>
+inline constexpr EverySecond<W> kEverySecond{};
+
 // W numbers of type T (float, double, int32_t, uint32_t, uint64_t).
 template <class T, int W>
 struct Pack {
@@ -267,8 +288,31 @@ struct Pack {
   DRL_HD static Pack load_strided(const T* from, int64_t stride) {
     return of_lanes([&](int l) DRL_LAMBDA { return from[l * stride]; });
   }
-  DRL_HD static Pack gather(const T* from, Pack<int32_t, W> index, int64_t stride) {
-    return of_lanes([&](int l) DRL_LAMBDA { return from[index.v[l] * stride]; });
+  template <class From>
+  DRL_HD static Pack gather(const From* from, Pack<int32_t, W> index, int64_t stride) {
+    return of_lanes([&](int l) DRL_LAMBDA { return static_cast<T>(from[index.v[l] * stride]); });
+  }
+  // Two floats are loaded at once, as one number of 64 bits.
+  template <class From>
+  DRL_HD static void gather_two(const From* from, Pack<int32_t, W> index, Pack& first, Pack& second) {
+    int32_t at[W];
+    store(at, index);
+    if constexpr (std::is_same_v<From, T> && sizeof(T) == 4 && W > 2) {
+      using Twos = Pack<uint64_t, W / 2>;
+      const auto twos_from = [&](int begin) DRL_LAMBDA {
+        const Twos twos = Twos::of_lanes([&](int l) DRL_LAMBDA {
+          uint64_t two;
+          __builtin_memcpy(&two, from + at[begin + l], sizeof(two));
+          return two;
+        });
+        return of(reinterpret_cast<Vector>(twos.v));
+      };
+      const Pack low = twos_from(0), high = twos_from(W / 2);
+      first = shuffle(low, high, kEverySecond<W>.from[0]), second = shuffle(low, high, kEverySecond<W>.from[1]);
+    } else {
+      first = of_lanes([&](int l) DRL_LAMBDA { return static_cast<T>(from[at[l]]); });
+      second = of_lanes([&](int l) DRL_LAMBDA { return static_cast<T>(from[at[l] + 1]); });
+    }
   }
   DRL_HD void store_strided(T* to, int64_t stride) const {
     for (int l = 0; l < W; ++l) to[l * stride] = v[l];

@@ -54,9 +54,6 @@ struct ContactPair {
   uint32_t adhesions = 0;  // bits of the actuators that adhere to this pair's contacts (drl/physics/adhesion.hpp)
 };
 
-// A robot with more pairs than this remembers nothing of them between steps (PairMemory in drl/physics/collide.hpp).
-constexpr int kMostRememberedPairs = 1024;
-
 // Robots with many pairs have a short table of them (Sizes::compact_pair(k)): only the geoms and the index of their
 // kind, which has all parameters that do not depend on the geoms' sizes; its weight is relative to the sum of the
 // geoms' inverse weights. Then Sizes::pair(k) returns a ContactPair by value.

@@ -21,11 +21,14 @@ DRL_HD void set_axis(const double* along, double length, double (*turn)[3]) {
   for (int k = 0; k < 3; ++k) turn[k][0] = x[k], turn[k][1] = y[k], turn[k][2] = z[k];
 }
 
-// Returns the number of pairs of which each lane remembers how they were apart.
+// Returns the number of pairs for which each lane keeps a PairMemory: all or none. Robots that keep none do not define
+// kRemembersPairs (remembers_pairs in src/physics/robot_counts.hpp).
 template <class Sizes>
 constexpr int count_remembered() {
-  constexpr int kPairs = Sizes::kGroundPairs + Sizes::kPairs;
-  return Sizes::kTurnedGeoms > 0 && kPairs <= kMostRememberedPairs ? kPairs : 0;
+  if constexpr (requires { Sizes::kRemembersPairs; })
+    return Sizes::kGroundPairs + Sizes::kPairs;
+  else
+    return 0;
 }
 // Returns what lane l remembers of a pair, or null.
 template <class P>

@@ -11,25 +11,29 @@ namespace drl {
 inline namespace DRL_ISA {
 namespace physics {
 
-// Returns the highest point of the tiles under a box, or -1e30 beside the field. `middle` and `half` are the box's
-// centre and half sizes along x and y, in the field's axes.
-DRL_HD double highest_under(const HeightMap& map, const double* middle, const double* half) {
-  int first[2], last[2];
+// Returns the highest point of the tiles under a box in each of these lanes, or -1e30 beside the field. `low` and
+// `high` [2] are the box's ends along x and y, in the field's axes.
+template <class F>
+DRL_HD F highest_under(const HeightMap& map, const F* low, const F* high, Mask<F> lanes) {
+  F first[2], last[2], highest = F(-1e30f);
   for (int k = 0; k < 2; ++k) {
     const int cells = (k == 0 ? map.columns : map.rows) - 1, tiles = k == 0 ? map.tile_columns() : map.tile_rows();
     const double scale = cells / (2.0 * map.size[k] * HeightMap::kTile);
-    const double low = (middle[k] - half[k] + map.size[k]) * scale, high = (middle[k] + half[k] + map.size[k]) * scale;
-    if (!(low < tiles && high >= 0)) return -1e30;  // or not a number
-    first[k] = low < 0 ? 0 : static_cast<int>(low);
-    last[k] = high < tiles ? static_cast<int>(high) : tiles - 1;
+    const auto tile_at = [&](F x) DRL_LAMBDA { return F(scale) * (x + F(map.size[k])); };
+    // max() has 0 as its first argument, so that it returns 0 for NaN. Conversions to integers truncate.
+    const auto whole = [&](F x) DRL_LAMBDA {
+      return drl::convert<F>(drl::convert<Int<F>>(math::min(math::max(F(0), x), F(tiles - 1))));
+    };
+    const F from = tile_at(low[k]), to = tile_at(high[k]);
+    lanes = lanes & (from < F(tiles)) & (F(0) <= to);
+    first[k] = whole(from), last[k] = whole(to);
   }
-  float highest = -1e30f;
-  for (int row = first[1]; row <= last[1]; ++row)
-    for (int column = first[0]; column <= last[0]; ++column) {
-      const float tile = map.tiles[row * map.tile_columns() + column];
-      highest = tile > highest ? tile : highest;
-    }
-  return static_cast<double>(highest) * map.size[2];
+  for (F row = first[1]; any(lanes & !(last[1] < row)); row = row + F(1)) {
+    const Int<F> at_row = drl::convert<Int<F>>(math::min(row, last[1])) * Int<F>(map.tile_columns());
+    for (F column = first[0]; any(lanes & !(last[0] < column)); column = column + F(1))
+      highest = math::max(highest, gather<F>(map.tiles, at_row + drl::convert<Int<F>>(math::min(column, last[0]))));
+  }
+  return math::select(lanes, F(map.size[2]) * highest, F(-1e30f));
 }
 
 // Computes the centre and the half sizes of the box around the second geom of a pair, in the axes of the field.
@@ -46,7 +50,6 @@ DRL_HD void box_over_field(const typename P::Work& w, const ContactPair& pair, F
 // geom, or -1e30 in lanes that are beside the field.
 template <class P, class F>
 DRL_HD F highest_under_all(const typename P::Work& w, int begin, int end) {
-  using S = Scalar<F>;
   const HeightMap& map = w.fields.height_maps[P::pair_geom(P::pair(begin).first).hull];
   if (map.heights == nullptr) return F(-1e30f);
   F low[2] = {F(1e30f), F(1e30f)}, high[2] = {F(-1e30f), F(-1e30f)};
@@ -56,19 +59,7 @@ DRL_HD F highest_under_all(const typename P::Work& w, int begin, int end) {
     for (int i = 0; i < 2; ++i)
       low[i] = math::min(low[i], off[i] - wide[i]), high[i] = math::max(high[i], off[i] + wide[i]);
   }
-  S lows[2][kLanesOf<F>], highs[2][kLanesOf<F>], highest[kLanesOf<F>];
-  for (int i = 0; i < 2; ++i) store(lows[i], low[i]), store(highs[i], high[i]);
-  for (int l = 0; l < kLanesOf<F>; ++l) {
-    const auto middle = [&](int i) DRL_LAMBDA {
-      return 0.5 * (static_cast<double>(highs[i][l]) + static_cast<double>(lows[i][l]));
-    };
-    const auto half = [&](int i) DRL_LAMBDA {
-      return 0.5 * (static_cast<double>(highs[i][l]) - static_cast<double>(lows[i][l]));
-    };
-    const double middles[2] = {middle(0), middle(1)}, halves[2] = {half(0), half(1)};
-    highest[l] = static_cast<S>(highest_under(map, middles, halves));
-  }
-  return load<F>(highest);
+  return highest_under(map, low, high, F(0) == F(0));
 }
 // Returns the lanes in which the second geom of a pair is not above this height over the field.
 template <class P, class F>
@@ -82,20 +73,13 @@ DRL_HD Mask<F> is_below(const typename P::Work& w, const ContactPair& pair, F he
 template <class P, class F>
 DRL_HD Mask<F> may_touch_field(const typename P::Work& w, const ContactPair& pair, const HeightMap& map,
                                Mask<F> lanes) {
-  using S = Scalar<F>;
   F off[3], wide[3];
   box_over_field<P>(w, pair, off, wide);
   const F low = off[2] - wide[2], high = off[2] + wide[2];
   lanes = lanes & (low < F(map.size[2] * static_cast<double>(map.highest))) & (F(-map.size[3]) < high);
   if (!any(lanes)) return lanes;
-  S is_near[kLanesOf<F>] = {};
-  for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
-    const int l = lowest_bit(left);
-    const double middle[2] = {static_cast<double>(lane(off[0], l)), static_cast<double>(lane(off[1], l))};
-    const double half[2] = {static_cast<double>(lane(wide[0], l)), static_cast<double>(lane(wide[1], l))};
-    is_near[l] = static_cast<double>(lane(low, l)) < highest_under(map, middle, half) ? 1 : 0;
-  }
-  return lanes & (F(0) < load<F>(is_near));
+  const F ends[2][2] = {{off[0] - wide[0], off[1] - wide[1]}, {off[0] + wide[0], off[1] + wide[1]}};
+  return lanes & (low < highest_under(map, ends[0], ends[1], lanes));
 }
 
 // The point of a prism that is nearest to another point outside of it. Its triangle's corners have the same x and y in
@@ -126,6 +110,8 @@ struct NearestOfPrism {
     is_inside = is_inside | !(base < point[2]);
     take(is_over, to_foot);
     if (!any(lanes & !is_over)) return;
+    // In lanes that have a foot in the triangle, an edge may be nearer by rounding. They must not take it, because they
+    // would not if they were alone.
     for (int k = 0; k < 3; ++k) {
       const int next = k == 2 ? 0 : k + 1;
       const double along[2] = {corner[next][0] - corner[k][0], corner[next][1] - corner[k][1]};
@@ -139,9 +125,9 @@ struct NearestOfPrism {
                           height != nullptr ? *height : to[2] - at * rise};
         take(lanes, off);
       };
-      take_at(F(0) == F(0), math::fma(to[2], rise, on_flat) / math::fma(rise, rise, F(flat)), nullptr);
+      take_at(!is_over, math::fma(to[2], rise, on_flat) / math::fma(rise, rise, F(flat)), nullptr);
       const F at_wall = on_flat * F(1 / flat), level = F(0);
-      take_at(!(math::clamp(at_wall, F(0), F(1)) * rise < to[2]), at_wall, &level);
+      take_at(!is_over & !(math::clamp(at_wall, F(0), F(1)) * rise < to[2]), at_wall, &level);
     }
   }
 
@@ -188,13 +174,12 @@ class NearPrisms {
     columns_ = most[0];
     F local[2];  // the centre, from the first cell's corner, in m
     for (int k = 0; k < 2; ++k) {
-      S first[kLanes], off[kLanes];
+      S off[kLanes];
       store(off, off_[k]);
-      for (int l = 0; l < kLanes; ++l) {
-        first[l] = static_cast<S>(first_[k][l]);
+      for (int l = 0; l < kLanes; ++l)
         off[l] = static_cast<S>(static_cast<double>(off[l]) + map.size[k] - first_[k][l] / scale_[k]);
-      }
-      at_[k] = at_[k] - load<F>(first), local[k] = load<F>(off);
+      from_[k] = load<F>(first_[k]);
+      at_[k] = at_[k] - from_[k], local[k] = load<F>(off);
     }
     const bool is_sphere = !any(F(0) < dot(half_, half_));
     const Axes<F>& axes = w.geom_turn[P::pair_geom(pair.first).turn];
@@ -269,34 +254,27 @@ class NearPrisms {
       for (uint32_t& x : sides_[k]) x = 0;
     }
   }
-  // Returns the heights of one point of the grid in each lane.
-  DRL_HD F heights(const HeightMap& map, int row, int column) const {
-    float numbers[kLanes];
-    S of_lanes[kLanes];
-    const int rows = map.rows, columns = map.columns;
-    for (int l = 0; l < kLanes; ++l) {
-      int r = first_[1][l] + row, c = first_[0][l] + column;
-      r = r < rows ? r : rows - 1, c = c < columns ? c : columns - 1;
-      numbers[l] = map.heights[r * columns + c];
-    }
-    for (int l = 0; l < kLanes; ++l) of_lanes[l] = static_cast<S>(numbers[l]);
-    return F(map.size[2]) * load<F>(of_lanes);
+  // Finds the heights of two points of the grid in each lane: the one in this column, and the next in its row.
+  DRL_HD void find_heights(const HeightMap& map, int row, int column, F& here, F& next) const {
+    const F r = math::min(from_[1] + F(row), F(map.rows - 1)), c = math::min(from_[0] + F(column), F(map.columns - 2));
+    gather_two(map.heights, drl::convert<Int<F>>(r) * Int<F>(map.columns) + drl::convert<Int<F>>(c), here, next);
+    here = F(map.size[2]) * here, next = F(map.size[2]) * next;
   }
   // Calls body(side, column, height, slope, lanes), as in PrismOfLanes, for each prism of a row that is near in some of
   // these lanes.
   template <class Body>
   DRL_HD void find_row(const HeightMap& map, int row, Mask<F> lanes, const Body& body) {
     const F y = at_[1] - F(row), out_y = math::max(y - F(1), -y) - math::abs(half_[1]);
-    const Mask<F> in_row = lanes & (out_y < F(wide_[1]));
+    const Mask<F> in_row = lanes & (out_y < F(wide_[1])) & (from_[1] + F(row) < F(map.rows - 1));
     if (!any(in_row)) return;
-    F low = heights(map, row, 0), high = heights(map, row + 1, 0);  // at the cell's lower column
     // The walls along the cell's diagonal.
     const F across =
         math::abs(half_[0] - half_[1]) + F(reach_ * std::sqrt(scale_[0] * scale_[0] + scale_[1] * scale_[1]));
     for (int column = 0; column < columns_; ++column) {
-      const F next_low = heights(map, row, column + 1), next_high = heights(map, row + 1, column + 1);
+      F low, next_low, high, next_high;  // of the cell's corners
+      find_heights(map, row, column, low, next_low), find_heights(map, row + 1, column, high, next_high);
       const F x = at_[0] - F(column), out_x = math::max(x - F(1), -x) - math::abs(half_[0]);
-      const Mask<F> here = in_row & (out_x < F(wide_[0]));
+      const Mask<F> here = in_row & (out_x < F(wide_[0])) & (from_[0] + F(column) < F(map.columns - 1));
       const F height[4] = {low, next_low, high, next_high};
       const F slope[2][2] = {{next_high - high, high - low}, {next_low - low, next_high - next_low}};
       Mask<F> inside[2];  // of the walls
@@ -304,7 +282,6 @@ class NearPrisms {
       for (int side = 0; side < 2; ++side)
         if (const Mask<F> near = inside[side] & is_near(low, slope[side][0], slope[side][1], x, y); any(near))
           body(side, column, height, slope[side], near);
-      low = next_low, high = next_high;
     }
   }
   // Returns the lanes in which the geom is not above the plane through the cell's first corner with these slopes.
@@ -321,6 +298,7 @@ class NearPrisms {
   double reach_, scale_[2], wide_[2];
   int count_[2], columns_ = 0;  // points of the grid; cells in each row that some lane may need
   int first_[2][kLanes];        // the first column and row of each lane
+  F from_[2];                   // first_ as numbers of F
   uint32_t sides_[2][kLanes];
 };
 

@@ -118,44 +118,66 @@ struct GroundContact : Cone<F> {
       for (int k = 0; k < residuals; ++k) coupling[21 + i] = math::fma(row[k][i], force[k], coupling[21 + i]);
   }
 
-  // Does the same for the cone's current stiffness, with fewer operations.
+  // Does the same for the cone's current stiffness, with fewer operations. The axes must be orthonormal, and friction
+  // the same along both tangents and about them. Let w_k be the motion (angular, linear) of which residual k is 1
+  // before it is scaled. For a contact at p with normal n,
+  //   w_0 w_0^T + w_1 w_1^T + w_2 w_2^T = [ |p|^2 I - p p^T   [p]x ]        w_4 w_4^T + w_5 w_5^T = [ I - n n^T   0 ]
+  //                                       [ [p]x^T            I    ]                                [ 0           0 ]
   template <int residuals>
   DRL_HD void add_cone(F* coupling) const {
+    constexpr bool kTwists = residuals > 3, kRolls = residuals > 4;
     const Stiffness<F>& h = this->now;
-    F row[residuals][6], across[residuals][6], total[6], first[6], second[6], force[residuals];
-    for (int k = 0; k < residuals; ++k) {
-      F turned[3];
-      if (k < 3) cross(point, axis[k], turned);
-      for (int i = 0; i < 3; ++i) {
-        row[k][i] = this->scale(k) * (k < 3 ? turned[i] : axis[k % 3][i]);
-        if (k < 3) row[k][3 + i] = this->scale(k) * axis[k][i];
+    const F *p = point, *n = axis[0];
+    const F sliding = this->scale(1), twisting = this->scale(3), rolling = this->scale(4);
+    F pushed[residuals];
+    h.times(rest, residuals, pushed);
+    F normal[6], across[6],
+        force[6];  // w_0; the sum of scale(k) t_k w_k across the normal; that of scale(k) pushed_k w_k
+    for (int i = 0; i < 3; ++i) {
+      normal[3 + i] = n[i];
+      across[3 + i] = sliding * math::fma(h.t[0], axis[1][i], h.t[1] * axis[2][i]);
+      const F slides = math::fma(pushed[1], axis[1][i], pushed[2] * axis[2][i]);
+      force[3 + i] = math::fma(sliding, slides, this->mu * pushed[0] * n[i]);
+    }
+    cross(p, normal + 3, normal), cross(p, across + 3, across), cross(p, force + 3, force);
+    for (int i = 0; i < 3; ++i) {
+      if constexpr (kTwists) {
+        across[i] = math::fma(twisting * h.t[2], n[i], across[i]);
+        force[i] = math::fma(twisting * pushed[3], n[i], force[i]);
+      }
+      if constexpr (kRolls) {
+        across[i] = math::fma(rolling, math::fma(h.t[3], axis[1][i], h.t[4] * axis[2][i]), across[i]);
+        force[i] = math::fma(rolling, math::fma(pushed[4], axis[1][i], pushed[5] * axis[2][i]), force[i]);
       }
     }
+    // The matrix is normal first^T + across second^T, plus what the two equations above give for `slides` and `rolls`,
+    // and what twisting adds to n n^T.
+    const F slides = h.across * (sliding * sliding), rolls = kRolls ? h.across * (rolling * rolling) : F(0);
+    const F twists = kTwists ? math::fma(h.across, twisting * twisting, -rolls) : F(0);
+    const F own = math::fma(h.normal, this->mu * this->mu, -slides), mixed = h.cross * this->mu;
+    F first[6], second[6];
     for (int i = 0; i < 6; ++i) {
-      total[i] = F(0);  // sum of t row
-      for (int k = 1; k < (i < 3 ? residuals : residuals < 3 ? residuals : 3); ++k) {
-        total[i] = math::fma(h.t[k - 1], row[k][i], total[i]);
-        across[k][i] = h.across * row[k][i];
-      }
-      first[i] = math::fma(h.normal, row[0][i], h.cross * total[i]);
-      second[i] = math::fma(h.cross, row[0][i], h.along * total[i]);
+      first[i] = math::fma(own, normal[i], mixed * across[i]);
+      second[i] = math::fma(mixed, normal[i], h.along * across[i]);
     }
-    h.times(rest, residuals, force);
-    const auto entry = [&](int i, int j) DRL_LAMBDA {
-      F sum = math::fma(row[0][i], first[j], total[i] * second[j]);
-      for (int k = 1; k < (j < 3 ? residuals : residuals < 3 ? residuals : 3); ++k)
-        sum = math::fma(row[k][i], across[k][j], sum);
-      return sum;
-    };
+    const auto entry = [&](int i, int j, F sum)
+                           DRL_LAMBDA { return math::fma(normal[i], first[j], math::fma(across[i], second[j], sum)); };
     constexpr int kRow[6] = {0, 1, 2, 0, 0, 1}, kColumn[6] = {0, 1, 2, 1, 2, 2};
     for (int s = 0; s < 6; ++s) {
-      coupling[s] = coupling[s] + entry(kRow[s], kColumn[s]);
-      coupling[15 + s] = coupling[15 + s] + entry(3 + kRow[s], 3 + kColumn[s]);
+      const int i = kRow[s], j = kColumn[s], next = (i + 1) % 3, last = (i + 2) % 3;
+      F angular =
+          i == j ? math::fma(slides, math::fma(p[next], p[next], p[last] * p[last]), rolls) : -(slides * p[i]) * p[j];
+      if constexpr (kTwists) angular = math::fma(twists * n[i], n[j], angular);
+      coupling[s] = coupling[s] + entry(i, j, angular);
+      coupling[15 + s] = coupling[15 + s] + entry(3 + i, 3 + j, i == j ? slides : F(0));
     }
-    for (int s = 0; s < 9; ++s) coupling[6 + s] = coupling[6 + s] + entry(s / 3, 3 + s % 3);
-    for (int i = 0; i < 6; ++i)
-      for (int k = 0; k < (i < 3 ? residuals : residuals < 3 ? residuals : 3); ++k)
-        coupling[21 + i] = math::fma(row[k][i], force[k], coupling[21 + i]);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        F shifted = F(0);  // [p]x
+        if (i != j) shifted = (j - i + 3) % 3 == 1 ? -(slides * p[3 - i - j]) : slides * p[3 - i - j];
+        coupling[6 + 3 * i + j] = coupling[6 + 3 * i + j] + entry(i, 3 + j, shifted);
+      }
+    for (int i = 0; i < 6; ++i) coupling[21 + i] = coupling[21 + i] + force[i];
   }
 
   // Computes the forces along the axes and the torques about them at next_u.
@@ -300,10 +322,13 @@ template <class P>
 DRL_HD void add_ground_cones(typename P::Work& w) {
   using F = typename P::Number;
   each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
-    if constexpr (count_height_fields<P>() > 0) {
-      if (pair.dimensions == 6) return contact.template add_cone<6>(w.body[pair.body].coupling);
-      if (pair.dimensions == 3) return contact.template add_cone<3>(w.body[pair.body].coupling);
-    }
+    if constexpr (count_height_fields<P>() > 0)
+      if (pair.places > 0 && pair.second_sliding == 0 && pair.second_rolling == 0) {
+        F* coupling = w.body[pair.body].coupling;
+        if (pair.dimensions == 6) return contact.template add_cone<6>(coupling);
+        if (pair.dimensions == 4) return contact.template add_cone<4>(coupling);
+        if (pair.dimensions == 3) return contact.template add_cone<3>(coupling);
+      }
     contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
       contact.now.times(residual, pair.dimensions, push);
     });

@@ -105,8 +105,14 @@ struct Environments {
   template <class F>
   DRL_HD void load_lanes(int64_t i, EnvLanes<F>& env) const {
     bind(i, env.state), bind_motors(i, env);
-    each_column(env.state, [&](int c, auto& x)
-                               DRL_LAMBDA { x = load<std::remove_reference_t<decltype(x)>>(column<F>(c, x) + i); });
+    each_column(env.state, [&](int c, auto& x) DRL_LAMBDA {
+      const auto* from = column<F>(c, x) + i;
+      x = load<std::remove_reference_t<decltype(x)>>(from);
+#if !defined(DRL_GPU_COMPILER)
+      // A randomised model has hundreds of columns, more than a processor foresees.
+      if constexpr (kModelNumbers > 0 && 1 < kLanesOf<F>) __builtin_prefetch(from + kLanesOf<F>);
+#endif
+    });
     for (int k = 0; k < kHistory; ++k) env.history[k] = load<F>(static_cast<const float*>(state[kColumns + k]) + i);
     env.age = load<Int<F>>(age + i);
     env.episode_reward = load<F>(episode_reward + i);
@@ -115,7 +121,13 @@ struct Environments {
   }
   template <class F>
   DRL_HD void store_lanes(int64_t i, EnvLanes<F>& env) const {
-    each_column(env.state, [&](int c, auto& x) DRL_LAMBDA { store(column<F>(c, x) + i, x); });
+    each_column(env.state, [&](int c, auto& x) DRL_LAMBDA {
+      if constexpr (kModelNumbers > 0 && 1 < kLanesOf<F>) {  // only resets draw a model, one environment at a time
+        const auto* number = reinterpret_cast<const F*>(&x);
+        if (number >= env.state.drawn.numbers && number < env.state.drawn.numbers + kModelNumbers) return;
+      }
+      store(column<F>(c, x) + i, x);
+    });
     for (int k = 0; k < kHistory; ++k) store(static_cast<float*>(state[kColumns + k]) + i, env.history[k]);
     store(age + i, env.age);
     store(episode_reward + i, env.episode_reward);
