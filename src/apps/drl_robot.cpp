@@ -100,16 +100,18 @@ RobotModel read(const std::string& file, const RobotOptions& options) {
   }
 }
 
+constexpr const char* kRemedy = "change the model, or give --if_possible, so that libmujoco simulates the robot";
+
 // Throws a UsageError with one line for each kind of feature that cannot be compiled, or for each element if `all`.
 void refuse_unsupported(const RobotModel& model, bool all) {
   if (model.unsupported.empty()) return;
   if (const std::vector<std::string> lines = unsupported_lines(model); lines.size() == 1)
-    throw UsageError(printable(model.file) +
-                     " cannot be compiled (libmujoco may simulate it): " + printable(lines[0], kLongest));
+    throw UsageError(printable(model.file) + " cannot be compiled (" + printable(lines[0], kLongest) + "): " + kRemedy);
   if (model.unsupported.size() == 1 && !all)
-    throw UsageError(printable(model.file) + " cannot be compiled (libmujoco may simulate it): " +
-                     printable(model.unsupported[0].lines[0], kLongest) + " (and " +
-                     std::to_string(model.unsupported[0].lines.size() - 1) + " more; --explain all lists them)");
+    throw UsageError(printable(model.file) + " cannot be compiled (" +
+                     printable(model.unsupported[0].lines[0], kLongest) + ", and " +
+                     std::to_string(model.unsupported[0].lines.size() - 1) +
+                     " more; --explain all lists them): " + kRemedy);
   std::string list;
   size_t lines = 0, left = 0, hidden = 0;
   for (const Unsupported& kind : model.unsupported) {
@@ -123,8 +125,8 @@ void refuse_unsupported(const RobotModel& model, bool all) {
   }
   if (left > 0) list += "\n  and " + counted(static_cast<int64_t>(left), "more kind");
   if (left + hidden > 0) list += "\n--explain all lists every element";
-  throw UsageError(printable(model.file) +
-                   " cannot be compiled (libmujoco may simulate it; these features are not supported):" + list);
+  throw UsageError(printable(model.file) + " cannot be compiled (the features below are not supported): " + kRemedy +
+                   list);
 }
 
 void check_output(const std::string& output, const std::string& model) {

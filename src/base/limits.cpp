@@ -55,9 +55,11 @@ uint64_t files_for(int ranks) { return kLeastFiles + kFilesPerRank * static_cast
 std::string limit_problem(const Limit& limit, const std::string& program) {
   if (limit.hard >= limit.least) return "";
   const std::string wanted = std::to_string(std::max(limit.least, limit.common));
-  return "only " + std::to_string(limit.hard) + " " + limit.allowed + " (ulimit " + limit.option + "), and " + program +
-         " needs " + std::to_string(limit.least) + ": type ulimit " + limit.option + " " + wanted +
-         " first, in a new shell if this one refuses it; jobs take the limits of the shell that submits them";
+  return "only " + std::to_string(limit.hard) + " " + limit.allowed + " (the hard limit of ulimit " + limit.option +
+         "), and " + program + " needs " + std::to_string(limit.least) + ": type ulimit " + limit.option + " " +
+         wanted +
+         " in a new shell, or ask the administrator to raise the hard limit; jobs take the limits of the shell that "
+         "submits them";
 }
 
 void raise_limits() {

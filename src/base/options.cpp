@@ -102,8 +102,8 @@ po::parsed_options tokenise(const std::vector<Option>& options, const std::vecto
 }
 
 [[noreturn]] void fail_without_value(const Option& option) {
-  throw UsageError("--" + option.name + " has no value (" + option.help + "): write --" + option.name +
-                   "=VALUE, such as " + shown(option.default_text));
+  throw UsageError("--" + option.name + " has no value (" + option.help + "): write --" + option.name + "=VALUE" +
+                   (option.default_text.empty() ? "" : ", such as " + shown(option.default_text)));
 }
 
 NamedValue named_value(const std::vector<Option>& options, const po::option& token) {

@@ -196,9 +196,10 @@ RobotChoice TaskParams::choice(const std::string& ranges) const {
 std::string TaskParams::check_lanes() const {
   const std::string& why = inspection().why_not_lanes;
   if (inspection().is_mistaken && physics_ == "auto")
-    throw UsageError(why +
-                     " (its policy would be another robot's): build the library again, or use this model with "
-                     "libmujoco (--env.physics mujoco)");
+    throw UsageError(
+        why +
+        " (a policy trained with this file would not fit the library's robot): build the library again, or "
+        "simulate this file with libmujoco (--env.physics mujoco)");
   if (!why.empty() && physics_ == "lanes")
     throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be simulated in lanes (" + why +
                      "): use mujoco or auto");

@@ -293,7 +293,8 @@ DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda, const GpuVend
         "Slurm granted GPUs, but this node has no {} GPU: computing on the CPU, with one rank per granted GPU",
         ours.name);
   } else if (gpus.physical && !gpus.in_job) {
-    choice.info = fmt::format("the {} GPU of this machine is not used ({})", ours.name, why);
+    choice.info = fmt::format("the {} GPU of this machine is not used ({}{})", ours.name, why,
+                              cuda.built ? "" : "; docs/install.md, \"GPUs\", says how to build one that has");
   }
   return choice;
 }

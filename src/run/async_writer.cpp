@@ -97,7 +97,7 @@ void AsyncWriter::report_slow_write(double limit) {
   if (const auto slow = slow_write(limit))
     log::warn(
         "writing {} has taken {:.0f} s so far (the file system is slow, or the job was suspended): training goes on, "
-        "but a kill would lose the iterations since the checkpoint before",
+        "but if the job is killed now, the iterations since the previous checkpoint are lost",
         slow->first.string(), slow->second);
 }
 

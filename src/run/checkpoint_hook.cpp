@@ -69,8 +69,8 @@ bool CheckpointHook::finish(double patience, const std::function<bool()>& stoppe
 }
 
 void CheckpointHook::cancel(const std::string& why) {
-  log::warn("{} was cancelled (it was still busy with {}, and {}): repeat it later", name_,
-            current_.checkpoint.string(), why);
+  log::warn("{} was cancelled ({}, and it was still busy with {}{}): run it by hand for what is missing", name_, why,
+            current_.checkpoint.string(), next_ ? ", and had not begun with " + next_->checkpoint.string() : "");
   running_.reset();
   next_.reset();
 }

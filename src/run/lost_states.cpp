@@ -129,7 +129,8 @@ void LostStates::rollout_ended(int64_t iteration, int64_t first_step, const Roll
     if (count_ == before) return;
     std::filesystem::create_directory(file_.parent_path());  // not the run's directory, if that is gone
     write_arrays(file_, kFormat, content_);
-    log::info("{} before such steps {} in {}", counted(count_, "state"), count_ == 1 ? "is" : "are", file_.string());
+    log::info("{} before steps that gave NaN or infinity {} in {}: drl_eval --replay_dump shows the steps",
+              counted(count_, "state"), count_ == 1 ? "is" : "are", file_.string());
   } catch (const std::exception& error) {
     most_ = 0;
     log::error("the states of lost environments are no longer written to {} ({}): the run goes on without them",

@@ -63,8 +63,10 @@ void check_exclusive(const RunOptions& o) {
 }
 
 [[noreturn]] void refuse_in_use(const fs::path& run) {
-  throw UsageError("run " + run.string() +
-                   " is in use by another process (it holds the lock): stop it first, or give another --run_name");
+  throw UsageError(
+      "run " + run.string() +
+      " is in use by another process (its run.json names the hosts and the job): stop that process, give another "
+      "--run_name, or start a new run from a checkpoint of this one with --checkpoint");
 }
 
 constexpr const char* kLinkedFiles[] = {"checkpoints", "logs", "metrics.csv", "options.ini", "run.json", "STOP"};
@@ -318,9 +320,14 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
     found = {is_folder(run / kLatest) ? run / kLatest : run};
   }
   for (fs::path& run : found) run = run_of(run);
+  const auto existing = std::ranges::find_if(found, is_folder);
+  const std::string trouble =
+      existing != found.end() || name.empty()
+          ? (existing != found.end() ? *existing : folder / in_folder).string() + " has no checkpoint"
+          : "there is no run " + printable(name) + " in " + folder.string() + ", and no such directory";
   std::erase_if(found, [](const fs::path& run) { return list_checkpoints(run).empty(); });
   if (found.empty())
-    throw UsageError("no run can be resumed (" + (folder / in_folder).string() + " has no checkpoint): " +
+    throw UsageError("no run can be resumed (" + trouble + "): " +
                      (options.load_run.empty() ? "give a run with --load_run, or leave --resume out"
                                                : "give a run's name or directory, or leave --load_run out"));
   const auto last_saved = [](const fs::path& run) { return fs::last_write_time(list_checkpoints(run).front()); };

@@ -141,8 +141,11 @@ void Trainer::check_lost_environments(bool is_reporting) {
       fmt::format("iteration {}: {} ended because the state, an observation or the reward was not finite", iteration_,
                   counted(static_cast<int64_t>(lost), "episode"));
   if (train_.nan_policy == "stop")
-    throw SharedError(what + " (--nan_policy stop): check the task's step(), or use --nan_policy reset");
-  if (is_reporting) log::warn("{}; these environments were reset", what);
+    throw SharedError(what +
+                      " (--nan_policy stop): find the step with --nan_policy dump, or go on with --nan_policy reset");
+  if (is_reporting)
+    log::warn("{}; these environments were reset{}", what,
+              train_.nan_policy == "dump" ? "" : ": --nan_policy dump shows the steps (docs/evaluate.md)");
 }
 
 // All ranks see all fingerprints, so they decide alike.
