@@ -321,13 +321,11 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   }
   for (fs::path& run : found) run = run_of(run);
   const auto existing = std::ranges::find_if(found, is_folder);
-  const std::string trouble =
-      existing != found.end() || name.empty()
-          ? (existing != found.end() ? *existing : folder / in_folder).string() + " has no checkpoint"
-          : "there is no run " + printable(name) + " in " + folder.string() + ", and no such directory";
+  const fs::path looked_at = existing != found.end() ? *existing : folder / in_folder;
   std::erase_if(found, [](const fs::path& run) { return list_checkpoints(run).empty(); });
   if (found.empty())
-    throw UsageError("no run can be resumed (" + trouble + "): " +
+    throw UsageError("no run can be resumed (" + looked_at.string() +
+                     (is_folder(looked_at) ? " has no checkpoint): " : " does not exist): ") +
                      (options.load_run.empty() ? "give a run with --load_run, or leave --resume out"
                                                : "give a run's name or directory, or leave --load_run out"));
   const auto last_saved = [](const fs::path& run) { return fs::last_write_time(list_checkpoints(run).front()); };
