@@ -74,7 +74,7 @@ TEST_F(Errors, AreReportedByOneRank) {
   expect_error({"--init_from", good.string(), "--policy.actor_hidden_dims", "8"},
                {good.string(), "policy/actor/0/weight"});
   expect_error({"--run_name", ".."}, {"--run_name"});
-  expect_error({"--load_run", "nothing"}, {"nothing", "no checkpoint"});
+  expect_error({"--load_run", "nothing"}, {"nothing", "does not exist"});
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
 }
 
@@ -308,9 +308,9 @@ TEST_F(Errors, InCheckpointsShowTheFileAndTheReason) {
 TEST_F(Errors, InRunNamesMentionTheOptionOrTheRun) {
   for (const char* name : {"a/b", "..", ".", "/tmp/x", "latest", "a\nb"})
     expect_error({"--run_name", name}, {"--run_name"});
-  expect_error({"--load_run", "nothing"}, {"nothing", "no checkpoint"});
-  expect_error({"--resume"}, {"latest", "no checkpoint"});
-  expect_error({"--resume", "--run_name", "nothing"}, {"nothing", "no checkpoint"});
+  expect_error({"--load_run", "nothing"}, {"nothing", "does not exist"});
+  expect_error({"--resume"}, {"latest", "does not exist"});
+  expect_error({"--resume", "--run_name", "nothing"}, {"nothing", "does not exist"});
   expect_error({"--fresh", "--resume"}, {"--fresh", "--resume", "exclude each other"});
   expect_error({"--resume", "--checkpoint", "x"}, {"--resume", "--checkpoint", "exclude each other"});
 }

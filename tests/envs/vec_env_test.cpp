@@ -513,7 +513,7 @@ TEST(Tasks, AnUnknownNameIsAUsageErrorWithTheClosestMatch) {
   expect_mentions(message("CartPole-v2"), {"CartPole-v2", "mean CartPole-v1?"});
   expect_mentions(message("acrobot-v1"), {"acrobot-v1", "mean Acrobot-v1?"});
   expect_mentions(message("Isaac-Cartpole-Direct-v0"), {"Isaac-Cartpole-Direct-v0", "nearest is Cartpole"});
-  expect_mentions(message("Spaceship"), {"Spaceship", "--list_tasks"});
+  expect_mentions(message("Spaceship"), {"Spaceship", "CartPole-v1", "--task_library"});
   EXPECT_THROW(task_spec("Spaceship"), UsageError);
   EXPECT_THROW(task_preset("Spaceship"), UsageError);
 }
