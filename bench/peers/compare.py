@@ -38,6 +38,7 @@ class Work:
     peer: str
     mini_batches: int = 4
     precision: str = "fp32"  # of drl
+    gru: int = 0  # units of a GRU before the hidden layers of actor and critic; 0 for none
     options: tuple = ()  # further options of drl_train
 
     @property
@@ -45,31 +46,34 @@ class Work:
         return self.envs * self.steps
 
     def name(self):
-        name = f"{self.task} {self.envs} x {self.steps}, {'-'.join(map(str, self.hidden))}"
+        gru = f"GRU {self.gru}, " if self.gru else ""
+        name = f"{self.task} {self.envs} x {self.steps}, {gru}{'-'.join(map(str, self.hidden))}"
         return name + (f" in {self.precision}" if self.precision != "fp32" else "")
 
     def drl_options(self, ranks=1):
         """Returns drl_train's options for `ranks` ranks that share the environments."""
         widths = ",".join(map(str, self.hidden))
+        gru = ["--policy.rnn_type=gru", f"--policy.rnn_hidden_dim={self.gru}"] if self.gru else []
         return [f"--task={self.task}", f"--num_envs={self.envs // ranks}", f"--num_steps_per_env={self.steps}",
                 f"--policy.actor_hidden_dims={widths}", f"--policy.critic_hidden_dims={widths}",
                 f"--ppo.num_learning_epochs={self.epochs}", f"--ppo.num_mini_batches={self.mini_batches}",
-                f"--precision={self.precision}", *self.options]
+                f"--precision={self.precision}", *gru, *self.options]
+
+    def products(self, outputs):
+        """Returns the multiply-adds of each layer for one row. A GRU has three gates, of its inputs and of its state."""
+        inputs = [3 * self.gru * 4, 3 * self.gru * self.gru] if self.gru else []
+        widths = (self.gru or 4, *self.hidden, outputs)
+        return inputs + [a * b for a, b in zip(widths, widths[1:])]
 
     def multiply_adds(self):
         """Returns the multiply-adds of the networks in one iteration. Collection takes one forward pass of the actor
         per step, and values take one of the critic per observation, including those after the last step. Learning takes
         a forward pass, gradients of the weights and gradients of the layers' inputs (not needed for the first layer).
         Each of the three takes as many multiply-adds as a forward pass."""
-        actor, critic = (products((4, *self.hidden, last)) for last in (self.outputs, 1))
+        actor, critic = (self.products(last) for last in (self.outputs, 1))
         learning = sum(3 * sum(layers) - layers[0] for layers in (actor, critic))
         values = sum(critic) * (self.samples + self.envs)
         return sum(actor) * self.samples + values + self.epochs * self.samples * learning
-
-
-def products(widths):
-    """Returns the multiply-adds of each layer for one row."""
-    return [inputs * outputs for inputs, outputs in zip(widths, widths[1:])]
 
 
 # The settings of PureJaxRL's and CleanRL's ppo.py, and of Isaac Lab's Cartpole.
@@ -87,6 +91,7 @@ WORKS = [
     Work("Cartpole", 4096, 16, (32, 32), 1, 5, RSL_RL, options=ISAAC),
     Work("Cartpole", 4096, 32, (64, 64), 1, 5, RSL_RL, options=ISAAC),
     Work("Cartpole", 4096, 16, (512, 256, 128), 1, 5, RSL_RL, options=ISAAC),
+    Work("Cartpole", 1024, 32, (64, 64), 1, 5, RSL_RL, gru=64, options=ISAAC),
 ]
 
 
@@ -131,7 +136,7 @@ class Peer:
     def __init__(self, work, cores):
         options = [f"--num_envs={work.envs}", f"--num_steps={work.steps}"]
         if work.peer == RSL_RL:
-            options += [f"--hidden={','.join(map(str, work.hidden))}", f"--threads={len(cores)}"]
+            options += [f"--hidden={','.join(map(str, work.hidden))}", f"--gru={work.gru}", f"--threads={len(cores)}"]
         self.process = start_peer(work.peer, options, cores, stdin=subprocess.PIPE)
         first_line = self.process.stdout.readline()
         if not first_line:

@@ -64,9 +64,12 @@ class Cartpole(VecEnv):
         return self.get_observations(), reward, done.long(), {"time_outs": time_outs}
 
 
-def runner_settings(num_steps, hidden):
+def runner_settings(num_steps, hidden, gru):
+    memory = {"class_name": "RNNModel", "rnn_type": "gru", "rnn_hidden_dim": gru, "rnn_num_layers": 1}
+
     def network(**more):
-        return {"class_name": "MLPModel", "hidden_dims": hidden, "activation": "elu", "obs_normalization": False, **more}
+        kind = memory if gru else {"class_name": "MLPModel"}
+        return {"hidden_dims": hidden, "activation": "elu", "obs_normalization": False, **kind, **more}
 
     distribution = {"class_name": "GaussianDistribution", "init_std": 1.0, "std_type": "scalar"}
     return {
@@ -100,12 +103,14 @@ def main():
     parser.add_argument("--num_envs", type=int, required=True)
     parser.add_argument("--num_steps", type=int, required=True)
     parser.add_argument("--hidden", required=True)
+    parser.add_argument("--gru", type=int, default=0, metavar="UNITS", help="0 (the default) for no GRU")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     hidden = [int(width) for width in options.hidden.split(",")]
     with contextlib.redirect_stdout(io.StringIO()):  # rsl_rl prints its networks
-        runner = OnPolicyRunner(Cartpole(options.num_envs), runner_settings(options.num_steps, hidden), device="cpu")
+        settings = runner_settings(options.num_steps, hidden, options.gru)
+        runner = OnPolicyRunner(Cartpole(options.num_envs), settings, device="cpu")
     runner.env.episode_length_buf = torch.randint(STEP_LIMIT, (options.num_envs,))
     answer(runner.learn, options.num_envs * options.num_steps)
     return 0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "device/reduce.hpp"
 #include "nets/activation.hpp"
@@ -28,7 +29,7 @@ struct CopyRows {
   float* to;
   int64_t width, from_stride, to_stride;
   DRL_HD void operator()(int64_t row) const {
-    for (int64_t k = 0; k < width; ++k) number(row, k);
+    std::memcpy(to + row * to_stride, from + row * from_stride, static_cast<size_t>(width) * sizeof(float));
   }
   DRL_HD void number(int64_t row, int64_t k) const { to[row * to_stride + k] = from[row * from_stride + k]; }
 };

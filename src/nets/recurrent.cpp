@@ -9,8 +9,7 @@ namespace drl {
 namespace {
 
 int gates_of(RnnType type) { return type == RnnType::lstm ? LstmCell::kGates : GruCell::kGates; }
-constexpr int kKept = 4;
-static_assert(GruCell::kKept == kKept && LstmCell::kKept == kKept);
+int kept_of(RnnType type) { return type == RnnType::lstm ? LstmCell::kKept : GruCell::kKept; }
 
 // Calls use(GruCell{}) or use(LstmCell{}).
 template <class Use>
@@ -41,30 +40,30 @@ RnnStep::RnnStep(Queue& queue, Nets& nets, const RnnSpec& spec, int64_t rows)
     : queue_(queue), nets_(nets), spec_(spec) {
   const auto make = [&](int64_t numbers) { return Array<float>(queue, static_cast<size_t>(rows * numbers)); };
   const int64_t gates = gates_of(spec.type) * int64_t{spec.width};
-  of_input_ = make(gates), of_hidden_ = make(gates), kept_ = make(int64_t{kKept} * spec.width);
-  before_ = make(spec.layer_state()), after_ = make(spec.layer_state());
-  hidden_ = make(spec.width), out_ = make(spec.width);
+  of_input_ = make(gates), of_hidden_ = make(gates), kept_ = make(kept_of(spec.type) * int64_t{spec.width});
+  if (spec.state_size() > spec.width) hidden_ = make(spec.width), out_ = make(spec.width);
 }
 
 const float* RnnStep::step(const Weights& weights, const Rows& x, float* states) {
-  const int64_t rows = x.count, width = spec_.width, layer_state = spec_.layer_state(), all = spec_.state_size();
+  const int64_t rows = x.count, width = spec_.width, all = spec_.state_size();
+  // Returns the first `width` numbers of each row's state, one row after the other.
+  const auto hidden_of = [&](const float* state, Array<float>& copy) -> const float* {
+    if (all == width) return state;
+    copy_states(queue_, rows, {state, copy.data(), width, all, width});
+    return copy.data();
+  };
   Rows inputs = x;
   for (size_t k = 0; k < spec_.layers.size(); ++k) {
-    float* state = states + static_cast<int64_t>(k) * layer_state;
+    float* state = states + static_cast<int64_t>(k) * spec_.layer_state();
     nets_.forward(spec_.layers[k].input, weights, inputs, of_input_.data());
-    copy_states(queue_, rows, {state, before_.data(), layer_state, all, layer_state});
-    copy_states(queue_, rows, {state, hidden_.data(), width, all, width});
-    nets_.forward(spec_.layers[k].hidden, weights, {hidden_.data(), nullptr, rows}, of_hidden_.data());
+    nets_.forward(spec_.layers[k].hidden, weights, {hidden_of(state, hidden_), nullptr, rows}, of_hidden_.data());
     with_cell(spec_, [&]<class Cell>(Cell cell) {
-      for_each_row(
-          queue_, 0, rows, width,
-          CellForward<Cell>{cell, of_input_.data(), of_hidden_.data(), before_.data(), kept_.data(), after_.data()});
+      for_each_row(queue_, 0, rows, width,
+                   CellForward<Cell>{cell, of_input_.data(), of_hidden_.data(), state, all, kept_.data(), state});
     });
-    copy_states(queue_, rows, {after_.data(), state, layer_state, layer_state, all});
-    copy_states(queue_, rows, {after_.data(), out_.data(), width, layer_state, width});
-    inputs = {out_.data(), nullptr, rows};
+    inputs = {hidden_of(state, out_), nullptr, rows};
   }
-  return out_.data();
+  return inputs.data;
 }
 
 RnnSequences::RnnSequences(Queue& queue, Nets& nets, const RnnSpec& spec, int64_t sequences, int64_t steps)
@@ -75,23 +74,27 @@ RnnSequences::RnnSequences(Queue& queue, Nets& nets, const RnnSpec& spec, int64_
   const int64_t gates = gates_of(spec.type) * int64_t{spec.width}, all = steps * sequences;
   for (const RnnSpec::Layer& maps : spec.layers) {
     const bool is_last = &maps == &spec.layers.back();
-    layers_.push_back({make(all, gates), make(all, int64_t{kKept} * spec.width), make(all, spec.layer_state()),
-                       make(all, spec.layer_state()), make(all, spec.width), make(is_last ? 0 : all, spec.width),
+    layers_.push_back({make(all, gates), make(all, kept_of(spec.type) * int64_t{spec.width}),
+                       make(all, spec.layer_state()), make(all, spec.layer_state()),
+                       make(spec.layer_state() > spec.width ? all : 0, spec.width), make(is_last ? 0 : all, spec.width),
                        nets.make_tape(maps.input), nets.make_tape(maps.hidden)});
   }
   of_hidden_ = make(sequences, gates), hidden_ = make(sequences, spec.width), d_hidden_ = make(sequences, gates);
   d_state_ = make(sequences, spec.layer_state()), d_before_ = make(sequences, spec.layer_state());
   d_from_map_ = make(sequences, spec.width);
-  unused_ = make(std::min(nets.tile(), all), gates);
 }
 
 Rows RnnSequences::inputs(size_t k, const Rows& x) const {
-  return k == 0 ? x : Rows{layers_[k - 1].out.data(), nullptr, steps_ * sequences_};
+  return k == 0 ? x : Rows{outputs(layers_[k - 1]), nullptr, steps_ * sequences_};
 }
 
 Ended RnnSequences::ended_before(int64_t step) const {
   if (step == 0) return {};
   return {terminated_, truncated_, index_ + (step - 1) * sequences_};
+}
+
+const float* RnnSequences::outputs(const Layer& layer) {
+  return layer.out.size() > 0 ? layer.out.data() : layer.after.data();
 }
 
 const float* RnnSequences::hidden(const Layer& layer, int64_t step) {
@@ -108,7 +111,7 @@ const float* RnnSequences::forward(const Weights& weights, const Rows& x, const 
   start_ = start, index_ = x.index, terminated_ = terminated, truncated_ = truncated;
   for (size_t k = 0; k < layers_.size(); ++k)
     with_cell(spec_, [&]<class Cell>(Cell) { forward_layer<Cell>(k, weights, inputs(k, x)); });
-  return layers_.back().out.data();
+  return outputs(layers_.back());
 }
 
 template <class Cell>
@@ -128,10 +131,12 @@ void RnnSequences::forward_layer(size_t k, const Weights& weights, const Rows& x
                                    layer.gates.data() + t * rows * Cell::kGates * width,
                                    of_hidden_.data(),
                                    before,
-                                   layer.kept.data() + t * rows * kKept * width,
+                                   state,
+                                   layer.kept.data() + t * rows * Cell::kKept * width,
                                    after});
   }
-  copy_states(queue_, steps_ * rows, {layer.after.data(), layer.out.data(), width, state, width});
+  if (layer.out.size() > 0)
+    copy_states(queue_, steps_ * rows, {layer.after.data(), layer.out.data(), width, state, width});
 }
 
 void RnnSequences::copy_end_states(float* states) {
@@ -159,12 +164,12 @@ void RnnSequences::backward_layer(size_t k, const Weights& weights, const Rows& 
     const int64_t first = t * rows;
     for_each_row(queue_, 0, rows, width,
                  CellBackward<Cell>{{width},
-                                    layer.kept.data() + first * kKept * width,
+                                    layer.gates.data() + first * Cell::kGates * width,
+                                    layer.kept.data() + first * Cell::kKept * width,
                                     layer.before.data() + first * state,
                                     layer.after.data() + first * state,
                                     d_out + first * width,
                                     d_state_.data(),
-                                    layer.gates.data() + first * Cell::kGates * width,
                                     d_hidden_.data(),
                                     d_before_.data()});
     add_gradient(spec_.layers[k].hidden, *layer.of_hidden, weights, {hidden(layer, t), nullptr, rows}, d_hidden_.data(),
@@ -177,13 +182,12 @@ void RnnSequences::backward_layer(size_t k, const Weights& weights, const Rows& 
                k > 0 ? layers_[k - 1].d_out.data() : nullptr);
 }
 
-// Tapes hold few rows, so the map's forward pass is repeated for each part of the rows.
+// Tapes hold few rows, so they are filled again for each part of the rows.
 void RnnSequences::add_gradient(NetId net, Tape& tape, const Weights& weights, const Rows& x, const float* d_out,
                                 float* grad, float* d_in) {
   const NetSpec& spec = nets_.layout().net(net);
   for (int64_t first = 0; first < x.count; first += nets_.tile()) {
-    nets_.forward(net, weights, x.part(first, std::min(nets_.tile(), x.count - first), spec.inputs()), unused_.data(),
-                  &tape);
+    nets_.forward(net, weights, x.part(first, std::min(nets_.tile(), x.count - first), spec.inputs()), nullptr, &tape);
     nets_.backward(net, weights, tape, d_out + first * spec.outputs(), grad,
                    d_in ? d_in + first * spec.inputs() : nullptr);
   }

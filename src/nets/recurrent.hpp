@@ -52,14 +52,15 @@ class RnnStep {
   // At most `rows` rows a step. `nets` must have the layout to which `spec` was added.
   RnnStep(Queue& queue, Nets& nets, const RnnSpec& spec, int64_t rows);
   // Enqueues a step from the inputs `x`. Replaces the states [x.count, state_size]. Returns the outputs [x.count,
-  // width], which are valid until the next step.
+  // width], which are valid until the next step or the next change of the states.
   const float* step(const Weights& weights, const Rows& x, float* states);
 
  private:
   Queue& queue_;
   Nets& nets_;
   RnnSpec spec_;
-  Array<float> of_input_, of_hidden_, before_, after_, kept_, hidden_, out_;
+  Array<float> of_input_, of_hidden_, kept_;
+  Array<float> hidden_, out_;  // only if states have more numbers than outputs
 };
 
 // Goes through sequences, and back in time.
@@ -80,10 +81,10 @@ class RnnSequences {
 
  private:
   struct Layer {
-    Array<float> gates;          // [steps, sequences, gates]: outputs of the input's map, then their gradients
-    Array<float> kept;           // what the cell keeps for its backward pass
+    Array<float> gates;          // [steps, sequences, gates]: outputs of the input's map, gates, then gradients
+    Array<float> kept;           // what else the cell keeps for its backward pass
     Array<float> before, after;  // [steps, sequences, layer_state], states before and after each step
-    Array<float> out, d_out;     // [steps, sequences, width]; d_out only if there is a layer above
+    Array<float> out, d_out;     // [steps, sequences, width]; out only if `after` has more, d_out if a layer is above
     std::unique_ptr<Tape> of_input, of_hidden;
   };
   template <class Cell>
@@ -92,6 +93,7 @@ class RnnSequences {
   void backward_layer(size_t k, const Weights& weights, const Rows& x, const float* d_out, float* grad);
   // Returns the inputs of layer k: `x`, or the outputs of the layer below.
   Rows inputs(size_t k, const Rows& x) const;
+  static const float* outputs(const Layer& layer);  // [steps, sequences, width]
   Ended ended_before(int64_t step) const;
   // Returns the first `width` numbers of the states before a step: the input of the state's map.
   const float* hidden(const Layer& layer, int64_t step);
@@ -103,7 +105,7 @@ class RnnSequences {
   RnnSpec spec_;
   int64_t sequences_, steps_;
   std::vector<Layer> layers_;
-  Array<float> of_hidden_, hidden_, d_state_, d_before_, d_hidden_, d_from_map_, unused_;
+  Array<float> of_hidden_, hidden_, d_state_, d_before_, d_hidden_, d_from_map_;
   const float* start_ = nullptr;  // of the last forward pass, and the following
   const int32_t* index_ = nullptr;
   const uint8_t *terminated_ = nullptr, *truncated_ = nullptr;

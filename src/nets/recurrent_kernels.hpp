@@ -101,31 +101,31 @@ DRL_HD void for_each_unit(int64_t width, const Body& body) {
 //   r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h
 // where x_. and h_. are linear maps of the input and of the state h.
 struct GruCell {
-  static constexpr int kGates = 3, kKept = 4, kStates = 1;
+  static constexpr int kGates = 3, kKept = 1, kStates = 1;
 
   int64_t width;
-  // For the units k, k + 1, ... of a row, one per lane of F: x [3 width] and h [3 width] are the maps' outputs. Writes
-  // r, z, n and h_n to kept [4 width].
+  // For the units k, k + 1, ... of a row, one per lane of F: x [3 width] and h [3 width] are the maps' outputs.
+  // Replaces x by the gates r, z and n, and writes h_n to kept [width].
   template <class F>
-  DRL_HD void forward(int64_t k, const float* x, const float* h, const float* state, float* kept, float* next) const {
+  DRL_HD void forward(int64_t k, float* x, const float* h, const float* state, float* kept, float* next) const {
     const int64_t w = width;
     const F r = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
     const F z = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
     const F h_n = load<F>(h + 2 * w + k), n = math::tanh(load<F>(x + 2 * w + k) + r * h_n);
-    store(kept + k, r), store(kept + w + k, z), store(kept + 2 * w + k, n), store(kept + 3 * w + k, h_n);
+    store(x + k, r), store(x + w + k, z), store(x + 2 * w + k, n), store(kept + k, h_n);
     store(next + k, (F(1) - z) * n + z * load<F>(state + k));
   }
   // From d, the gradient with respect to `next`: those with respect to x and h, and the part of that with respect to
-  // `state` that does not go through h.
+  // `state` that does not go through h. The gradient with respect to x replaces the gates.
   template <class F>
-  DRL_HD void backward(int64_t k, const float* kept, const float* state, const float* /*next*/, const float* d,
-                       float* d_x, float* d_h, float* d_state) const {
+  DRL_HD void backward(int64_t k, float* x, const float* kept, const float* state, const float* /*next*/,
+                       const float* d, float* d_h, float* d_state) const {
     const int64_t w = width;
-    const F r = load<F>(kept + k), z = load<F>(kept + w + k), n = load<F>(kept + 2 * w + k),
-            h_n = load<F>(kept + 3 * w + k), dy = load<F>(d + k);
+    const F r = load<F>(x + k), z = load<F>(x + w + k), n = load<F>(x + 2 * w + k), h_n = load<F>(kept + k),
+            dy = load<F>(d + k);
     const F d_n = dy * (F(1) - z) * (F(1) - n * n);
     const F d_r = d_n * h_n * r * (F(1) - r), d_z = dy * (load<F>(state + k) - n) * z * (F(1) - z);
-    store(d_x + k, d_r), store(d_x + w + k, d_z), store(d_x + 2 * w + k, d_n);
+    store(x + k, d_r), store(x + w + k, d_z), store(x + 2 * w + k, d_n);
     store(d_h + k, d_r), store(d_h + w + k, d_z), store(d_h + 2 * w + k, d_n * r);
     store(d_state + k, dy * z);
   }
@@ -135,42 +135,45 @@ struct GruCell {
 //   i, f, o = sigmoid(x_. + h_.), g = tanh(x_g + h_g), c' = f c + i g, h' = o tanh(c')
 // The state is h, then c.
 struct LstmCell {
-  static constexpr int kGates = 4, kKept = 4, kStates = 2;
+  static constexpr int kGates = 4, kKept = 0, kStates = 2;
 
   int64_t width;
-  // Writes i, f, g and o to kept [4 width].
+  // Replaces x by the gates i, f, g and o.
   template <class F>
-  DRL_HD void forward(int64_t k, const float* x, const float* h, const float* state, float* kept, float* next) const {
+  DRL_HD void forward(int64_t k, float* x, const float* h, const float* state, float* /*kept*/, float* next) const {
     const int64_t w = width;
     const F i = recurrent::sigmoid(load<F>(x + k) + load<F>(h + k));
     const F f = recurrent::sigmoid(load<F>(x + w + k) + load<F>(h + w + k));
     const F g = math::tanh(load<F>(x + 2 * w + k) + load<F>(h + 2 * w + k));
     const F o = recurrent::sigmoid(load<F>(x + 3 * w + k) + load<F>(h + 3 * w + k));
     const F c = f * load<F>(state + w + k) + i * g;
-    store(kept + k, i), store(kept + w + k, f), store(kept + 2 * w + k, g), store(kept + 3 * w + k, o);
+    store(x + k, i), store(x + w + k, f), store(x + 2 * w + k, g), store(x + 3 * w + k, o);
     store(next + k, o * math::tanh(c)), store(next + w + k, c);
   }
   template <class F>
-  DRL_HD void backward(int64_t k, const float* kept, const float* state, const float* next, const float* d, float* d_x,
-                       float* d_h, float* d_state) const {
+  DRL_HD void backward(int64_t k, float* x, const float* /*kept*/, const float* state, const float* next,
+                       const float* d, float* d_h, float* d_state) const {
     const int64_t w = width;
-    const F i = load<F>(kept + k), f = load<F>(kept + w + k), g = load<F>(kept + 2 * w + k),
-            o = load<F>(kept + 3 * w + k), squashed = math::tanh(load<F>(next + w + k)), dy = load<F>(d + k);
+    const F i = load<F>(x + k), f = load<F>(x + w + k), g = load<F>(x + 2 * w + k), o = load<F>(x + 3 * w + k),
+            squashed = math::tanh(load<F>(next + w + k)), dy = load<F>(d + k);
     const F d_c = load<F>(d + w + k) + dy * o * (F(1) - squashed * squashed);
     const F d_i = d_c * g * i * (F(1) - i), d_f = d_c * load<F>(state + w + k) * f * (F(1) - f),
             d_g = d_c * i * (F(1) - g * g), d_o = dy * squashed * o * (F(1) - o);
-    store(d_x + k, d_i), store(d_x + w + k, d_f), store(d_x + 2 * w + k, d_g), store(d_x + 3 * w + k, d_o);
+    store(x + k, d_i), store(x + w + k, d_f), store(x + 2 * w + k, d_g), store(x + 3 * w + k, d_o);
     store(d_h + k, d_i), store(d_h + w + k, d_f), store(d_h + 2 * w + k, d_g), store(d_h + 3 * w + k, d_o);
     store(d_state + k, F(0)), store(d_state + w + k, d_c * f);
   }
 };
 
-// One time step of a cell for all rows.
+// One time step of a cell for all rows. `next` may be `state`, which is then replaced.
 template <class Cell>
 struct CellForward {
   Cell cell;
-  const float *x, *h, *state;  // [rows, kGates width], [rows, kGates width], [rows, kStates width]
-  float *kept, *next;          // [rows, kKept width], [rows, kStates width]
+  float* x;            // [rows, kGates width], replaced by the gates
+  const float* h;      // [rows, kGates width]
+  const float* state;  // kStates width numbers of each row, `stride` apart, as of `next`
+  int64_t stride;
+  float *kept, *next;  // [rows, kKept width] and the states after the step
   DRL_HD void operator()(int64_t row) const {
     recurrent::for_each_unit(cell.width, [&]<class F>(int64_t k) DRL_LAMBDA { units<F>(row, k); });
   }
@@ -178,8 +181,8 @@ struct CellForward {
   template <class F>
   DRL_HD void units(int64_t row, int64_t k) const {
     const int64_t w = cell.width;
-    cell.template forward<F>(k, x + row * Cell::kGates * w, h + row * Cell::kGates * w, state + row * Cell::kStates * w,
-                             kept + row * Cell::kKept * w, next + row * Cell::kStates * w);
+    cell.template forward<F>(k, x + row * Cell::kGates * w, h + row * Cell::kGates * w, state + row * stride,
+                             kept + row * Cell::kKept * w, next + row * stride);
   }
 };
 
@@ -188,10 +191,11 @@ struct CellForward {
 template <class Cell>
 struct CellBackward {
   Cell cell;
+  float* x;  // [rows, kGates width]: the gates, replaced by the gradient with respect to the map's output
   const float *kept, *state, *next;
-  const float* d_out;          // [rows, width]
-  float* d;                    // [rows, kStates width]
-  float *d_x, *d_h, *d_state;  // [rows, kGates width] twice, [rows, kStates width]
+  const float* d_out;    // [rows, width]
+  float* d;              // [rows, kStates width]
+  float *d_h, *d_state;  // [rows, kGates width], [rows, kStates width]
   DRL_HD void operator()(int64_t row) const {
     const int64_t w = cell.width;
     for (int64_t k = 0; k < w; ++k) d[row * Cell::kStates * w + k] += d_out[row * w + k];
@@ -204,8 +208,8 @@ struct CellBackward {
   template <class F>
   DRL_HD void units(int64_t row, int64_t k) const {
     const int64_t w = cell.width, states = Cell::kStates * w, gates = Cell::kGates * w;
-    cell.template backward<F>(k, kept + row * Cell::kKept * w, state + row * states, next + row * states,
-                              d + row * states, d_x + row * gates, d_h + row * gates, d_state + row * states);
+    cell.template backward<F>(k, x + row * gates, kept + row * Cell::kKept * w, state + row * states,
+                              next + row * states, d + row * states, d_h + row * gates, d_state + row * states);
   }
 };
 

@@ -225,11 +225,12 @@ class FusedNets final : public Nets {
     const NetSpec& spec = layout().net(net);
     const Rows rows = tile_rows.part(part.first, part.rows, spec.inputs());
     const int64_t outputs = spec.outputs();
-    float* out_of_part = out + part.first * outputs;
+    float* out_of_part = out ? out + part.first * outputs : nullptr;
     auto x = tape.values.begin();
     for_each(queue_, part.rows, GatherRows{rows, spec.inputs(), x->stride, x->from(part.first)});
     for (int k = 0; k < spec.layers(); ++k, ++x) {
       x->refresh(queue_, part.first, part.rows);
+      if (!out && k + 1 == spec.layers()) return;
       auto y = std::next(x);
       const FusedLayer& l = layers[static_cast<size_t>(k)];
       const int64_t row_blocks = blocks(part.rows, kRowBlock);

@@ -176,6 +176,7 @@ class LayerwiseNets final : public Nets {
              GatherInputs{rows, static_cast<uint32_t>(spec.inputs()), tape.inputs[0].data()});
     for (int layer = 0; layer < spec.layers(); ++layer) {
       const bool last = layer + 1 == spec.layers();
+      if (last && !out) return;
       const auto at = static_cast<size_t>(layer);
       const int64_t in = spec.dims[at], width = spec.dims[at + 1];
       float *y = last ? out : tape.inputs[at + 1].data(), *sums = last ? nullptr : tape.sums[at + 1].data();

@@ -113,6 +113,7 @@ class TorchNets final : public Nets {
     for_each(queue_, rows.count, GatherRows{rows, spec.inputs(), spec.inputs(), tape.inputs[0].data()});
     for (int layer = 0; layer < spec.layers(); ++layer) {
       const bool last = layer + 1 == spec.layers();
+      if (last && !out) return;
       const auto at = static_cast<size_t>(layer);
       const int width = spec.dims[at + 1];
       float* x = last ? out : tape.sums[at + 1];
