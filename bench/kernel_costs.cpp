@@ -9,6 +9,7 @@
 #include <map>
 #include <typeindex>
 
+#include "algorithms/fused_step.hpp"
 #include "algorithms/ppo/ppo_kernels.hpp"
 #include "base/format.hpp"
 #include "device/fingerprint_kernels.hpp"
@@ -143,6 +144,8 @@ void register_all() {
   add<MiniBatchRows>([](const MiniBatchRows&, double rows) { return Cost{rows * kFloat}; });
   add<AdamStep>([](const AdamStep&, double parameters) { return Cost{parameters * 7 * kFloat}; });
   add<SgdStep>([](const SgdStep&, double parameters) { return Cost{parameters * 5 * kFloat}; });
+  add<OneBlockStep<AdamStep>>([](const auto& of, double) { return Cost{static_cast<double>(of.count) * 8 * kFloat}; });
+  add<OneBlockStep<SgdStep>>([](const auto& of, double) { return Cost{static_cast<double>(of.count) * 6 * kFloat}; });
   add_small<StandardDeviations<Gaussian>>();
   add_small<StandardDeviations<SquashedGaussian>>();
   add_small<AddUp>();

@@ -73,6 +73,7 @@ void LossGradient::enqueue(const int32_t* rows, int64_t count, float* gradient) 
   const Batch batch{inputs, weights, loss_.get(), loss_columns_, spec.std_offset(), all_columns() - loss_columns_};
   if (is_whole() && nets_.gradient(batch, loss_id_, distribution_id(), gradient)) return;
 
+  queue_.clear(gradient, static_cast<size_t>(spec.layout.size()));
   clear_sums(queue_, all_columns(), scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows_) {
     const int64_t num_rows = std::min(tile_rows_, count - first);

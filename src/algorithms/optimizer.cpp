@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/fused_step.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
 
@@ -91,19 +92,34 @@ void Optimizer::enqueue_step(Communicator& comm) {
     const Queue::Range range(queue_, "all-reduce");
     comm.all_reduce_sum(std::span<float>(gradient_), {queue_.native()});
   }
-  UpdateNumbers* numbers = rounds_.numbers();
-  const int64_t first_critic = policy_.spec().first_critic_parameter();
-  sum_columns(queue_, count_, GradientSquares::kColumns, scratch_.data(),
-              GradientSquares{gradient(), tail(), first_critic}, StoreTo{&numbers->squared_norms[0]});
-  for_each(queue_, 1, PrepareStep{numbers, tail(), columns_, rule_});
-  const StepTarget target{numbers,  gradient(), tail(),   policy_.parameters(), first_critic, std_begin_,
-                          std_end_, std_low_,   std_high_};
+  const StepTarget target{rounds_.numbers(),
+                          gradient(),
+                          tail(),
+                          policy_.parameters(),
+                          policy_.spec().first_critic_parameter(),
+                          std_begin_,
+                          std_end_,
+                          std_low_,
+                          std_high_};
   if (rule_.type == OptimizerType::sgd) {
-    for_each(queue_, count_, SgdStep{target, m_.data(), static_cast<float>(rule_.momentum)});
+    enqueue(SgdStep{target, m_.data(), static_cast<float>(rule_.momentum)});
   } else {
-    for_each(queue_, count_, AdamStep{target, m_.data(), v_.data()});
+    enqueue(AdamStep{target, m_.data(), v_.data()});
   }
   policy_.actor().repack();
+}
+
+// Enqueues the step, after the norm of the gradient and what follows from it.
+template <class Step>
+void Optimizer::enqueue(const Step& step) {
+  UpdateNumbers* numbers = rounds_.numbers();
+  const GradientSquares squares{gradient(), tail(), step.to.first_critic};
+  const PrepareStep prepare{numbers, tail(), columns_, rule_};
+  if (GpuBlocks<OneBlockStep<Step>>::launch && queue_.on_gpu() && count_ <= kOneBlockParameters)
+    return for_each_block(queue_, 1, OneBlockStep<Step>::kShared, OneBlockStep<Step>{squares, prepare, step, count_});
+  sum_columns(queue_, count_, GradientSquares::kColumns, scratch_.data(), squares, StoreTo{&numbers->squared_norms[0]});
+  for_each(queue_, 1, prepare);
+  for_each(queue_, count_, step);
 }
 
 void Optimizer::end() const {

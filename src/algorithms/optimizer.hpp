@@ -37,7 +37,6 @@ class Optimizer {
   float* gradient() { return gradient_.data(); }  // [parameters, then loss columns], summed over samples
   float* tail() { return gradient() + count_; }   // the loss columns
   float* appended() { return gradient() + (static_cast<int64_t>(gradient_.size()) - appended_); }
-  void enqueue_clear() { queue_.clear(gradient_.data(), gradient_.size()); }
   // Enqueues the sum of the gradient over the ranks, and the step.
   void enqueue_step(Communicator& comm);
   // Throws the same error on all ranks if a gradient of the last iteration was not finite.
@@ -49,6 +48,9 @@ class Optimizer {
   void visit_state(StateVisitor& visitor);
 
  private:
+  template <class Step>
+  void enqueue(const Step& step);
+
   Queue& queue_;
   UpdateOptions options_;
   OptimizerRule rule_;

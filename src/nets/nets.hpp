@@ -53,7 +53,7 @@ class Nets {
   // Enqueues the same copies again. Call it whenever the parameters have changed, before the next pass with them.
   virtual void repack(Weights&) {}
   // Enqueues the computation of out [count, outputs] of network `net`, with weights that this object has packed. With a
-  // tape, `rows` may have at most tile() rows.
+  // tape, `rows` may have at most tile() rows, and `out` may be null: then only what backward() needs is computed.
   virtual void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape = nullptr) = 0;
   // Enqueues the backward pass of the tape's last forward pass. d_out [count, outputs] is the gradient of the loss,
   // which is summed over the rows, not averaged. Adds the parameters' gradients to `grad`, which has the layout of the
@@ -64,9 +64,9 @@ class Nets {
   // mini-batch. A backend may choose its kernels accordingly.
   virtual void use_loss(LossId, DistributionId, std::span<const NetId> /*nets*/, bool /*whole*/) {}
   // Lets a backend compute a mini-batch's gradient as a whole, e.g. to keep a tile in cache from forward to backward
-  // pass. If the backend supports this loss and distribution, it enqueues this work and returns true. The work adds to
-  // the zeroed `grad_and_tail`: first the gradient, in the layout of the parameters, and then the loss's columns, all
-  // summed over the samples. Otherwise the backend returns false, and the caller goes through the batch tile by tile
+  // pass. If the backend supports this loss and distribution, it enqueues this work and returns true. The work writes to
+  // `grad_and_tail`: first the gradient of the networks' and the distribution's parameters, in the layout of the
+  // parameters, and then the loss's columns, all summed over the samples. Otherwise the backend returns false, and the caller goes through the batch tile by tile
   // (forward, loss, backward). nets/gpu_fused implements this.
   virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"

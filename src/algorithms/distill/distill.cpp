@@ -135,7 +135,6 @@ void Distill::update(Communicator& comm) {
   segment_.obs = r.obs + row * r.obs_dim;
   segment_.terminated = r.terminated + row, segment_.truncated = r.truncated + row;
   queue_.copy(segment_labels_.data(), labels_.data() + row * r.out_size, segment_labels_.size());
-  optimizer_.enqueue_clear();
   gradient_.enqueue(rows_.data(), static_cast<int64_t>(rows_.size()), optimizer_.gradient());
   gradient_.copy_end_states(states_.data());
   optimizer_.enqueue_step(comm);

@@ -126,7 +126,6 @@ void Grpo::compute_reference() {
 // Takes the step of the next mini-batch.
 void Grpo::update(Communicator& comm) {
   rounds_.enqueue_rows();
-  optimizer_.enqueue_clear();
   gradient_.enqueue(rounds_.rows(), rounds_.plan().rows(), optimizer_.gradient());
   optimizer_.enqueue_step(comm);
 }

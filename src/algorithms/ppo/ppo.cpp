@@ -169,7 +169,6 @@ void Ppo::update(Communicator& comm) {
         StandardizeMiniBatch{settings_.data(), rounds_.numbers(), static_cast<double>(rounds_.plan().num_mini_batches),
                              slots_.at(moments_), slots_.at(mini_batch_moments_)});
   rounds_.enqueue_rows();
-  optimizer_.enqueue_clear();
   gradient_.enqueue(rounds_.rows(), rounds_.plan().rows(), optimizer_.gradient());
   if (rnd_) rnd_->enqueue_gradient(rounds_.rows(), rounds_.plan().rows(), optimizer_.appended());
   optimizer_.enqueue_step(comm);

@@ -121,6 +121,7 @@ void RandomNetworkDistillation::enqueue_rewards(const int64_t* lifetime_step, Sl
 }
 
 void RandomNetworkDistillation::enqueue_gradient(const int32_t* rows, int64_t count, float* gradient) {
+  queue_.clear(gradient, static_cast<size_t>(predictor_layout_.size()));
   clear_sums(queue_, RndLoss::columns, scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows_) {
     const int64_t num_rows = std::min(tile_rows_, count - first);

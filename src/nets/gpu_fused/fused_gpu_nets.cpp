@@ -114,13 +114,23 @@ class FusedGpuNets final : public Nets {
   }
   void repack(Weights& weights) override {
     auto& fused = static_cast<FusedWeights&>(weights);
-    for (NetId id = 0; id < layout().nets(); ++id)
-      if (const auto& plan = net(id).plan)
-        with_factors(precision_, [&]<class Factors>(Factors) {
-          for_each(queue_, plan->packed_words,
-                   PackWeights<Factors>{*plan, weights.params() + layout().weight(id, 0).offset,
-                                        fused.packed[static_cast<size_t>(id)].data()});
-        });
+    with_factors(precision_, [&]<class Factors>(Factors) {
+      PackNetworks<Factors> pair{};
+      int taken = 0;
+      const auto enqueue = [&] {
+        const int64_t words = int64_t{pair.nets[0].plan.packed_words} + pair.nets[1].plan.packed_words;
+        if (taken > 0) for_each(queue_, words, pair);
+        pair = {}, taken = 0;
+      };
+      for (NetId id = 0; id < layout().nets(); ++id) {
+        const auto& plan = net(id).plan;
+        if (!plan) continue;
+        pair.nets[taken++] = {*plan, weights.params() + layout().weight(id, 0).offset,
+                              fused.packed[static_cast<size_t>(id)].data()};
+        if (taken == 2) enqueue();
+      }
+      enqueue();
+    });
   }
 
   void forward(NetId id, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
@@ -155,7 +165,8 @@ class FusedGpuNets final : public Nets {
         why_not_ = layout().net(ids[k]).name + ": " + used.why_not;
       else if (!used.kernel)
         why_not_ =
-            "it knows only PPO with discrete actions, or with Gaussian ones whose standard deviation is a parameter";
+            "it knows only PPO and GRPO with discrete actions, or with Gaussian ones whose standard deviation is a "
+            "parameter";
     }
     for (NetId id : ids) {
       Net& used = net(id);
@@ -166,16 +177,18 @@ class FusedGpuNets final : public Nets {
   }
   bool gradient(const Batch& batch, LossId, DistributionId, float* grad_and_tail) override {
     if (!why_not_.empty()) return false;
-    for (const auto& [id, rows] : batch.inputs) {
+    AddPartials add{{}, 0, batch.loss_columns, grad_and_tail + layout().size(), grad_and_tail + batch.first_free};
+    int64_t numbers = batch.loss_columns + batch.num_free;
+    for (size_t k = 0; k < batch.inputs.size(); ++k) {
+      const auto& [id, rows] = batch.inputs[k];
       FusedPass pass = pass_of(id, batch.weights, rows);
       pass.partials = net(id).partials.data();
       net(id).kernel->enqueue(queue_, pass, batch.loss);
-      const int64_t columns = batch.loss_columns + (id == batch.inputs[0].net ? batch.num_free : 0);
-      for_each(queue_, pass.plan.num_params + columns,
-               AddPartials{pass.partials, pass.blocks(), pass.plan.num_partials(), pass.plan.num_params,
-                           batch.loss_columns, grad_and_tail + layout().weight(id, 0).offset,
-                           grad_and_tail + layout().size(), grad_and_tail + batch.first_free});
+      add.nets[k] = {pass.partials, pass.plan.num_partials(), pass.plan.num_params,
+                     grad_and_tail + layout().weight(id, 0).offset};
+      add.blocks = pass.blocks(), numbers += pass.plan.num_params;
     }
+    for_each(queue_, numbers, add);
     return true;
   }
 

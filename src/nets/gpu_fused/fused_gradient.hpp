@@ -47,24 +47,42 @@ inline std::vector<FusedGradientKernel>& fused_gradient_kernels() {
   return kernels;
 }
 
-// Adds the sums of all blocks, in their order, to the gradient and to the loss's columns. Index i is a parameter of the
-// network, or a column of the loss.
+// Adds up the sums of all blocks, in their order. Index i is a parameter of the first network, then one of the second,
+// then a column of the loss, and at last one of the distribution's own parameters, which belong to the first network.
 struct AddPartials {
   using GpuOnly = void;
-  const float* partials;  // [blocks, size]
-  int64_t blocks, size, num_params, loss_columns;
-  float *gradient, *tail, *d_free;  // of the network, of the loss's columns, of the distribution's own parameters
-  DRL_HD void operator()(int64_t i) const {
-    constexpr int kAtOnce = 16;  // loads that do not wait for each other
-    double sum = 0;
-    for (int64_t first = 0; first < blocks; first += kAtOnce) {
-      float x[kAtOnce];
-      for (int k = 0; k < kAtOnce; ++k) x[k] = first + k < blocks ? partials[(first + k) * size + i] : 0.0f;
-      for (int k = 0; k < kAtOnce; ++k) sum += double{x[k]};
+  struct Of {
+    const float* partials;  // [blocks, size]
+    int64_t size, num_params;
+    float* gradient;  // of the network
+    DRL_HD float sum(int64_t blocks, int64_t i) const {
+      constexpr int kAtOnce = 16;  // loads that do not wait for each other
+      double sum = 0;
+      for (int64_t first = 0; first < blocks; first += kAtOnce) {
+        float x[kAtOnce];
+        for (int k = 0; k < kAtOnce; ++k) x[k] = first + k < blocks ? partials[(first + k) * size + i] : 0.0f;
+        for (int k = 0; k < kAtOnce; ++k) sum += double{x[k]};
+      }
+      return static_cast<float>(sum);
     }
-    const int64_t column = i - num_params;
-    float& to = column < 0 ? gradient[i] : column < loss_columns ? tail[column] : d_free[column - loss_columns];
-    to += static_cast<float>(sum);
+  };
+  Of nets[2];  // without a critic, the second has no parameters and no partial sums
+  int64_t blocks, loss_columns;
+  float *tail, *d_free;
+  DRL_HD void operator()(int64_t i) const {
+    for (const Of& net : nets) {
+      if (i < net.num_params) {
+        net.gradient[i] = net.sum(blocks, i);
+        return;
+      }
+      i -= net.num_params;
+    }
+    const float of_first = nets[0].sum(blocks, nets[0].num_params + i);
+    if (i >= loss_columns) {
+      d_free[i - loss_columns] = of_first;
+    } else {
+      tail[i] = nets[1].partials ? of_first + nets[1].sum(blocks, nets[1].num_params + i) : of_first;
+    }
   }
 };
 

@@ -4,7 +4,7 @@
 namespace drl {
 
 #define DRL_FUSED_LOOPS(Factors)        \
-  DRL_LOOP(PackWeights<Factors>)        \
+  DRL_LOOP(PackNetworks<Factors>)       \
   DRL_BLOCKS(FusedForward<32, Factors>) \
   DRL_BLOCKS(FusedForward<64, Factors>) \
   DRL_BLOCKS(FusedForward<128, Factors>)

@@ -67,15 +67,13 @@ struct FusedPlan {
   size_t shared() const { return static_cast<size_t>(words) * sizeof(float); }
 };
 
-// Computes the packed weights, a word per index.
+// Computes a network's packed weights, a word per call.
 template <class Factors>
 struct PackWeights {
-  using GpuOnly = void;
   FusedPlan plan;
   const float* params;  // of the network
   uint32_t* packed;
-  DRL_HD void operator()(int64_t i) const {
-    const int word = static_cast<int>(i);
+  DRL_HD void operator()(int word) const {
     int layer = 0;
     while (layer + 1 < plan.layers && plan.packed_weight[layer + 1] <= word) ++layer;
     if (word >= plan.packed_bias[0]) return pack_bias(word);
@@ -85,7 +83,7 @@ struct PackWeights {
               column = order.column(row, at % per_row);
     uint32_t parts[Factors::kParts];
     split<Factors>(weight(layer, row, column), weight(layer, row, column + 1), parts);
-    packed[i] = parts[at / per_part];
+    packed[word] = parts[at / per_part];
   }
 
  private:
@@ -98,6 +96,17 @@ struct PackWeights {
     while (layer + 1 < plan.layers && plan.packed_bias[layer + 1] <= word) ++layer;
     const int unit = word - plan.packed_bias[layer];
     packed[word] = bit_cast<uint32_t>(unit < plan.used_rows(layer) ? params[plan.bias[layer] + unit] : 0.0f);
+  }
+};
+// Computes those of two networks, such as actor and critic, or of one.
+template <class Factors>
+struct PackNetworks {
+  using GpuOnly = void;
+  PackWeights<Factors> nets[2];
+  DRL_HD void operator()(int64_t i) const {
+    const int word = static_cast<int>(i), first = nets[0].plan.packed_words;
+    if (word < first) return nets[0](word);
+    nets[1](word - first);
   }
 };
 
