@@ -37,7 +37,7 @@ std::string gpu_versions() {
 }
 
 std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t rows, const TrainOptions& train) {
-  if (train.nets != "fused") return make_gpu_nets(queue, layout, rows);
+  if (train.nets != "fused") return make_gpu_nets(queue, layout, rows, train.precision == "tf32");
   return make_fused_gpu_nets(queue, layout, rows,
                              train.precision == "fp16"   ? FusedPrecision::fp16
                              : train.precision == "bf16" ? FusedPrecision::bf16
@@ -70,10 +70,11 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communica
 // record an engine that did not train it.
 void require_engine(const TrainOptions& train, bool on_gpu) {
   if (!on_gpu) {
-    if (train.precision == "fp16")
-      throw UsageError(
-          "--precision fp16 is not available on CPUs (their fused networks compute in float32 or bfloat16): use "
-          "--precision bf16, or --device cuda with --nets fused");
+    if (train.precision == "fp16" || train.precision == "tf32")
+      throw UsageError(fmt::format(
+          "--precision {} is not available on CPUs (their fused networks compute in float32 or bfloat16): use "
+          "--precision bf16, or --device cuda{}",
+          train.precision, train.precision == "fp16" ? " with --nets fused" : ""));
     return;
   }
   if (train.nets == "torch")
@@ -81,11 +82,20 @@ void require_engine(const TrainOptions& train, bool on_gpu) {
         fmt::format("--nets torch is not available on GPUs (there, {} or drl's own kernels compute the networks): use "
                     "--nets auto, --nets fused, or --device cpu",
                     kGpuVendor.blas));
-  if (train.nets == "auto" && train.precision != "fp32")
+  if (train.precision == "tf32" && (train.nets == "fused" || !kGpuVendor.has_tf32))
+    throw UsageError(
+        train.nets == "fused"
+            ? std::string("--precision tf32 is not available with --nets fused (its kernels have no TF32): "
+                          "use --precision fp16, which also has 11 bits, or --nets auto")
+            : fmt::format("--precision tf32 is not available on {} GPUs ({} has no TF32): use --precision "
+                          "fp32",
+                          kGpuVendor.name, kGpuVendor.blas));
+  if (train.nets == "auto" && train.precision != "fp32" && train.precision != "tf32")
     throw UsageError(
         fmt::format("--precision {} is not available with --nets auto on GPUs (there, {} computes the networks in "
-                    "float32): add --nets fused, or use --precision fp32 or --device cpu",
-                    train.precision, kGpuVendor.blas));
+                    "float32{}): add --nets fused, or use --precision fp32{} or --device cpu",
+                    train.precision, kGpuVendor.blas, kGpuVendor.has_tf32 ? " or TF32" : "",
+                    kGpuVendor.has_tf32 ? ", --precision tf32" : ""));
 }
 
 // Returns the number of environments of each rank.

@@ -23,6 +23,7 @@
 #define gpublasSetWorkspace ::drl::gpu::libraries().cublasSetWorkspace
 #define gpublasSetMathMode ::drl::gpu::libraries().cublasSetMathMode
 #define GPUBLAS_DEFAULT_MATH CUBLAS_DEFAULT_MATH
+#define GPUBLAS_TF32_MATH CUBLAS_TF32_TENSOR_OP_MATH
 #define gpublasOperation_t cublasOperation_t
 #define GPUBLAS_OP_N CUBLAS_OP_N
 #define GPUBLAS_OP_T CUBLAS_OP_T

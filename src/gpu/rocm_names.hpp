@@ -27,6 +27,7 @@
 #define gpublasSetWorkspace ::drl::gpu::libraries().rocblas_set_workspace
 #define gpublasSetMathMode ::drl::gpu::libraries().rocblas_set_atomics_mode
 #define GPUBLAS_DEFAULT_MATH rocblas_atomics_not_allowed
+#define GPUBLAS_TF32_MATH GPUBLAS_DEFAULT_MATH  // there is none
 #define gpublasOperation_t rocblas_operation
 #define GPUBLAS_OP_N rocblas_operation_none
 #define GPUBLAS_OP_T rocblas_operation_transpose

@@ -8,6 +8,7 @@ struct GpuVendor {
   const char* name;
   unsigned pci;  // number of the vendor on the PCI bus
   const char *runtime, *blas, *collectives;
+  bool has_tf32;               // matrix products whose factors are rounded to 11 significant bits
   int major_unit, minor_unit;  // the runtime's version is major * major_unit + minor * minor_unit
   const char *modules, *show_gpus, *show_links;
   // Variables that list the visible GPUs. The first that is set counts; Slurm sets the last.
@@ -20,6 +21,7 @@ inline constexpr GpuVendor kNvidia{
     .runtime = "CUDA",
     .blas = "cuBLAS",
     .collectives = "NCCL",
+    .has_tf32 = true,
     .major_unit = 1000,
     .minor_unit = 10,
     .modules = "CUDA and NCCL modules",
@@ -35,6 +37,7 @@ inline constexpr GpuVendor kAmd{
     .runtime = "HIP",
     .blas = "rocBLAS",
     .collectives = "RCCL",
+    .has_tf32 = false,
     .major_unit = 10'000'000,
     .minor_unit = 100'000,
     .modules = "ROCm module",

@@ -119,7 +119,17 @@ TEST_F(GpuRun, EnginesOfOtherDevicesAreUsageErrors) {
   }
   expect_error(train(kTwoGpus, 1, {"--precision", "fp16", "--device", "cpu"}), 2,
                {"--precision fp16 ", "CPUs", "--precision bf16", "--nets fused"});
+  expect_error(train(kTwoGpus, 1, {"--precision", "tf32", "--device", "cpu"}), 2,
+               {"--precision tf32 ", "CPUs", "--precision bf16", "--device cuda"});
+  expect_error(train(kTwoGpus, 1, {"--precision", "tf32", "--nets", "fused"}), 2,
+               {"--precision tf32 ", "--nets fused", "--precision fp16", "--nets auto"});
   EXPECT_EQ(train(kTwoGpus, 1, {"--nets", "fused", "--device", "cpu"}).exit_code, 0);
+}
+
+TEST_F(GpuRun, Tf32IsNamedAtTheStart) {
+  const Result result = train(kTwoGpus, 1, {"--precision", "tf32"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_mentions(result.out, {"cuBLAS in TF32"});
 }
 
 // Cartpole's preset has layers of 32 units.

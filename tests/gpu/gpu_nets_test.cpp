@@ -2,6 +2,7 @@
 #include "nets/gpu/gpu_nets.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "base/check.hpp"
@@ -111,6 +112,28 @@ TEST_P(GpuNets, AreDeterministic) {
   const Outputs first = pass(*queue, *nets, c, inputs), second = pass(*queue, *nets, c, inputs);
   EXPECT_EQ(second.out, first.out);
   EXPECT_EQ(second.grad, first.grad);
+}
+
+class GpuProducts : public GpuTest {};
+
+// TF32 keeps 11 significant bits of each factor. With fewer, nothing changes.
+TEST_F(GpuProducts, OfTf32RoundTheirFactors) {
+  const Case c{"", Activation::elu, {5, 2}, false, 300, 1000};
+  Inputs inputs(c);
+  const auto queue = make_gpu_queue();
+  const auto exact = make_gpu_nets(*queue, inputs.layout, c.tile),
+             rounded = make_gpu_nets(*queue, inputs.layout, c.tile, true);
+  EXPECT_NE(rounded->description().find("TF32"), std::string::npos);
+  const double difference =
+      largest_difference(pass(*queue, *rounded, c, inputs).out, pass(*queue, *exact, c, inputs).out);
+  EXPECT_GT(difference, 1e-5);
+  EXPECT_LT(difference, 5 * 0.4 * 2 * std::ldexp(1, -11));  // five products of at most 0.4
+  for (std::vector<float>* numbers : {&inputs.params, &inputs.obs, &inputs.d_out})
+    for (float& x : *numbers) x = std::round(x * 512) / 512;
+  const Outputs few = pass(*queue, *rounded, c, inputs), all = pass(*queue, *exact, c, inputs);
+  EXPECT_LT(largest_difference(few.out, all.out), 1e-6);
+  EXPECT_LT(largest_difference(few.d_in, all.d_in), 1e-6);
+  EXPECT_LT(largest_difference(few.grad, all.grad), 1e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, GpuNets,

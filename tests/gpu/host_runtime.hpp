@@ -44,8 +44,17 @@ struct HostEvent {
   std::chrono::steady_clock::time_point time;
   bool passed = true, captured = false;
 };
+// Rounds to 11 significant bits.
+inline float host_tf32(float x) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &x, sizeof(bits));
+  bits = (bits + 0xfff + (bits >> 13 & 1)) & ~uint32_t{0x1fff};
+  std::memcpy(&x, &bits, sizeof(bits));
+  return x;
+}
 struct HostBlas {
   HostStream* stream = nullptr;
+  int math = 0;
 };
 
 // The PCI bus of the device. By default each process has a different one.
@@ -314,7 +323,9 @@ inline gpublasStatus_t gpublasSetStream(gpublasHandle_t handle, gpuStream_t stre
   return handle->stream = stream, GPUBLAS_STATUS_SUCCESS;
 }
 inline gpublasStatus_t gpublasSetWorkspace(gpublasHandle_t, void*, size_t) { return GPUBLAS_STATUS_SUCCESS; }
-inline gpublasStatus_t gpublasSetMathMode(gpublasHandle_t, int) { return GPUBLAS_STATUS_SUCCESS; }
+inline gpublasStatus_t gpublasSetMathMode(gpublasHandle_t handle, int mode) {
+  return handle->math = mode, GPUBLAS_STATUS_SUCCESS;
+}
 
 // Computes C = alpha op(A) op(B) + beta C for `count` column-major matrices (m x k, k x n, m x n).
 inline gpublasStatus_t gpublasSgemmStridedBatched(gpublasHandle_t handle, gpublasOperation_t op_a,
@@ -325,6 +336,8 @@ inline gpublasStatus_t gpublasSgemmStridedBatched(gpublasHandle_t handle, gpubla
   const bool fits = lda >= (op_a == GPUBLAS_OP_N ? m : k) && ldb >= (op_b == GPUBLAS_OP_N ? k : n) && ldc >= m;
   if (!fits) return GPUBLAS_STATUS_INVALID_VALUE;
   const float alpha_value = *alpha, beta_value = *beta;
+  const bool tf32 = handle->math == GPUBLAS_TF32_MATH;
+  const auto factor = [tf32](float x) { return tf32 ? drl::gpu::host_tf32(x) : x; };
   drl::gpu::host_enqueue(handle->stream, drl::gpu::HostWork::product, [=] {
     for (int p = 0; p < count; ++p) {
       const float *from_a = a + p * stride_a, *from_b = b + p * stride_b;
@@ -333,8 +346,8 @@ inline gpublasStatus_t gpublasSgemmStridedBatched(gpublasHandle_t handle, gpubla
         for (int64_t i = 0; i < m; ++i) {
           float sum = 0;
           for (int64_t l = 0; l < k; ++l)
-            sum += (op_a == GPUBLAS_OP_N ? from_a[i + l * lda] : from_a[l + i * lda]) *
-                   (op_b == GPUBLAS_OP_N ? from_b[l + j * ldb] : from_b[j + l * ldb]);
+            sum += factor(op_a == GPUBLAS_OP_N ? from_a[i + l * lda] : from_a[l + i * lda]) *
+                   factor(op_b == GPUBLAS_OP_N ? from_b[l + j * ldb] : from_b[j + l * ldb]);
           // With beta 0 the old value is not read; it may be arbitrary.
           to[i + j * ldc] = alpha_value * sum + (beta_value == 0 ? 0 : beta_value * to[i + j * ldc]);
         }

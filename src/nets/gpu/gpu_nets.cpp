@@ -20,7 +20,7 @@ constexpr size_t kWorkspace = size_t{32} << 20;  // bytes for cuBLAS or rocBLAS
 
 class Blas {
  public:
-  explicit Blas(Queue& queue) : queue_(queue), workspace_(queue, kWorkspace), slices_(queue, kSliceRoom) {
+  Blas(Queue& queue, bool tf32) : queue_(queue), workspace_(queue, kWorkspace), slices_(queue, kSliceRoom) {
     if (const gpublasStatus_t status = gpublasCreate(&handle_); status != GPUBLAS_STATUS_SUCCESS)
       throw Error(std::string(kGpuVendor.blas) + " cannot start (" + gpublasGetStatusString(status) +
                   "; it needs some memory of the GPU): use a GPU that no other program uses, or fewer environments "
@@ -28,7 +28,7 @@ class Blas {
     DRL_GPU(gpublasSetStream(handle_, static_cast<gpuStream_t>(queue.native())));
     // A private workspace of fixed size makes cuBLAS deterministic and avoids allocation during graph capture.
     DRL_GPU(gpublasSetWorkspace(handle_, workspace_.data(), workspace_.size()));
-    DRL_GPU(gpublasSetMathMode(handle_, GPUBLAS_DEFAULT_MATH));
+    DRL_GPU(gpublasSetMathMode(handle_, tf32 ? GPUBLAS_TF32_MATH : GPUBLAS_DEFAULT_MATH));
   }
   ~Blas() { (void)gpublasDestroy(handle_); }
   Blas(const Blas&) = delete;
@@ -103,7 +103,8 @@ struct GpuTape final : Tape {
 
 class LayerwiseNets final : public Nets {
  public:
-  LayerwiseNets(Queue& queue, ParamLayout params, int64_t rows) : Nets(std::move(params)), queue_(queue), blas_(queue) {
+  LayerwiseNets(Queue& queue, ParamLayout params, int64_t rows, bool tf32)
+      : Nets(std::move(params)), queue_(queue), blas_(queue, tf32), tf32_(tf32) {
     int widest = 1;
     for (NetId net = 0; net < layout().nets(); ++net)
       for (int width : layout().net(net).dims) widest = std::max(widest, width);
@@ -165,7 +166,7 @@ class LayerwiseNets final : public Nets {
     }
   }
 
-  std::string description() const override { return kGpuVendor.blas; }
+  std::string description() const override { return std::string(kGpuVendor.blas) + (tf32_ ? " in TF32" : ""); }
 
  private:
   void forward_tile(NetId net, const float* params, const Rows& rows, float* out, GpuTape& tape) {
@@ -209,6 +210,7 @@ class LayerwiseNets final : public Nets {
 
   Queue& queue_;
   Blas blas_;
+  bool tf32_;
   int64_t tile_ = 0;
   Array<double> scratch_sums_;
   std::vector<std::unique_ptr<GpuTape>> scratch_;  // for passes without a tape
@@ -216,8 +218,8 @@ class LayerwiseNets final : public Nets {
 
 }  // namespace
 
-std::unique_ptr<Nets> make_gpu_nets(Queue& queue, ParamLayout layout, int64_t rows) {
-  return std::make_unique<LayerwiseNets>(queue, std::move(layout), rows);
+std::unique_ptr<Nets> make_gpu_nets(Queue& queue, ParamLayout layout, int64_t rows, bool tf32) {
+  return std::make_unique<LayerwiseNets>(queue, std::move(layout), rows, tf32);
 }
 
 }  // namespace drl
