@@ -46,9 +46,9 @@ endfunction()
 # drl_robot_sources(TARGET file...): like drl_hot_sources. With DRL_ISAS=native, however, the units are only compiled for
 # this machine's instruction set, because robots take long to compile.
 function(drl_robot_sources target)
-  set(drl_isas_of_${target} ${drl_machine_isas})
+  set(drl_isas_of_${target} ${drl_robot_isas})
   drl_hot_sources(${target} ${ARGN})
-  drl_list_isas(compiled ${drl_machine_isas})
+  drl_list_isas(compiled ${drl_robot_isas})
   target_compile_definitions(${target} PRIVATE "DRL_COMPILED_ISAS=\"${compiled}\"")
 endfunction()
 

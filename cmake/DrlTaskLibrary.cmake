@@ -13,10 +13,12 @@ else()
   set(drl_isas generic==4)
 endif()
 
+# For units that take long to compile, and whose speed does not matter.
+set(drl_compile_fast "$<$<CONFIG:Release,RelWithDebInfo>:-O1>")
+
 # The instruction sets of robots, whose loops take long to compile.
-set(DRL_ISAS native CACHE STRING "Instruction sets of robots: native (this machine's and the smallest one) or all")
+set(DRL_ISAS native CACHE STRING "Instruction sets of robots: native (this machine's) or all")
 set(drl_robot_isas ${drl_isas})
-set(drl_machine_isas ${drl_isas})  # those of tests
 list(LENGTH drl_isas drl_isa_count)
 if(NOT DRL_ISAS STREQUAL "all" AND drl_isa_count GREATER 1 AND NOT CMAKE_CROSSCOMPILING)
   if(NOT DEFINED DRL_MACHINE_LEVEL)
@@ -36,10 +38,7 @@ int main() {
     try_run(DRL_MACHINE_LEVEL drl_compiles ${CMAKE_BINARY_DIR}/CMakeFiles/machine_level ${CMAKE_BINARY_DIR}/CMakeFiles/machine_level.cpp)
   endif()
   if(DRL_MACHINE_LEVEL MATCHES "^[012]$")  # else it could not be compiled or run
-    list(GET drl_isas ${DRL_MACHINE_LEVEL} drl_machine_isas)
-    list(GET drl_isas 0 drl_robot_isas)
-    list(APPEND drl_robot_isas ${drl_machine_isas})
-    list(REMOVE_DUPLICATES drl_robot_isas)
+    list(GET drl_isas ${DRL_MACHINE_LEVEL} drl_robot_isas)
   endif()
 endif()
 # drl_list_isas(LIST ISA...): sets LIST to the value of DRL_COMPILED_ISAS for these instruction sets.
@@ -211,6 +210,9 @@ macro(drl_add_robot_loops)
       drl_add_gpu_loops(${on_gpu})
     endif()
     add_library(${name}_exact OBJECT ${exact})
+    # drl_check_task runs these units, and libmujoco takes nearly all of the time in the table's.
+    target_compile_options(${name}_exact PRIVATE ${drl_compile_fast})
+    set_source_files_properties(${units}/table.cpp PROPERTIES COMPILE_OPTIONS "${drl_compile_fast}")
     target_include_directories(${name}_exact PRIVATE $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}_exact>)
     list(APPEND libraries ${name}_exact)

@@ -152,11 +152,19 @@ const TaskLoops& TaskEnvs::loops() const {
     DRL_CHECK(record_.exact && !queue_.on_gpu(), "only tasks with exact loops, on a host's queue, compute in double");
     return *record_.exact;
   }
-  if (!queue_.on_gpu()) return record_.host[static_cast<int>(compiled_isa(record_, queue_.isa()))];
+  if (!queue_.on_gpu()) {
+    const TaskLoops& loops = record_.host[static_cast<int>(compiled_isa(record_, queue_.isa()))];
+    if (!loops.step)
+      throw UsageError("robot " + spec_.name + " has no code for " + std::string(name_of(queue_.isa())) +
+                       " (its library was compiled for newer CPUs): build drl with -DDRL_ISAS=all, or simulate it with "
+                       "libmujoco (--env.physics mujoco)");
+    return loops;
+  }
   if (!*record_.gpu)
-    throw UsageError("task " + spec_.name +
-                     " has no code for GPUs (its library was built without nvcc or hipcc): build it where this compiler "
-                     "is available, or pass --device cpu");
+    throw UsageError(
+        "task " + spec_.name +
+        " has no code for GPUs (its library was built without nvcc or hipcc): build it where this compiler "
+        "is available, or pass --device cpu");
   return **record_.gpu;
 }
 
@@ -175,6 +183,7 @@ void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {
 void TaskEnvs::fail(const std::string& why) const {
   throw Error("task " + spec_.name + " failed (" + why + "): " +
               (simulator_                         ? "the text in parentheses comes from the simulator"
+               : !queue_.on_gpu()                 ? "the text in parentheses comes from the task's library"
                : why.starts_with("no GPU memory") ? "use a GPU that has more memory, or that no other program uses"
                                                   : "check the node's GPUs with drl_doctor"));
 }

@@ -58,6 +58,19 @@ TEST(CompiledIsa, IsTheNextSmallerOneThatTheLibraryHas) {
     EXPECT_EQ(compiled_isa(record, static_cast<Isa>(1)), least);
   }
 }
+TEST(CompiledIsa, IsRequired) {
+  if (kIsaCount == 1) GTEST_SKIP() << "needs a machine with several instruction sets";
+  TaskLoops loops[kIsaCount] = {};
+  loops[kIsaCount - 1] = task_record("CartPole-v1").host[kIsaCount - 1];
+  TaskRecord record = task_record("CartPole-v1");
+  record.host = loops;
+  try {
+    TaskEnvs(record, {2, 0, 1, false}, *make_host_queue(Isa{}));
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    expect_mentions(error.what(), {"CartPole-v1", name_of(Isa{}), "-DDRL_ISAS=all", "--env.physics mujoco"});
+  }
+}
 
 TEST(TaskLibraries, FilesOfOtherKindsAreRefused) {
   expect_refused("/nowhere/libtasks.so", {"No such file"});
