@@ -121,7 +121,7 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
     options.train.task = own_task_name(options.train.task);
     if (!run_ini.empty() && options.train.task != task_of_run)  // the other task may not have these options
       throw UsageError("cannot resume the run (task: " + task_of_run + " -> " + printable(options.train.task) +
-                       "): task, algorithm and seed cannot change; start another run");
+                       "; a run keeps its task): start another run with --run_name, or give the run's own task");
   };
   options.apply(table, apply_given);
   const std::string task = options.train.task;

@@ -131,8 +131,7 @@ void StallWatch::end(const std::vector<size_t>& stopped) {
   } else {
     log::error(
         "a collective of all ranks has not ended for {:g} s (all ranks of {} take part in it; another host may be "
-        "down, "
-        "or its ranks stopped): check the other hosts and resume the run; --comm_timeout allows more time",
+        "down, or its ranks stopped): check the other hosts and resume the run; --comm_timeout allows more time",
         kForOtherHosts * seconds_, hosts_[static_cast<size_t>(ranks_[mine_])]);
   }
   // srun may wait for the stopped ranks (--no-kill, no KillOnBadExit). They are killed after the end of this process,

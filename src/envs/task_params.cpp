@@ -199,7 +199,7 @@ std::string TaskParams::check_lanes() const {
     throw UsageError(
         why +
         " (a policy trained with this file would not fit the library's robot): build the library again, or "
-        "simulate this file with libmujoco (--env.physics mujoco)");
+        "start another run that simulates this file with libmujoco (--env.physics mujoco)");
   if (!why.empty() && physics_ == "lanes")
     throw UsageError(std::string("--env.physics lanes: ") + record_.name + " cannot be simulated in lanes (" + why +
                      "): use mujoco or auto");

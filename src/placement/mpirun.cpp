@@ -133,6 +133,15 @@ class ExitCodeFile {
   TempFile file_{"drl"};
 };
 
+// Returns what usually sends a signal to a rank.
+const char* usual_cause(int signal) {
+  if (signal == SIGKILL) return "memory may have run out";
+  if (signal == SIGBUS) return "the memory or /dev/shm may be full";
+  if (signal == SIGXCPU || signal == SIGXFSZ) return "a limit of the shell, see ulimit -a";
+  if (signal == SIGABRT) return "an error in the program, or no more processes, ulimit -u";
+  return "an error in the program or in a task's library";
+}
+
 }  // namespace
 
 std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<std::string>& command) {
@@ -171,9 +180,9 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   const int status = wait_and_pass_signals(mpirun, signals, stop == Stop::none ? 0 : SIGUSR1);
   const int code = exit_code.code(status);
   if (code > 128 && code < 128 + NSIG && code == status && code != kInterrupted && code != kTerminated)
-    throw Error(fmt::format("a rank was killed by signal {}, which ended all ranks ({}; memory may have run out, or "
-                            "processes, ulimit -u): continue from the last checkpoint with --load_run",
-                            code - 128, strsignal(code - 128)),
+    throw Error(fmt::format("a rank was killed by signal {}, which ended all ranks ({}; {}): continue from the last "
+                            "checkpoint with --load_run",
+                            code - 128, strsignal(code - 128), usual_cause(code - 128)),
                 code);
   return code;
 }

@@ -160,8 +160,10 @@ RunStart plan_resume(const fs::path& run, const OptionTable& table) {
   const std::vector<std::string> changes = changed_numbers(run, table);
   for (const std::string& change : changes)
     if (is_fixed(change))
-      throw UsageError("cannot resume " + run.string() + " (" + change +
-                       "): task, algorithm, seed and a robot's physics cannot change; start another run");
+      throw UsageError(
+          "cannot resume " + run.string() + " (" + change +
+          "; a run keeps its task, algorithm, seed and physics): start another run with --run_name, or give "
+          "the run's own options");
   return resume(
       run, "resuming " + run.string() + (changes.empty() ? "" : " with changed options (" + join(changes, ", ") + ")"));
 }
