@@ -210,7 +210,7 @@ macro(drl_add_robot_loops)
       drl_add_gpu_loops(${on_gpu})
     endif()
     add_library(${name}_exact OBJECT ${exact})
-    # drl_check_task runs these units, and libmujoco takes nearly all of the time in the table's.
+    # Only drl_check_task runs the exact units, and libmujoco takes nearly all of the time of what is in table.cpp.
     target_compile_options(${name}_exact PRIVATE ${drl_compile_fast})
     set_source_files_properties(${units}/table.cpp PROPERTIES COMPILE_OPTIONS "${drl_compile_fast}")
     target_include_directories(${name}_exact PRIVATE $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)

@@ -1,5 +1,4 @@
 #include "algorithms/fused_step.hpp"
-
 #include "device/gpu_loop.hpp"
 
 namespace drl {

@@ -33,7 +33,7 @@ class LossGradient {
   LossGradient& operator=(const LossGradient&) = delete;
 
   // Enqueues the computation of this rank's gradient and loss columns over the samples `rows` [count], both summed, to
-  // `gradient` [parameters, then loss columns], which must be zero where it belongs to no parameter.
+  // `gradient` [parameters, then loss columns]. The padding between parameters is not always written, and must be zero.
   void enqueue(const int32_t* rows, int64_t count, float* gradient);
 
   // Enqueues the copy of the actor's states after the sequences of the last mini-batch to `states` [sequences,

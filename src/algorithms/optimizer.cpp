@@ -94,7 +94,6 @@ void Optimizer::enqueue_step(Communicator& comm) {
   }
   const StepTarget target{rounds_.numbers(),
                           gradient(),
-                          tail(),
                           policy_.parameters(),
                           policy_.spec().first_critic_parameter(),
                           std_begin_,

@@ -30,6 +30,7 @@ struct UpdateNumbers {
   float step_size[2], decay[2];
   double squared_norms[2];
   float clip[2];
+  float per_sample;              // the mean gradient is its sum times this
   double sums[kMaxLossColumns];  // the loss's columns, summed over the iteration's mini-batches
   double gradient_norm;          // summed over the iteration's mini-batches
 };
@@ -174,11 +175,10 @@ struct StoreLoss {
   }
 };
 
-// Returns the mean gradient, from its sum over samples. It is 0 without samples: a mini-batch of GRPO may have none if
-// episodes are short.
-template <class F>
-DRL_HD F mean_gradient(const float* gradient, const float* tail, int64_t i) {
-  return load<F>(gradient + i) * F(static_cast<float>(1 / math::max(static_cast<double>(tail[kSamples]), 1.0)));
+// Returns the factor from a sum over samples to their mean. Without samples, the sum is 0, and so is the mean: a
+// mini-batch of GRPO may have none if episodes are short.
+DRL_HD float per_sample(const float* tail) {
+  return static_cast<float>(1 / math::max(static_cast<double>(tail[kSamples]), 1.0));
 }
 
 // Squares of the mean gradient: column 0 for the actor, column 1 for the critic.
@@ -188,7 +188,8 @@ struct GradientSquares {
   int64_t first_critic;
   template <class F>
   DRL_HD Wide<F> at(int64_t i, int column) const {
-    const F g = mean_gradient<F>(gradient, tail, i), of_actor = math::select(below<F>(i, first_critic), g, F(0));
+    const F g = load<F>(gradient + i) * F(per_sample(tail)),
+            of_actor = math::select(below<F>(i, first_critic), g, F(0));
     const Wide<F> x = convert<Wide<F>>(column == 0 ? of_actor : g - of_actor);
     return x * x;
   }
@@ -231,6 +232,7 @@ struct PrepareStep {
       x.learning_rate = adapted_learning_rate(x.learning_rate, kl / n, x.desired_kl);
     const double both = x.squared_norms[0] + x.squared_norms[1];
     if (!(both - both == 0)) x.gradient_not_finite = 1;  // NaN or infinite
+    x.per_sample = per_sample(tail);
     x.optimizer_steps += 1;
     x.adam = AdamScale::at(x.optimizer_steps, rule.adam_eps);
     for (int part = 0; part < 2; ++part) {
@@ -252,7 +254,7 @@ struct PrepareStep {
 // gradient is not finite.
 struct StepTarget {
   const UpdateNumbers* numbers;
-  const float *gradient, *tail;
+  const float* gradient;
   float* params;
   int64_t first_critic, std_begin, std_end;
   float std_low, std_high;
@@ -264,7 +266,7 @@ struct StepTarget {
   }
   template <class F>
   DRL_HD F clipped_gradient(int64_t i) const {
-    return mean_gradient<F>(gradient, tail, i) * of_network<F>(numbers->clip, i);
+    return load<F>(gradient + i) * F(numbers->per_sample) * of_network<F>(numbers->clip, i);
   }
   template <class F>
   DRL_HD void store_parameters(int64_t i, F p) const {

@@ -62,7 +62,7 @@ std::string physics_note(const Options& options, const Workplace& place) {
     note += ", on the rank's " + counted(place.placement.threads, "thread");
   }
   const Isa compiled = compiled_isa(*robot->in_lanes, place.isa);
-  if (compiled == place.isa) return note;
+  if (compiled == place.isa || !robot->in_lanes->host[static_cast<int>(compiled)].step) return note;
   return note +
          fmt::format(", with {} instead of {}: build with -DDRL_ISAS=all", name_of(compiled), name_of(place.isa));
 }

@@ -82,14 +82,13 @@ void require_engine(const TrainOptions& train, bool on_gpu) {
         fmt::format("--nets torch is not available on GPUs (there, {} or drl's own kernels compute the networks): use "
                     "--nets auto, --nets fused, or --device cpu",
                     kGpuVendor.blas));
-  if (train.precision == "tf32" && (train.nets == "fused" || !kGpuVendor.has_tf32))
+  if (train.precision == "tf32" && !kGpuVendor.has_tf32)
+    throw UsageError(fmt::format("--precision tf32 is not available on {} GPUs ({} has no TF32): use --precision fp32",
+                                 kGpuVendor.name, kGpuVendor.blas));
+  if (train.precision == "tf32" && train.nets == "fused")
     throw UsageError(
-        train.nets == "fused"
-            ? std::string("--precision tf32 is not available with --nets fused (its kernels have no TF32): "
-                          "use --precision fp16, which also has 11 bits, or --nets auto")
-            : fmt::format("--precision tf32 is not available on {} GPUs ({} has no TF32): use --precision "
-                          "fp32",
-                          kGpuVendor.name, kGpuVendor.blas));
+        "--precision tf32 is not available with --nets fused (its kernels have no TF32): use --precision fp16, which "
+        "also has 11 bits, or --nets auto");
   if (train.nets == "auto" && train.precision != "fp32" && train.precision != "tf32")
     throw UsageError(
         fmt::format("--precision {} is not available with --nets auto on GPUs (there, {} computes the networks in "

@@ -2,9 +2,8 @@
 // (device/warp.hpp). Such kernels exist on GPUs only. Use for_each (device/for_each.hpp) for all others.
 //
 // A kernel is a sequence of phases. In a phase, each warp or each thread works alone; a barrier ends it. Only what is
-// in shared memory, or in memory that no other block uses, passes from one warp to another, and only from one phase to a
-// later one. So the CPU emulation of the
-// CUDA runtime can run the warps of a phase one after the other, in any order.
+// in shared memory, or in memory that no other block uses, passes from one warp to another, and only from one phase to
+// a later one. So the CPU emulation of the CUDA runtime can run the warps of a phase one after the other, in any order.
 //
 // A kernel is a function object with
 //   kWarps: warps of a block,

@@ -156,8 +156,8 @@ const TaskLoops& TaskEnvs::loops() const {
     const TaskLoops& loops = record_.host[static_cast<int>(compiled_isa(record_, queue_.isa()))];
     if (!loops.step)
       throw UsageError("robot " + spec_.name + " has no code for " + std::string(name_of(queue_.isa())) +
-                       " (its library was compiled for newer CPUs): build drl with -DDRL_ISAS=all, or simulate it with "
-                       "libmujoco (--env.physics mujoco)");
+                       " (its library was compiled for newer CPUs): build the library with -DDRL_ISAS=all, or simulate "
+                       "the robot with libmujoco (--env.physics mujoco)");
     return loops;
   }
   if (!*record_.gpu)

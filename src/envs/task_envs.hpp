@@ -32,7 +32,8 @@ struct TaskLaunch {
 
 // Returns the task's properties with these params (TaskParams::bytes); empty: its defaults.
 TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params = {});
-// Returns the largest instruction set up to `isa` for which the task's library is compiled.
+// Returns the largest instruction set up to `isa` for which the task's library is compiled, or the smallest of all if
+// there is none.
 Isa compiled_isa(const TaskRecord& record, Isa isa);
 // Throws UsageError if the task has no draw().
 void require_draw(const TaskRecord& record);

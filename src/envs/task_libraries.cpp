@@ -97,12 +97,14 @@ std::string mismatch(const TaskRecord& r) {
       (r.curriculum_count > 0 && !r.update_curriculum) || !r.mirrored_obs != !r.mirrored_action ||
       (r.mirrored_obs && !r.mirrored_critic_obs != (r.critic_obs_dim == 0)) || !r.action_scale != !r.action_offset)
     return "a list in its record is missing";
-  if (!r.host || !r.gpu) return "it has no loops";
-  for (int k = 0; k < kIsaCount; ++k) {
+  bool has_loops = false;
+  for (int k = 0; r.host && k < kIsaCount; ++k) {
     const TaskLoops& loops = r.host[k];
-    if (k > 0 && !loops.reset && !loops.step && !loops.reset_ended) continue;  // not compiled for this instruction set
-    if (!loops.reset || !loops.step || !loops.reset_ended) return "it has no loops";
+    if (!loops.reset && !loops.step && !loops.reset_ended) continue;  // not compiled for this instruction set
+    if (!loops.reset || !loops.step || !loops.reset_ended) return "it lacks some loops";
+    has_loops = true;
   }
+  if (!has_loops || !r.gpu) return "it has no loops";
   if (r.robot && (!r.robot->inspect || !r.robot->own.model)) return "it has no robot model";
   return r.robot && r.robot->in_lanes ? mismatch(*r.robot->in_lanes) : "";
 }

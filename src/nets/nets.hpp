@@ -64,10 +64,11 @@ class Nets {
   // mini-batch. A backend may choose its kernels accordingly.
   virtual void use_loss(LossId, DistributionId, std::span<const NetId> /*nets*/, bool /*whole*/) {}
   // Lets a backend compute a mini-batch's gradient as a whole, e.g. to keep a tile in cache from forward to backward
-  // pass. If the backend supports this loss and distribution, it enqueues this work and returns true. The work writes to
-  // `grad_and_tail`: first the gradient of the networks' and the distribution's parameters, in the layout of the
-  // parameters, and then the loss's columns, all summed over the samples. Otherwise the backend returns false, and the caller goes through the batch tile by tile
-  // (forward, loss, backward). nets/gpu_fused implements this.
+  // pass. If the backend supports this loss and distribution, it enqueues this work and returns true. The work writes
+  // the gradient of the networks' and the distribution's parameters, in the layout of the parameters, and then the
+  // loss's columns to `grad_and_tail`, all summed over the samples. It does not write the padding between parameters,
+  // nor other networks' parameters. Otherwise the backend returns false, and the caller goes through the batch tile by
+  // tile (forward, loss, backward). nets/gpu_fused implements this.
   virtual bool gradient(const Batch& /*batch*/, LossId, DistributionId, float* /*grad_and_tail*/) { return false; }
   virtual std::string description() const = 0;  // "libtorch 1.13.1 (OpenBLAS)"
 

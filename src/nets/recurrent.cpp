@@ -79,7 +79,8 @@ RnnSequences::RnnSequences(Queue& queue, Nets& nets, const RnnSpec& spec, int64_
                        make(spec.layer_state() > spec.width ? all : 0, spec.width), make(is_last ? 0 : all, spec.width),
                        nets.make_tape(maps.input), nets.make_tape(maps.hidden)});
   }
-  of_hidden_ = make(sequences, gates), hidden_ = make(sequences, spec.width), d_hidden_ = make(sequences, gates);
+  of_hidden_ = make(sequences, gates), hidden_ = make(spec.layer_state() > spec.width ? sequences : 0, spec.width),
+  d_hidden_ = make(sequences, gates);
   d_state_ = make(sequences, spec.layer_state()), d_before_ = make(sequences, spec.layer_state());
   d_from_map_ = make(sequences, spec.width);
 }

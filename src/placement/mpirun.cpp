@@ -139,7 +139,9 @@ const char* usual_cause(int signal) {
   if (signal == SIGBUS) return "the memory or /dev/shm may be full";
   if (signal == SIGXCPU || signal == SIGXFSZ) return "a limit of the shell, see ulimit -a";
   if (signal == SIGABRT) return "an error in the program, or no more processes, ulimit -u";
-  return "an error in the program or in a task's library";
+  if (signal == SIGSEGV || signal == SIGFPE || signal == SIGILL)
+    return "an error in the program or in a task's library";
+  return "sent by another program";
 }
 
 }  // namespace

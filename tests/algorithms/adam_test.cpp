@@ -27,8 +27,7 @@ struct Optimiser {
     rule.joint_clip = joint, rule.adam_eps = epsilon;
     if (max_norm > 0) rule.max_grad_norm[0] = rule.max_grad_norm[1] = max_norm;
     loops(1, PrepareStep{&numbers, tail, kLossColumns, rule});
-    const StepTarget target{&numbers,  gradient.data(), tail,  params.data(), first_critic,
-                            std_begin, std_end,         -0.5f, 0.25f};
+    const StepTarget target{&numbers, gradient.data(), params.data(), first_critic, std_begin, std_end, -0.5f, 0.25f};
     if (rule.type == OptimizerType::sgd) {
       loops(n, SgdStep{target, m.data(), static_cast<float>(rule.momentum)});
     } else {

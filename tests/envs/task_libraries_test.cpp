@@ -72,6 +72,11 @@ TEST(CompiledIsa, IsRequired) {
   }
 }
 
+TEST(TaskLibraries, NeedCodeForOneInstructionSetOnly) {
+  EXPECT_EQ(error_of(library("libbroken_smaller_loops")), "");
+  EXPECT_EQ(std::ranges::count(task_names(), "LastOnly"), 1);
+}
+
 TEST(TaskLibraries, FilesOfOtherKindsAreRefused) {
   expect_refused("/nowhere/libtasks.so", {"No such file"});
   expect_refused("/tmp", {"not a file"});

@@ -76,7 +76,8 @@ Outputs pass(Queue& queue, Nets& nets, const Case& c, const Inputs& from) {
   for (int64_t first = 0; first < c.rows; first += nets.tile()) {
     const int64_t count = std::min(nets.tile(), c.rows - first);
     const Rows rows{obs.data(), index.data() + first, count, normalizer};
-    nets.forward(from.net, *weights, rows, some.data() + first * out, tape.get());
+    nets.forward(from.net, *weights, rows, some.data() + first * out, nullptr);
+    nets.forward(from.net, *weights, rows, nullptr, tape.get());  // the tape does not need the outputs
     nets.backward(from.net, *weights, *tape, d_out.data() + first * out, grad.data(), d_in.data() + first * in);
   }
   return {to_host(queue, all), to_host(queue, some), to_host(queue, grad), to_host(queue, d_in)};

@@ -62,7 +62,7 @@ TEST_P(GpuRobots, StepOnTheRanksCoresIfTheOptionsSaySo) {
   EXPECT_FALSE(is_robot_on_cores(GetParam(), params.bytes()));
   table.set("env.device", "cpu");
   EXPECT_TRUE(is_robot_on_cores(GetParam(), params.bytes()));
-  const auto gpu = make_gpu_queue();
+  const auto gpu = make_gpu_queue(isa_of("auto"));
   EXPECT_TRUE(make_env(GetParam(), {.num_envs = 3, .params = params.bytes()}, *gpu)->steps_on_host());
 }
 

@@ -58,8 +58,8 @@ TEST_P(FusedNetsOn, GradientsAreBitIdenticalOnEveryInstructionSetAndForAnyNumber
         const auto weights = nets->pack(s.params.data());
         for (int64_t row = 0; row < s.rows.count; row += nets->tile()) {
           const int64_t some = std::min(nets->tile(), s.rows.count - row);
-          nets->forward(s.net, *weights, s.rows.part(row, some, GetParam().spec.inputs()), out.data() + row * outputs,
-                        tape.get());
+          float* of_part = threads == 3 ? nullptr : out.data() + row * outputs;  // the tape does not need the outputs
+          nets->forward(s.net, *weights, s.rows.part(row, some, GetParam().spec.inputs()), of_part, tape.get());
           nets->backward(s.net, *weights, *tape, d_out.data() + row * outputs, grad.data());
         }
         if (first.empty()) first = grad;

@@ -192,7 +192,7 @@ struct TaskRecord {
   // Returns obs_dim for these params; null if obs_dim does not depend on them.
   int32_t (*obs_dim_with)(const void* params);
   // [kIsaCount]. An entry is null if the library is not compiled for the instruction set: use the next smaller set that
-  // has loops. The smallest set always has them.
+  // has loops. At least one set has them.
   const TaskLoops* host;
   const TaskLoops* exact;  // loops in double that load and store floats, one environment at a time; null: none
   // Points to the pointer that the library's GPU code sets before main(); *gpu is null without GPU code.

@@ -141,7 +141,7 @@ void RandomNetworkDistillation::enqueue_step(const float* gradient) {
   sum_columns(queue_, count, GradientSquares::kColumns, scratch_.data(), GradientSquares{gradient, tail, count},
               StoreTo{&numbers_.data()->squared_norms[0]});
   for_each(queue_, 1, PrepareStep{numbers_.data(), tail, RndLoss::columns, adam()});
-  const StepTarget target{numbers_.data(), gradient, tail, params_.data(), count, 0, 0, 0, 0};
+  const StepTarget target{numbers_.data(), gradient, params_.data(), count, 0, 0, 0, 0};
   for_each(queue_, count, AdamStep{target, m_.data(), v_.data()});
   nets_->repack(*weights_);
 }
