@@ -19,7 +19,7 @@ LearnerOptions options_of(const std::string& task, FusedPrecision precision) {
   return o;
 }
 
-// The same with GRPO, in groups of ten episodes.
+// Returns the options of a GRPO learner. Each of its groups has ten episodes.
 LearnerOptions grpo_of(const std::string& task, FusedPrecision precision) {
   LearnerOptions o = options_of(task, precision);
   o.grpo.emplace();

@@ -31,9 +31,4 @@ bool add_fused_grpo(FusedPrecision precision) {
   return true;
 }
 
-#define DRL_FUSED_GRPO(Factors, precision)                                          \
-  static const bool fused_grpo_is_added = add_fused_grpo<32, Factors>(precision) && \
-                                          add_fused_grpo<64, Factors>(precision) && \
-                                          add_fused_grpo<128, Factors>(precision);
-
 }  // namespace drl

@@ -2,6 +2,6 @@
 
 namespace drl {
 
-DRL_FUSED_GRPO(Bf16Factors, FusedPrecision::bf16)
+DRL_FUSED_LOSS(add_fused_grpo, Bf16Factors, FusedPrecision::bf16)
 
 }  // namespace drl

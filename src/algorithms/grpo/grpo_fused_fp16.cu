@@ -2,6 +2,6 @@
 
 namespace drl {
 
-DRL_FUSED_GRPO(Fp16Factors, FusedPrecision::fp16)
+DRL_FUSED_LOSS(add_fused_grpo, Fp16Factors, FusedPrecision::fp16)
 
 }  // namespace drl

@@ -2,6 +2,6 @@
 
 namespace drl {
 
-DRL_FUSED_GRPO(ExactFactors, FusedPrecision::fp32)
+DRL_FUSED_LOSS(add_fused_grpo, ExactFactors, FusedPrecision::fp32)
 
 }  // namespace drl

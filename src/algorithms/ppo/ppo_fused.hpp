@@ -45,9 +45,4 @@ bool add_fused_ppo(FusedPrecision precision) {
   return true;
 }
 
-#define DRL_FUSED_PPO(Factors, precision)                                         \
-  static const bool fused_ppo_is_added = add_fused_ppo<32, Factors>(precision) && \
-                                         add_fused_ppo<64, Factors>(precision) && \
-                                         add_fused_ppo<128, Factors>(precision);
-
 }  // namespace drl

@@ -2,6 +2,6 @@
 
 namespace drl {
 
-DRL_FUSED_PPO(Bf16Factors, FusedPrecision::bf16)
+DRL_FUSED_LOSS(add_fused_ppo, Bf16Factors, FusedPrecision::bf16)
 
 }  // namespace drl

@@ -2,6 +2,6 @@
 
 namespace drl {
 
-DRL_FUSED_PPO(Fp16Factors, FusedPrecision::fp16)
+DRL_FUSED_LOSS(add_fused_ppo, Fp16Factors, FusedPrecision::fp16)
 
 }  // namespace drl

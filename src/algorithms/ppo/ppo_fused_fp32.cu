@@ -2,6 +2,6 @@
 
 namespace drl {
 
-DRL_FUSED_PPO(ExactFactors, FusedPrecision::fp32)
+DRL_FUSED_LOSS(add_fused_ppo, ExactFactors, FusedPrecision::fp32)
 
 }  // namespace drl

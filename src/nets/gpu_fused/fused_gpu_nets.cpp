@@ -164,9 +164,10 @@ class FusedGpuNets final : public Nets {
       if (!used.plan)
         why_not_ = layout().net(ids[k]).name + ": " + used.why_not;
       else if (!used.kernel)
-        why_not_ = std::ranges::none_of(fused_gradient_kernels(), [&](const auto& k) { return k.loss == loss; })
-                       ? "it has no kernels for this algorithm's loss"
-                       : "it knows only discrete actions, and Gaussian ones whose standard deviation is a parameter";
+        why_not_ =
+            std::ranges::none_of(fused_gradient_kernels(), [&](const auto& kernel) { return kernel.loss == loss; })
+                ? "it has no kernels for this algorithm's loss"
+                : "it knows only discrete actions, and Gaussian ones whose standard deviation is a parameter";
     }
     for (NetId id : ids) {
       Net& used = net(id);

@@ -151,6 +151,11 @@ bool add_fused_gradient(FusedPrecision precision, LossId id, DistributionId dist
   return true;
 }
 
+// Adds the kernels of a loss for all widths: add<kWidth, Factors>(precision) adds those for one.
+#define DRL_FUSED_LOSS(add, Factors, precision) \
+  static const bool fused_loss_is_added =       \
+      add<32, Factors>(precision) && add<64, Factors>(precision) && add<128, Factors>(precision);
+
 #endif
 
 }  // namespace drl
