@@ -131,6 +131,12 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
 }
 
 void Settings::require_chosen(const std::string& config_ini) const {
+  const std::string& algorithm = options.train.algorithm;
+  for (const NamedValue& option : command_line)  // files may have sections of several algorithms
+    if (const std::string& section = table.find(option.name).section;
+        contains(algorithm_names(), section) && section != algorithm)
+      throw UsageError("--" + option.name + " needs another algorithm (--algorithm is " + algorithm +
+                       "): give --algorithm " + section + " too, or leave it out");
   if (options.policy.is_recurrent()) return;
   for (const NamedValue& option : chosen_options(config_ini))
     if (option.name == "policy.rnn_hidden_dim" || option.name == "policy.rnn_num_layers")

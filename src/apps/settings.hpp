@@ -48,7 +48,8 @@ struct Settings {
   // change the results and have neither their default nor their preset. A file of --print_config has all options, and a
   // file may be for runs on several machines and with several algorithms.
   std::vector<NamedValue> chosen_options(const std::string& config_ini) const;
-  // Throws UsageError if the user has set options of recurrent layers without choosing such layers.
+  // Throws UsageError if the user has set options of recurrent layers without choosing such layers, or on the command
+  // line those of another algorithm.
   void require_chosen(const std::string& config_ini) const;
 };
 

@@ -204,6 +204,8 @@ TEST_F(Errors, InNamesSuggestTheNearestOne) {
 TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--algorithm", "gppo"}, {"ppo, grpo"});
   expect_error({"--policy.rnn_hidden_dim", "64"}, {"policy.rnn_hidden_dim", "--policy.rnn_type gru"});
+  expect_error({"--algorithm", "grpo", "--ppo.gamma", "0.9"}, {"ppo.gamma", "grpo", "--algorithm ppo"});
+  expect_error({"--grpo.kl_coef", "1"}, {"grpo.kl_coef", "ppo", "--algorithm grpo"});
   expect_error({"--policy.rnn_num_layers", "2"}, {"policy.rnn_num_layers", "--policy.rnn_type gru"});
   expect_error({"--policy.rnn_type", "gru", "--num_envs", "6"}, {"--num_envs 6", "whole environments"});
   expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "adaptive"});
