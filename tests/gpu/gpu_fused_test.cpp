@@ -267,6 +267,9 @@ TEST(FusedPlan, FitsIntoSharedMemory) {
   EXPECT_EQ(why_not({64, 64, 64, 64, 32}, FusedPrecision::fp32, h100), "");
   EXPECT_EQ(why_not({64, 128, 128, 8}, FusedPrecision::fp32, h100), "");
   EXPECT_EQ(why_not({64, 128, 128, 32}, FusedPrecision::fp16, a100), "");
+  EXPECT_EQ(why_not({64, 128, 128, 128, 32}, FusedPrecision::bf16, h100), "");
+  EXPECT_EQ(why_not({64, 128, 128, 128, 8}, FusedPrecision::fp16, a100), "");
+  expect_mentions(why_not({4, 128, 128, 128, 2}, FusedPrecision::fp32, h100), {"3 hidden layers", "fp16"});
   EXPECT_EQ(why_not({16, 128, 128, 2}, FusedPrecision::fp32, a100), "");
   expect_mentions(why_not({17, 128, 128, 2}, FusedPrecision::fp32, a100), {"shared memory", "163 KB"});
   expect_mentions(why_not({65, 64, 64, 2}, FusedPrecision::fp32, h100), {"65 inputs", "64"});
@@ -318,6 +321,18 @@ INSTANTIATE_TEST_SUITE_P(
                          .actor = {5, 32, 3},
                          .critic = {5, 128, 128, 1},
                          .discrete = false,
+                         .clips = false},
+                    Case{.name = "Deep128Fp16",
+                         .precision = kFp16,
+                         .activation = Activation::elu,
+                         .actor = {20, 128, 128, 128, 6},
+                         .critic = {33, 128, 128, 128, 1},
+                         .discrete = false,
+                         .clips = false},
+                    Case{.name = "Deep128Bf16",
+                         .precision = kBf16,
+                         .actor = {17, 128, 128, 128, 5},
+                         .critic = {64, 128, 128, 128, 1},
                          .clips = false},
                     Case{.name = "Relu128",
                          .activation = Activation::relu,

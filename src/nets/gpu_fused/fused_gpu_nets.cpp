@@ -26,16 +26,18 @@ void with_factors(FusedPrecision precision, const Use& use) {
   }
 }
 
-// Returns why the engine does not know the network, or "".
-std::string unknown_shape(const NetSpec& spec) {
+// Returns why the engine does not know the network with factors of `parts` parts, or "".
+std::string unknown_shape(const NetSpec& spec, int parts) {
   const int hidden = spec.layers() - 1, width = hidden > 0 ? spec.dims[1] : 0;
   const bool is_width = width == 32 || width == 64 || width == 128;
   if (hidden == 0 || !is_width ||
       std::any_of(spec.dims.begin() + 1, spec.dims.end() - 1, [&](int n) { return n != width; }))
     return "its hidden layers do not all have 32, 64 or 128 units";
-  if (hidden > most_hidden_layers(width))
-    return fmt::format("it has {} hidden layers of {} units, and {} are possible", hidden, width,
-                       most_hidden_layers(width));
+  if (const int most = most_hidden_layers(width, parts); hidden > most)
+    return fmt::format("it has {} hidden layers of {} units, and {} are possible{}", hidden, width, most,
+                       most < most_hidden_layers(width, 1) && hidden <= most_hidden_layers(width, 1)
+                           ? " (with --precision fp16 or bf16 also this many)"
+                           : "");
   if (spec.inputs() > kMostInputs || spec.outputs() > kMostOutputs)
     return fmt::format("it has {} inputs and {} outputs, and {} and {} are possible", spec.inputs(), spec.outputs(),
                        kMostInputs, kMostOutputs);
@@ -231,9 +233,10 @@ class FusedGpuNets final : public Nets {
 
 std::optional<FusedPlan> plan_fused(const ParamLayout& layout, NetId net, FusedPrecision precision, size_t shared,
                                     std::string& reason) {
-  reason = unknown_shape(layout.net(net));
+  const int parts = precision == FusedPrecision::fp32 ? 2 : 1;
+  reason = unknown_shape(layout.net(net), parts);
   if (!reason.empty()) return {};
-  const FusedPlan plan = plan_of(layout, net, precision == FusedPrecision::fp32 ? 2 : 1);
+  const FusedPlan plan = plan_of(layout, net, parts);
   if (plan.shared() <= shared) return plan;
   reason = fmt::format("it needs {} KB of shared memory, and the GPU has {} KB", plan.shared() / 1024, shared / 1024);
   return {};

@@ -117,7 +117,7 @@ struct FusedGradient {
       const int count = static_cast<int>(left < kTileRows ? left : kTileRows);
       block.threads([&](int thread) { tile.template load_inputs<threads>(thread, pass.rows, first, count); });
       for (int layer = 0; layer < hidden; ++layer)
-        block.warps([&](int warp, Registers&) { tile.forward(warp, layer); });
+        block.warps([&](int warp, Registers&) { tile.template forward<Tile::kPairsBesideSums>(warp, layer); });
       block.warps([&](int warp, Registers&) {
         tile.compute_outputs(warp);
         tile.compute_loss(warp, loss, pass.rows.index + first, count);

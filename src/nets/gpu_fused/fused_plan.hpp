@@ -29,9 +29,9 @@ DRL_HD int padded(int n) { return n <= 16 ? 16 : n <= 32 ? 32 : n <= 64 ? 64 : 1
 constexpr bool is_fused_activation(Activation activation) {
   return activation == Activation::tanh || activation == Activation::elu || activation == Activation::relu;
 }
-// Returns the largest number of hidden layers of this width. The sums of the gradients of more would not fit into
-// registers.
-DRL_HD constexpr int most_hidden_layers(int width) { return width == 128 ? 2 : 3; }
+// Returns the largest number of hidden layers of this width, with factors of `parts` parts. The sums of the gradients
+// of more would not fit into registers.
+DRL_HD constexpr int most_hidden_layers(int width, int parts) { return width == 128 && parts > 1 ? 2 : 3; }
 
 // A network as the kernels see it, and the places of its data. Places in shared memory are counted in words of 4 bytes.
 struct FusedPlan {

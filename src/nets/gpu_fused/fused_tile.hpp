@@ -7,6 +7,7 @@
 
 #include "device/blocks.hpp"
 #include "device/shared_matrix.hpp"
+#include "drl/lanes/hd.hpp"
 #include "nets/activation.hpp"
 #include "nets/batch.hpp"
 #include "nets/gpu_fused/fused_plan.hpp"
@@ -62,7 +63,10 @@ class FusedTile {
   static constexpr int kRowGroups = kTileRows / 16, kColumns = kWidth / (kWarps / kRowGroups), kPairs = kColumns / 16;
   // In sums of gradients, a warp has 16 units, and every kSumGroups-th pair of the other factor's columns.
   static constexpr int kUnitGroups = kWidth / 16 < kWarps ? kWidth / 16 : kWarps, kSumGroups = kWarps / kUnitGroups;
-  static constexpr int kHidden = most_hidden_layers(kWidth);
+  static constexpr int kHidden = most_hidden_layers(kWidth, Factors::kParts);
+  // The pairs that a warp computes at once beside its sums: not all, if those of three layers of 128 leave no registers
+  // for them.
+  static constexpr int kPairsBesideSums = kWidth == 128 && kHidden == 3 ? kPairs / 2 : kPairs;
 
   // A warp's part of the gradients of the weights, summed over a block's tiles. `scale` is the power of two by which
   // the loss's gradient is multiplied, 0 before it is known.
@@ -71,7 +75,7 @@ class FusedTile {
     PairSums<kMostInputs / 16 / kSumGroups> first;
     PairSums<kWidth / 16 / kSumGroups> hidden[kHidden - 1];
     PairSums<kMostOutputs / 16 / kSumGroups> last;  // transposed: [units, outputs]
-    WarpFloat bias[kHidden][4];                     // in the first column of a product C
+    WarpFloat bias[kHidden][2];  // of two units: in a product C's first column, which every fourth thread holds
 
     template <class Change>
     DRL_WARP void each(const Change& change) {
@@ -125,27 +129,32 @@ class FusedTile {
   // --- Phases of warps ---
 
   // Computes the outputs of a hidden layer.
+  template <int kPairsAtOnce = kPairs>
   DRL_WARP void forward(int warp, int layer) const {
-    WarpFloat c[2 * kPairs][4];
-    const int row = first_row(warp), column = first_column(warp);
-    DRL_UNROLL
-    for (int j = 0; j < 2 * kPairs; ++j) start_at_bias(layer, column + 8 * j, c[j]);
-    const Matrix from = input_of(layer), by = weights(layer);
-    for (int k = 0; k < plan_.columns(layer); k += 16) {
-      const auto a = from.load_a(row, k);
+    const int row = first_row(warp);
+    DRL_ROLLED
+    for (int part = 0; part < kPairs / kPairsAtOnce; ++part) {
+      const int column = first_column(warp) + 16 * kPairsAtOnce * part;
+      WarpFloat c[2 * kPairsAtOnce][4];
       DRL_UNROLL
-      for (int pair = 0; pair < kPairs; ++pair)
-        add_product<Factors>(c + 2 * pair, a, by.load_b_transposed(column + 16 * pair, k));
-    }
-    const Matrix to = hidden(layer);
-    with_fast_activation(plan_.activation, [&]<class A>(A) {
-      DRL_UNROLL
-      for (int j = 0; j < 2 * kPairs; ++j) {
+      for (int j = 0; j < 2 * kPairsAtOnce; ++j) start_at_bias(layer, column + 8 * j, c[j]);
+      const Matrix from = input_of(layer), by = weights(layer);
+      for (int k = 0; k < plan_.columns(layer); k += 16) {
+        const auto a = from.load_a(row, k);
         DRL_UNROLL
-        for (WarpFloat& x : c[j]) x = fast_activation<A>(x);
-        store(to, row, column + 8 * j, c[j]);
+        for (int pair = 0; pair < kPairsAtOnce; ++pair)
+          add_product<Factors>(c + 2 * pair, a, by.load_b_transposed(column + 16 * pair, k));
       }
-    });
+      const Matrix to = hidden(layer);
+      with_fast_activation(plan_.activation, [&]<class A>(A) {
+        DRL_UNROLL
+        for (int j = 0; j < 2 * kPairsAtOnce; ++j) {
+          DRL_UNROLL
+          for (WarpFloat& x : c[j]) x = fast_activation<A>(x);
+          store(to, row, column + 8 * j, c[j]);
+        }
+      });
+    }
   }
   // Computes the network's outputs, floats [kTileRows, outputs].
   DRL_WARP void compute_outputs(int warp) const {
@@ -214,28 +223,33 @@ class FusedTile {
   }
   // Replaces the outputs of the hidden layer below `layer` by the loss's gradient with respect to this layer's sums.
   DRL_WARP void backward(int warp, int layer) const {
-    WarpFloat c[2 * kPairs][4];
-    const int row = first_row(warp), column = first_column(warp);
-    clear(c);
-    const Matrix from = gradient_of(layer), by = weights(layer);
-    for (int k = 0; k < plan_.rows(layer); k += 16) {
-      const auto a = from.load_a(row, k);
-      DRL_UNROLL
-      for (int pair = 0; pair < kPairs; ++pair) add_product<Factors>(c + 2 * pair, a, by.load_b(k, column + 16 * pair));
-    }
-    const Matrix to = hidden(layer - 1);
-    with_fast_activation(plan_.activation, [&]<class A>(A) {
-      DRL_UNROLL
-      for (int j = 0; j < 2 * kPairs; ++j) {
-        WarpFloat y[4];
-        for (int half = 0; half < 2; ++half)
-          to.load_two(rows_of_lanes() + WarpInt(row + 8 * half), columns_of_lanes() + WarpInt(column + 8 * j),
-                      y[2 * half], y[2 * half + 1]);
+    const int row = first_row(warp);
+    DRL_ROLLED
+    for (int part = 0; part < kPairs / kPairsBesideSums; ++part) {
+      const int column = first_column(warp) + 16 * kPairsBesideSums * part;
+      WarpFloat c[2 * kPairsBesideSums][4];
+      clear(c);
+      const Matrix from = gradient_of(layer), by = weights(layer);
+      for (int k = 0; k < plan_.rows(layer); k += 16) {
+        const auto a = from.load_a(row, k);
         DRL_UNROLL
-        for (int k = 0; k < 4; ++k) c[j][k] = A::backward(c[j][k], y[k]);
-        store(to, row, column + 8 * j, c[j]);
+        for (int pair = 0; pair < kPairsBesideSums; ++pair)
+          add_product<Factors>(c + 2 * pair, a, by.load_b(k, column + 16 * pair));
       }
-    });
+      const Matrix to = hidden(layer - 1);
+      with_fast_activation(plan_.activation, [&]<class A>(A) {
+        DRL_UNROLL
+        for (int j = 0; j < 2 * kPairsBesideSums; ++j) {
+          WarpFloat y[4];
+          for (int half = 0; half < 2; ++half)
+            to.load_two(rows_of_lanes() + WarpInt(row + 8 * half), columns_of_lanes() + WarpInt(column + 8 * j),
+                        y[2 * half], y[2 * half + 1]);
+          DRL_UNROLL
+          for (int k = 0; k < 4; ++k) c[j][k] = A::backward(c[j][k], y[k]);
+          store(to, row, column + 8 * j, c[j]);
+        }
+      });
+    }
   }
   // Adds to the gradients of a layer's weights and, of hidden layers, its bias.
   DRL_WARP void add_last(int warp, Sums& sums) const {
@@ -342,7 +356,7 @@ class FusedTile {
     }
   }
   template <int kCount>
-  DRL_WARP void add_layer(int warp, int layer, PairSums<kCount>& sums, WarpFloat (&bias)[4]) const {
+  DRL_WARP void add_layer(int warp, int layer, PairSums<kCount>& sums, WarpFloat (&bias)[2]) const {
     const Matrix z = gradient_of(layer), from = input_of(layer);
     const WarpBits ones =
         math::select(rows_of_lanes() == WarpInt(0), pack_halves<typename Factors::Format>(1.0f, 1.0f), WarpBits(0u));
@@ -350,7 +364,11 @@ class FusedTile {
       const auto a = z.load_a_transposed(k, first_unit(warp));
       add_pairs(warp, a, from, k, sums);
       DRL_UNROLL
-      for (int p = 0; p < Factors::kParts; ++p) multiply_add<typename Factors::Format>(bias, a.words[p], ones, ones);
+      for (int p = 0; p < Factors::kParts; ++p) {
+        WarpFloat c[4] = {bias[0], WarpFloat(0.0f), bias[1], WarpFloat(0.0f)};
+        multiply_add<typename Factors::Format>(c, a.words[p], ones, ones);
+        bias[0] = c[0], bias[1] = c[2];
+      }
     }
   }
   // Writes sums [units, columns] to to[unit * unit_stride + column * column_stride], of `columns` columns.
@@ -369,10 +387,10 @@ class FusedTile {
       }
     }
   }
-  DRL_WARP static void write_bias(int warp, const WarpFloat (&sums)[4], float* to) {
+  DRL_WARP static void write_bias(int warp, const WarpFloat (&sums)[2], float* to) {
     DRL_UNROLL
     for (int half = 0; half < 2; ++half)
-      store_at(to, rows_of_lanes() + WarpInt(first_unit(warp) + 8 * half), sums[2 * half],
+      store_at(to, rows_of_lanes() + WarpInt(first_unit(warp) + 8 * half), sums[half],
                columns_of_lanes() == WarpInt(0));
   }
 
