@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <ranges>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 
 #include "physics/emit.hpp"
 #include "physics/emit_text.hpp"
@@ -42,30 +45,41 @@ std::set<std::string> identifiers_in(const std::string& text) {
   return result;
 }
 
+constexpr size_t kHeadedLines = 6;  // a section's comment stands before at least this many of its lines
+
 class FunctionEmitter {
  public:
-  FunctionEmitter(const Program& program, const Function& function)
+  // A value that would be only part of another line gets its own line if it reads more than `most_reads` values.
+  FunctionEmitter(const Program& program, const Function& function, int most_reads)
       : program_(program),
         graph_(program.graph()),
         function_(function),
+        most_reads_(most_reads),
         math_(function.is_wide || program.is_wide ? "math::wide::" : "math::") {
-    for (const Statement& statement : function.statements) count_uses(statement.value);
+    for (const Function& other : program.functions())
+      if (other.group == function.group)
+        for (const Statement& statement : other.statements) count_uses(statement.value);
+    for (const Statement& statement : function.statements) count_reads(statement.value);
+    check_targets();
     for (const Statement& statement : function.statements) add_line(statement);
+    by_section_.resize(drafts_.size());
+    std::iota(by_section_.begin(), by_section_.end(), 0);
+    std::ranges::stable_sort(by_section_, {}, [&](int k) { return drafts_[static_cast<size_t>(k)].section; });
   }
 
-  FunctionText emit() {
+  // Returns the lines sorted by section, because order_lines() prefers the first of equally good lines.
+  std::vector<Line> lines() const {
+    std::vector<int> places(drafts_.size());
+    for (size_t k = 0; k < places.size(); ++k) places[static_cast<size_t>(by_section_[k])] = static_cast<int>(k);
     std::vector<Line> lines;
-    for (const Draft& draft : drafts_) lines.push_back(draft.line);
-    // Sections stay in order; within a section, lines are in the order in which they are needed.
-    std::vector<int> by_section(drafts_.size()), places(drafts_.size());
-    for (size_t k = 0; k < by_section.size(); ++k) by_section[k] = static_cast<int>(k);
-    std::ranges::stable_sort(by_section, {}, [&](int k) { return lines[static_cast<size_t>(k)].section; });
-    for (size_t k = 0; k < by_section.size(); ++k) places[static_cast<size_t>(by_section[k])] = static_cast<int>(k);
-    std::vector<Line> sorted;
-    for (const int k : by_section) {
-      sorted.push_back(lines[static_cast<size_t>(k)]);
-      for (int& read : sorted.back().reads) read = places[static_cast<size_t>(read)];
+    for (const int k : by_section_) {
+      lines.push_back(drafts_[static_cast<size_t>(k)].line);
+      for (int& read : lines.back().reads) read = places[static_cast<size_t>(read)];
     }
+    return lines;
+  }
+  // Writes these lines in this order.
+  FunctionText emit(const std::vector<int>& order) const {
     FunctionText result = counts_;
     result.operations += function_.operations_of_loops;
     for (const Program::Provision* provision : provisions()) {
@@ -73,15 +87,20 @@ class FunctionEmitter {
       result.text += wrapped(provision->line, "    ");
     }
     for (const std::string& line : function_.before) result.text += wrapped(line, "    ");
-    int section = -1;
-    for (const int k : order_lines(sorted)) {
-      const Draft& draft = drafts_[static_cast<size_t>(by_section[static_cast<size_t>(k)])];
-      if (draft.line.section != section) {
-        section = draft.line.section;
+    std::vector<const Draft*> drafts;
+    for (const int k : order) drafts.push_back(&drafts_[static_cast<size_t>(by_section_[static_cast<size_t>(k)])]);
+    int headed = -1;  // the section of the last comment
+    for (size_t k = 0; k < drafts.size(); ++k) {
+      const int section = drafts[k]->section;
+      // A few lines between those of other sections get no comment.
+      size_t end = k;
+      while (end < drafts.size() && end < k + kHeadedLines && drafts[end]->section == section) end += 1;
+      if (section != headed && (end == k + kHeadedLines || headed < 0)) {
+        headed = section;
         const std::string& comment = function_.sections[static_cast<size_t>(section)];
         if (!comment.empty()) result.text += "    " + remark(comment) + "\n";
       }
-      result.text += wrapped(draft.text, "    ");
+      result.text += wrapped(drafts[k]->text, "    ");
     }
     for (const std::string& line : function_.after) result.text += wrapped(line, "    ");
     return result;
@@ -90,6 +109,7 @@ class FunctionEmitter {
  private:
   struct Draft {
     Line line;
+    int section;
     std::string text;
   };
 
@@ -104,6 +124,30 @@ class FunctionEmitter {
     for (const int of : node(k).of)
       if (of >= 0) count_uses(of);
   }
+  // Statements may be written in any order, so no target may be read or set again.
+  void check_targets() const {
+    std::set<std::string> targets;
+    for (const Statement& statement : function_.statements)
+      if (!targets.insert(statement.target).second)
+        throw std::logic_error(function_.signature + " sets " + statement.target + " twice");
+    for (const auto& [k, reads] : reads_)
+      if (node(k).op == Op::input && targets.contains(node(k).text))
+        throw std::logic_error(function_.signature + " reads " + node(k).text + ", which it sets");
+  }
+  // Counts the values that the line of each node would read if it had one.
+  void count_reads(const Expr& x) {
+    if (!x.is_known()) count_reads(x.node());
+  }
+  void count_reads(int k) {
+    if (reads_.contains(k)) return;
+    int reads = node(k).op == Op::input ? 1 : 0;
+    for (const int of : node(k).of)
+      if (of >= 0) {
+        count_reads(of);
+        reads += has_line(of) ? 1 : reads_.at(of);
+      }
+    reads_[k] = reads;
+  }
 
   // Returns the provisions of names that the function uses, and those that they use, in their order.
   std::vector<const Program::Provision*> provisions() const {
@@ -111,7 +155,7 @@ class FunctionEmitter {
     if (program_.provisions().empty()) return needed;
     std::set<std::string> names;
     const auto use = [&](const std::string& text) { names.merge(identifiers_in(text)); };
-    for (const auto& [k, uses] : uses_)
+    for (const auto& [k, reads] : reads_)
       if (node(k).op == Op::input) use(node(k).text);
     for (const auto* lines : {&function_.before, &function_.after})
       for (const std::string& line : *lines) use(line);
@@ -120,12 +164,14 @@ class FunctionEmitter {
     return needed;
   }
 
-  // Returns whether a node gets its own line: if it is used more than once, or if it has a name and is neither an input
-  // nor a product, which a sum may absorb.
+  // Returns whether a node gets its own line: if it is used more than once; and a node that is neither an input nor a
+  // product also if it has a name, or would read more than most_reads_ values. A product with its own line is not fused
+  // into a sum, which would change bits.
   bool has_line(int k) const {
     const Node& n = node(k);
     if (n.op == Op::constant) return false;
-    return uses_.at(k) > 1 || (n.op != Op::input && n.op != Op::multiply && !n.name.empty());
+    if (uses_.at(k) > 1) return true;
+    return n.op != Op::input && n.op != Op::multiply && (!n.name.empty() || reads_.at(k) > most_reads_);
   }
   // Returns the index of the node's section within this function. A value of an earlier function is computed again, in
   // the first section.
@@ -139,7 +185,8 @@ class FunctionEmitter {
 
   void add_line(const Statement& statement) {
     Draft draft;
-    draft.line = {{}, false, statement.section - function_.first_section};
+    draft.line = {{}, false};
+    draft.section = statement.section - function_.first_section;
     const Expr& x = statement.value;
     if (x.is_known()) {
       draft.text = statement.target + (statement.adds ? " += " : " = ") + "F(" + number(x.value()) + ");";
@@ -160,7 +207,8 @@ class FunctionEmitter {
     const auto [place, is_new] = lines_.try_emplace(k, -1);
     if (is_new) {
       Draft draft;
-      draft.line = {{}, true, node(k).op == Op::input ? reader.line.section : section_of(k)};
+      draft.line = {{}, true};
+      draft.section = node(k).op == Op::input ? reader.section : section_of(k);
       const std::string value = operation(k, draft).text, name = new_name(node(k).name);
       draft.text = "const F " + name + " = " + value + ";";
       names_of_[k] = name;
@@ -168,8 +216,8 @@ class FunctionEmitter {
       drafts_.push_back(draft);
     }
     // A value is read or computed at the latest in the first section that needs it.
-    int& section = drafts_[static_cast<size_t>(lines_[k])].line.section;
-    section = std::min(section, reader.line.section);
+    int& section = drafts_[static_cast<size_t>(lines_[k])].section;
+    section = std::min(section, reader.section);
     if (std::ranges::find(reader.line.reads, lines_[k]) == reader.line.reads.end())
       reader.line.reads.push_back(lines_[k]);
     return {names_of_[k], kAtom};
@@ -244,14 +292,33 @@ class FunctionEmitter {
   const Program& program_;
   const Graph& graph_;
   const Function& function_;
-  const std::string math_;           // namespace of elementary functions
-  std::map<int, int> uses_, lines_;  // by node
+  const int most_reads_;
+  const std::string math_;                   // namespace of elementary functions
+  std::map<int, int> uses_, reads_, lines_;  // by node
   std::map<int, std::string> names_of_;
   std::set<std::string> names_;
   int unnamed_ = 0;
   std::vector<Draft> drafts_;
+  std::vector<int> by_section_;
   FunctionText counts_;
 };
+
+// Writes a function in lines that are as long as possible. If more values than a GPU has registers would then be live,
+// lines are split, because a long line keeps all values that it reads live until the last of them is known.
+FunctionText emit_lines(const Program& program, const Function& function) {
+  FunctionText best;
+  int fewest = std::numeric_limits<int>::max();
+  for (const int most_reads : {std::numeric_limits<int>::max(), 5, 2}) {
+    const FunctionEmitter emitter(program, function, most_reads);
+    const std::vector<Line> lines = emitter.lines();
+    const std::vector<int> order = order_lines(lines);
+    const int live = max_live_values(lines, order);
+    if (live < fewest) fewest = live, best = emitter.emit(order);
+    if (live <= kGpuRegisters) break;
+  }
+  return best;
+}
+
 // Removes the names of parameters that the body does not use.
 std::string without_unused_names(const std::string& signature, const std::string& body) {
   const size_t open = signature.find('(');
@@ -275,7 +342,7 @@ std::string without_unused_names(const std::string& signature, const std::string
 }  // namespace
 
 FunctionText emit_function(const Program& program, const Function& function) {
-  FunctionText result = FunctionEmitter(program, function).emit();
+  FunctionText result = emit_lines(program, function);
   std::string text;
   if (!function.comment.empty()) text += "  " + remark(function.comment) + "\n";
   text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " +

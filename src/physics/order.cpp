@@ -1,81 +1,188 @@
 #include "physics/order.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace drl::robot_compiler {
 namespace {
 
-constexpr size_t kWindow = 1000;  // the next line is chosen among this many, counted from the first remaining one
+using Lines = std::vector<Line>;
 
-// Returns the number of lines that read each line.
-std::vector<int> count_readers(const std::vector<Line>& lines) {
-  std::vector<int> readers(lines.size());
-  for (const Line& line : lines)
-    for (const int read : line.reads) readers[static_cast<size_t>(read)] += 1;
+size_t place(int i) { return static_cast<size_t>(i); }
+
+// Returns the lines that read each line.
+std::vector<std::vector<int>> find_readers(const Lines& lines) {
+  std::vector<std::vector<int>> readers(lines.size());
+  for (size_t i = 0; i < lines.size(); ++i)
+    for (const int read : lines[i].reads) readers[place(read)].push_back(static_cast<int>(i));
   return readers;
 }
+std::vector<int> sizes_of(const std::vector<std::vector<int>>& lists) {
+  std::vector<int> sizes;
+  for (const auto& list : lists) sizes.push_back(static_cast<int>(list.size()));
+  return sizes;
+}
 
-}  // namespace
+// Removes and returns the element that is largest by `key`.
+template <class Key>
+int take_best(std::vector<int>& from, const Key& key) {
+  const auto best = std::ranges::max_element(from, {}, key);
+  const int line = *best;
+  *best = from.back();
+  from.pop_back();
+  return line;
+}
 
-// A greedy algorithm. Among the lines whose operands are ready, it always takes the one that frees the most values; if
-// several free as many, it takes the first.
-std::vector<int> order_lines(const std::vector<Line>& lines) {
-  std::vector<int> readers = count_readers(lines), waits_for, gain, order;
-  std::vector<std::vector<int>> read_by(lines.size());
-  std::vector<bool> is_done(lines.size());
-  std::set<std::pair<int, size_t>> ready;  // of the window: minus the gain, and the line
+// Returns whether a line does nothing but store a value.
+bool is_store(const Line& line) { return !line.makes_value && line.reads.size() == 1; }
+
+enum class Ties { first_line, recent };
+
+// A greedy algorithm. Among the lines whose operands are ready, it always takes the one that frees the most values. If
+// several free as many, `ties` says which: the first, or the one with the operand that was used last, so that the
+// algorithm stays in one part of the graph until that is done. If `reads_late`, lines without operands, which read
+// numbers from memory, are not taken for themselves but just before the first line that needs them. A value is stored
+// after all other lines that read it, so that few stores stand between the reads that a compiler may combine.
+std::vector<int> order_forwards(const Lines& lines, Ties ties, bool reads_late) {
+  const auto readers = find_readers(lines);
+  std::vector<int> unread(lines.size()), waits_for(lines.size()), ready, order;
+  std::vector<int> used_at(lines.size());  // the length of the order when a value was made or used last; before, 0
+  std::vector<std::vector<int>> stores(lines.size());
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (is_store(lines[i])) stores[place(lines[i].reads[0])].push_back(static_cast<int>(i));
+  for (size_t i = 0; i < lines.size(); ++i) unread[i] = static_cast<int>(readers[i].size() - stores[i].size());
+  const auto waits = [&](int i) {
+    const Line& line = lines[place(i)];
+    return !(reads_late && line.reads.empty() && line.makes_value && !readers[place(i)].empty());
+  };
   for (size_t i = 0; i < lines.size(); ++i) {
-    waits_for.push_back(static_cast<int>(lines[i].reads.size()));
-    gain.push_back(lines[i].makes_value ? -1 : 0);
-    for (const int read : lines[i].reads) {
-      read_by[static_cast<size_t>(read)].push_back(static_cast<int>(i));
-      if (readers[static_cast<size_t>(read)] == 1) gain[i] += 1;
-    }
+    waits_for[i] = static_cast<int>(std::ranges::count_if(lines[i].reads, waits));
+    if (waits_for[i] == 0 && waits(static_cast<int>(i)) && !is_store(lines[i])) ready.push_back(static_cast<int>(i));
   }
-  size_t first = 0, end = 0;  // the first line that is not done, and the end of the window
-  const auto is_in_window = [&](size_t i) { return i < end && !is_done[i] && waits_for[i] == 0; };
-  while (order.size() < lines.size()) {
-    while (is_done[first]) first += 1;
-    for (end = std::max(end, first); end < lines.size() && end < first + kWindow; ++end) {
-      if (lines[end].section != lines[first].section) break;
-      if (!is_done[end] && waits_for[end] == 0) ready.emplace(-gain[end], end);
+  const auto key = [&](int i) {
+    const Line& line = lines[place(i)];
+    int gain = line.makes_value && unread[place(i)] > 0 ? -1 : 0, last = 0;
+    for (const int read : line.reads) {
+      gain += (unread[place(read)] == 1 ? 1 : 0) - (used_at[place(read)] == 0 ? 1 : 0);
+      if (ties == Ties::recent) last = std::max(last, used_at[place(read)]);
     }
-    const size_t best = ready.begin()->second;
-    ready.erase(ready.begin());
-    is_done[best] = true;
-    order.push_back(static_cast<int>(best));
-    for (const int reader : read_by[best]) {
-      const auto i = static_cast<size_t>(reader);
-      if (--waits_for[i] == 0 && i < end) ready.emplace(-gain[i], i);
+    return std::tuple(gain, last, -i);
+  };
+  const auto take = [&](int i) {
+    order.push_back(i);
+    used_at[place(i)] = static_cast<int>(order.size());
+    if (unread[place(i)] == 0) order.insert(order.end(), stores[place(i)].begin(), stores[place(i)].end());
+  };
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (!waits(static_cast<int>(i)) && unread[i] == 0) take(static_cast<int>(i));
+  while (!ready.empty()) {
+    const int best = take_best(ready, key);
+    for (const int read : lines[place(best)].reads)
+      if (used_at[place(read)] == 0) take(read);
+    take(best);
+    for (const int read : lines[place(best)].reads) {
+      used_at[place(read)] = static_cast<int>(order.size());
+      if (--unread[place(read)] == 0) order.insert(order.end(), stores[place(read)].begin(), stores[place(read)].end());
     }
-    for (const int read : lines[best].reads) {
-      if (--readers[static_cast<size_t>(read)] != 1) continue;
-      // One reader is left, which frees the value.
-      for (const int reader : read_by[static_cast<size_t>(read)]) {
-        const auto i = static_cast<size_t>(reader);
-        if (is_done[i]) continue;
-        const bool was_ready = is_in_window(i) && ready.erase({-gain[i], i}) > 0;
-        gain[i] += 1;
-        if (was_ready) ready.emplace(-gain[i], i);
-      }
-    }
+    for (const int reader : readers[place(best)])
+      if (--waits_for[place(reader)] == 0 && !is_store(lines[place(reader)])) ready.push_back(reader);
   }
   return order;
 }
 
-int max_live_values(const std::vector<Line>& lines, const std::vector<int>& order) {
-  std::vector<int> readers = count_readers(lines);
+// The same from the last line to the first: among the lines whose readers have all been taken, takes the one whose
+// value and operands leave the fewest values live before it.
+std::vector<int> order_backwards(const Lines& lines) {
+  const auto readers = find_readers(lines);
+  std::vector<int> waits_for = sizes_of(readers), read_at(lines.size()), ready, order;
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (waits_for[i] == 0) ready.push_back(static_cast<int>(i));
+  const auto key = [&](int i) {
+    const std::vector<int>& reads = lines[place(i)].reads;
+    int gain = read_at[place(i)] > 0 ? 1 : 0, last = read_at[place(i)];
+    for (const int read : reads) {
+      gain -= read_at[place(read)] > 0 ? 0 : 1;
+      last = std::max(last, read_at[place(read)]);
+    }
+    return std::tuple(gain, last, i);
+  };
+  while (!ready.empty()) {
+    const int best = take_best(ready, key);
+    order.push_back(best);
+    for (const int read : lines[place(best)].reads) {
+      read_at[place(read)] = static_cast<int>(order.size());
+      if (--waits_for[place(read)] == 0) ready.push_back(read);
+    }
+  }
+  std::ranges::reverse(order);
+  return order;
+}
+
+}  // namespace
+
+std::vector<int> order_lines(const Lines& lines) {
+  std::vector<std::vector<int>> orders;
+  for (const Ties ties : {Ties::first_line, Ties::recent})
+    for (const bool reads_late : {false, true}) orders.push_back(order_forwards(lines, ties, reads_late));
+  orders.push_back(order_backwards(lines));
+  // The registers are those of AVX2, AVX-512 and a GPU, without a few for operands. A GPU's transfers cost most,
+  // because what many threads store does not fit into its first cache.
+  constexpr std::pair<int, int> kRegistersAndCosts[] = {{14, 1}, {30, 1}, {kGpuRegisters, 3}};
+  const std::vector<int>* best = nullptr;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const std::vector<int>& order : orders) {
+    int64_t sum = 0;
+    for (const auto& [registers, cost] : kRegistersAndCosts) sum += cost * count_transfers(lines, order, registers);
+    if (sum < least) least = sum, best = &order;
+  }
+  return *best;
+}
+
+int max_live_values(const Lines& lines, const std::vector<int>& order) {
+  std::vector<int> unread = sizes_of(find_readers(lines));
   int live = 0, most = 0;
   for (const int i : order) {
-    const Line& line = lines[static_cast<size_t>(i)];
-    if (line.makes_value && readers[static_cast<size_t>(i)] > 0) live += 1;
+    const Line& line = lines[place(i)];
+    if (line.makes_value && unread[place(i)] > 0) live += 1;
     most = std::max(most, live);
     for (const int read : line.reads)
-      if (--readers[static_cast<size_t>(read)] == 0) live -= 1;
+      if (--unread[place(read)] == 0) live -= 1;
   }
   return most;
+}
+
+int64_t count_transfers(const Lines& lines, const std::vector<int>& order, int registers) {
+  constexpr int kNever = std::numeric_limits<int>::max();
+  std::vector<std::vector<int>> uses(lines.size());  // the times of each value's uses that are left, the last one first
+  for (int time = static_cast<int>(order.size()); time-- > 0;)
+    for (const int read : lines[place(order[place(time)])].reads) uses[place(read)].push_back(time);
+  std::vector<bool> is_stored(lines.size());
+  std::set<std::pair<int, int>> held;  // the next use and the line of each value in a register
+  const auto next_use = [&](int value) { return uses[place(value)].empty() ? kNever : uses[place(value)].back(); };
+  int64_t transfers = 0;
+  const auto hold = [&](int value) {
+    if (static_cast<int>(held.size()) == registers) {
+      const int freed = held.rbegin()->second;
+      held.erase(*held.rbegin());
+      if (!is_stored[place(freed)]) transfers += 1, is_stored[place(freed)] = true;
+    }
+    held.emplace(next_use(value), value);
+  };
+  for (const int i : order) {
+    const Line& line = lines[place(i)];
+    for (const int read : line.reads)
+      if (!held.contains({next_use(read), read})) transfers += 1, hold(read);
+    for (const int read : line.reads) {
+      const bool is_held = held.erase({next_use(read), read}) > 0;
+      uses[place(read)].pop_back();
+      if (is_held && next_use(read) != kNever) held.emplace(next_use(read), read);
+    }
+    if (line.makes_value && next_use(i) != kNever) hold(i);
+  }
+  return transfers;
 }
 
 }  // namespace drl::robot_compiler

@@ -29,6 +29,7 @@ struct Function {
   std::vector<Statement> statements;
   std::vector<std::string> before, after;  // lines of C++ around the statements: calls of loops over tables
   int operations_of_loops = 0;
+  int group = 0;  // in functions of one group, the same sums absorb the same products
 };
 
 class Program {
@@ -36,6 +37,9 @@ class Program {
   // Begins a function. Statements belong to it from now on, in a section without a comment until section() is called.
   void begin(const std::string& comment, const std::string& signature, bool is_inlined = false, bool is_wide = false);
   void section(const std::string& comment);
+  // Puts the function into the group of the one before. A sum absorbs a product only if nothing else in the group uses
+  // it, so that what two functions compute has the bits that it would have in one.
+  void join_group() { functions_.back().group = functions_[functions_.size() - 2].group; }
   void set(const std::string& target, const Expr& value);
   void add(const std::string& target, const Expr& value);  // makes no statement if value is 0
 

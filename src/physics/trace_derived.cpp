@@ -23,10 +23,13 @@ class Tracer {
     trace_centers();
     if (!writes_in_loop("write_centers(bodies, derived);", 20))
       for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", static_cast<int>(f), subtree_center(f));
+    p_.begin("Computes the positions of geoms from frames.", "derive_geoms(Derived& derived)");
+    trace_points("geom_xpos", 0, model_.geoms);
     p_.begin(
-        "Computes the positions of geoms and sites from frames.",
-        std::string("derive_points(") + (moves_sites(model_) ? parameters_argument(model_) : "") + "Derived& derived)");
-    trace_points();
+        "Computes the positions of sites from frames.",
+        std::string("derive_sites(") + (moves_sites(model_) ? parameters_argument(model_) : "") + "Derived& derived)");
+    p_.join_group();
+    trace_points("site_xpos", model_.geoms.size(), model_.sites);
     p_.begin("Computes the inertias and velocities of bodies about the centre of mass of their tree.",
              "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
     trace_motion();
@@ -81,12 +84,15 @@ class Tracer {
       for (int c = 0; c < 4; ++c) p_.set(at("derived.xquat", k, c), quat[index(c)]);
     }
   }
-  void trace_points() {
-    if (writes_in_loop("write_points<Sizes, F>(derived);", 30)) return;
-    const auto set_points = [&](const std::string& array, const std::vector<Placement>& placements) {
-      for (size_t k = 0; k < placements.size(); ++k) set(array, static_cast<int>(k), point_of(placements[k]));
-    };
-    set_points("geom_xpos", model_.geoms), set_points("site_xpos", model_.sites);
+  // Writes the positions of points of frames. `first` is the index of the first one in the table of the loop.
+  void trace_points(const std::string& array, size_t first, const std::vector<Placement>& placements) {
+    if (placements.empty()) return;
+    const std::string count = std::to_string(placements.size());
+    if (writes_in_loop(
+            "write_points<Sizes, F>(derived, " + std::to_string(first) + ", " + count + ", derived." + array + ");",
+            30))
+      return;
+    for (size_t k = 0; k < placements.size(); ++k) set(array, static_cast<int>(k), point_of(placements[k]));
   }
   Vec3 point_of(const Placement& placement) {
     const Vec3 pos = pos_of(model_, placement, p_);

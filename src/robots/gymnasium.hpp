@@ -133,6 +133,7 @@ struct HumanoidObservation {
   template <class R, class Out>
   DRL_HD void write(const R& robot, Out obs) const {
     const auto each_body = [&](const auto& of) DRL_LAMBDA {
+      DRL_ROLLED
       for (int b = 1; b < robot.nbody(); ++b) obs = gym::write(of(BodyId{b}), obs);
     };
     obs = write_qvel(robot, write_qpos(robot, excluded ? 2 : 0, obs));
@@ -193,6 +194,7 @@ inline constexpr Quantity kHumanoidActions[] = {
 template <class R>
 DRL_HD typename R::F squared_contacts(const R& robot) {
   typename R::F sum = 0;
+  DRL_ROLLED
   for (int b = 0; b < robot.nbody(); ++b) sum = sum + squares(robot.external_force(BodyId{b}).at, 6);
   return sum;
 }

@@ -263,6 +263,7 @@ struct Task {
   DRL_HD static void create(State& s, R&, Draws<F>& draws, const Parts&, [[maybe_unused]] const Params& p) {
     const Vec<F, 3> friction = Config::template friction<F>(draws);
     for (int k = 0; k < 3; ++k) s.friction[k] = friction[k];
+    DRL_ROLLED
     for (F& bias : s.encoder_bias) bias = draws.uniform(F(-0.015), F(0.015));
     for (int k = 0; k < 3; ++k) s.com_shift[k] = F(k < 2 ? 0.025 : 0.03) * draws.uniform(F(-1), F(1));
     for (F& peak : s.peak_height) peak = F(0);
@@ -283,9 +284,11 @@ struct Task {
     const F half = F(0.5) * draws.uniform(F(-3.14), F(3.14));
     const F orientation[4] = {math::cos(half), F(0), F(0), math::sin(half)};
     for (int k = 0; k < 4; ++k) robot.set_qpos(at + 3 + k, orientation[k]);
+    DRL_ROLLED
     for (int k = 0; k < joints; ++k) robot.set_qpos(parts.joint[k].qpos, F(pose(k).angle));
     robot.forward();
 
+    DRL_ROLLED
     for (int k = 0; k < joints; ++k) s.action[k] = s.last_action[k] = s.one_before[k] = F(0);
     for (int k = 0; k < feet; ++k) s.air_time[k] = s.contact_time[k] = F(0);
     s.until_push = draws.uniform(F(1), F(3));
@@ -297,6 +300,7 @@ struct Task {
   DRL_HD static Outcome step(State& s, R& robot, const F* action, Draws<F>& draws, const Parts& parts,
                              const Params& p) {
     F target[joints], jerk = F(0);
+    DRL_ROLLED
     for (int k = 0; k < joints; ++k) {
       s.one_before[k] = s.last_action[k], s.last_action[k] = s.action[k], s.action[k] = action[k];
       target[k] = F(pose(k).angle) + F(pose(k).action_scale) * action[k] - s.encoder_bias[k];
@@ -369,8 +373,8 @@ struct Task {
 
   // Advances the command by `passed` seconds: draws a new one if the old one has expired, and turns a command that
   // keeps a heading towards that heading.
-  DRL_HD static void update_command(State& s, const R& robot, Draws<F>& draws, const Parts& parts, const Params& p,
-                                    F passed) {
+  DRL_HD_CALLED_ON_GPU static void update_command(State& s, const R& robot, Draws<F>& draws, const Parts& parts,
+                                                  const Params& p, F passed) {
     const Mask<F> faster = F(p.curriculum.iteration) >= F(p.faster_after);
     const Mask<F> fastest = F(p.curriculum.iteration) >= F(p.fastest_after);
     const F back = math::select(fastest, F(-2), math::select(faster, F(-1.5), F(-1)));
@@ -443,6 +447,7 @@ struct Task {
   // Updates the contact times and counts after each time step.
   DRL_HD static void update_contacts(State& s, const R& robot, const Parts& parts) {
     constexpr double passed = dt / model.frame_skip;
+    DRL_ROLLED
     for (int k = 0; k < feet; ++k) {
       const Mask<F> touches = robot.sensor(parts.contact[k], 0) > F(0);
       s.contact_time[k] = math::select(touches, s.contact_time[k] + F(passed), F(0));
@@ -457,12 +462,13 @@ struct Task {
   }
 
   // Sets the feet's heights above the floor, clipped to [0, 1] m as measured by a downward ray of 1 m.
-  DRL_HD static void update_heights(State& s, const R& robot, const Parts& parts) {
+  DRL_HD_CALLED_ON_GPU static void update_heights(State& s, const R& robot, const Parts& parts) {
     if constexpr (Ground::is_rough) {
       for (int k = 0; k < feet; ++k)
         s.height[k] = Ground::clearance(robot, robot.position(parts.foot[k]), robot.orientation(parts.foot_body[k]));
       return Ground::update(s.ground, robot, parts.root);
     }
+    DRL_ROLLED
     for (int k = 0; k < feet; ++k) s.height[k] = math::clamp(robot.position(parts.foot[k])[2], F(0), F(1));
   }
 
@@ -480,6 +486,7 @@ struct Task {
     up = in_body_frame(robot.orientation(parts.torso), up);
     *term++ = math::exp(F(-5) * (square(up[0]) + square(up[1])));
     F deviation = F(0), beyond = F(0), change = F(0);
+    DRL_ROLLED
     for (int k = 0; k < joints; ++k) {
       const Pose& joint = pose(k);
       const F angle = robot.qpos(parts.joint[k]);
@@ -508,6 +515,7 @@ struct Task {
   DRL_HD static void compute_foot_terms(State& s, const R& robot, const Parts& parts, F moves, F strides, F* term) {
     constexpr double target = 0.1;  // m
     for (int k = 0; k < 5; ++k) term[k] = F(0);
+    DRL_ROLLED
     for (int k = 0; k < feet; ++k) {
       const Vec<F, 3> velocity = velocity_of(robot, parts, parts.foot_body[k], robot.position(parts.foot[k]));
       const F sliding = norm(velocity.at, 2);
@@ -548,14 +556,18 @@ struct Task {
 
   // Writes the observation without noise; `biased` is 1 to add the encoders' errors to the joint angles, else 0.
   template <class Out>
-  DRL_HD static Out write_observation(const State& s, const R& robot, const Parts& parts, F biased, Out obs) {
+  DRL_HD_CALLED_ON_GPU static Out write_observation(const State& s, const R& robot, const Parts& parts, F biased,
+                                                    Out obs) {
     for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.velocimeter, k);
     for (int k = 0; k < 3; ++k) *obs++ = robot.sensor(parts.gyro, k);
     const Vec<F, 3> down = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(-1)}});
     for (int k = 0; k < 3; ++k) *obs++ = down[k];
+    DRL_ROLLED
     for (int k = 0; k < joints; ++k)
       *obs++ = robot.qpos(parts.joint[k]) - F(pose(k).angle) + biased * s.encoder_bias[k];
+    DRL_ROLLED
     for (int k = 0; k < joints; ++k) *obs++ = robot.qvel(parts.joint[k]);
+    DRL_ROLLED
     for (const F action : s.action) *obs++ = action;
     for (const F command : s.command) *obs++ = command;
     return obs;

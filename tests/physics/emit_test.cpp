@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <stdexcept>
+#include <string>
+
 #include "base/check.hpp"
 #include "physics/emit_text.hpp"
 
@@ -36,6 +42,66 @@ TEST_F(Emitted, SumOfAProductBecomesAMultiplyAdd) {
   EXPECT_EQ(text().operations, 3);
   p.set("y[3]", x(3) - (x(0) + x(1)) * x(2));  // a sum, and a multiply-add
   EXPECT_EQ(text().operations, 5);
+}
+
+// Statements are written in any order, so they may not depend on each other through memory.
+TEST_F(Emitted, TargetsAreSetOnceAndNotRead) {
+  p.set("y[0]", x(0));
+  p.set("y[1]", p.input("y[0]", "y_0"));
+  EXPECT_THROW(text(), std::logic_error);
+  p.begin("Sets a number twice.", "again(const F* x, F* y)");
+  p.set("y[0]", x(0));
+  EXPECT_NO_THROW(text());
+  p.set("y[0]", x(1));
+  EXPECT_THROW(text(), std::logic_error);
+}
+
+// A product that two functions of a group use is rounded in both, as if they were one function.
+TEST_F(Emitted, FunctionsOfAGroupFuseTheSameProducts) {
+  p.set("y[0]", x(0) * x(1) + x(2));
+  p.begin("Adds another number.", "more(const F* x, F* y)");
+  p.set("y[1]", x(0) * x(1) + x(3));
+  EXPECT_NE(body().find("math::fma(x[0], x[1], x[3])"), std::string::npos) << body();
+  p.join_group();
+  EXPECT_EQ(body().find("fma"), std::string::npos) << body();
+}
+
+// Returns the text without line breaks, and with each name replaced by its value.
+std::string inlined(const std::string& body, const std::string& target) {
+  std::string text = std::regex_replace(body, std::regex("\\s+"), " ");
+  std::map<std::string, std::string> values;
+  const std::regex line("(?:const F )?(\\w+(?:\\[\\d+\\])?) = ([^;]*);"), name("\\b[a-z]\\w*\\b(?!\\[|\\(|::)");
+  for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at) {
+    const std::string value = (*at)[2];
+    std::string replaced;
+    auto from = value.begin();
+    for (std::sregex_iterator found(value.begin(), value.end(), name); found != end; ++found) {
+      const auto known = values.find(found->str());
+      replaced.append(from, value.begin() + found->position());
+      replaced += known == values.end() ? found->str() : known->second;
+      from = value.begin() + found->position() + found->length();
+    }
+    values[(*at)[1]] = replaced.append(from, value.end());
+  }
+  return values[target];
+}
+
+// Two dot products with the same 300 numbers: written in two lines, all numbers would be live at once.
+TEST_F(Emitted, SplitLinesComputeTheSame) {
+  constexpr int n = 300;
+  Expr first = 0, second = 0;
+  std::string expected;
+  for (int k = 0; k < n; ++k) {
+    const Expr a = p.input(at("x", k), "x_" + std::to_string(k));
+    first = first + a * p.input(at("u", k), "u");
+    second = second + a * p.input(at("v", k), "v");
+    const std::string factors = at("x", k) + (k == 0 ? " * " : ", ") + at("u", k);
+    expected = k == 0 ? factors : "math::fma(" + factors + ", " + expected + ")";
+  }
+  p.set("y[0]", first), p.set("y[1]", second);
+  const std::string all = body();
+  EXPECT_GT(std::ranges::count(all, '='), n + 2);
+  EXPECT_EQ(inlined(all, "y[0]"), expected);
 }
 
 // In C++, an octal escape has at most three digits.

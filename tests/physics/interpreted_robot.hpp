@@ -183,7 +183,8 @@ struct InterpretedRobot : Capacity<kKind> {
   }
   static void derive_frames(const F* qpos, Derived& derived) { header_->call("derive_frames", {qpos, &derived}); }
   static void derive_centers(const F* qpos, Derived& derived) { header_->call("derive_centers", {qpos, &derived}); }
-  static void derive_points(Derived& derived) { header_->call("derive_points", {&derived}); }
+  static void derive_geoms(Derived& derived) { header_->call("derive_geoms", {&derived}); }
+  static void derive_sites(Derived& derived) { header_->call("derive_sites", {&derived}); }
   static void derive_motion(const F* qpos, const F* qvel, Derived& derived) {
     header_->call("derive_motion", {qpos, qvel, &derived});
   }

@@ -143,6 +143,7 @@ DRL_HD void store_strided(T* to, int64_t stride, const V& x) {
 // Stores the numbers x [K] as one row out [K]. Packs store W rows (below).
 template <int K, class T, class F, class = std::enable_if_t<std::is_arithmetic_v<F>>>
 DRL_HD void store_rows(T* out, const F* x) {
+  DRL_ROLLED_IF_LONG(K)
   for (int k = 0; k < K; ++k) out[k] = static_cast<T>(x[k]);
 }
 

@@ -52,11 +52,13 @@ struct Stiffness {
   F t[kResiduals - 1];
 
   // Computes stiffness times residuals.
-  DRL_HD void times(const F* u, int residuals, F* push) const {
+  DRL_HD_CALLED_ON_GPU void times(const F* u, int residuals, F* push) const {
     F share = F(0);
+    DRL_ROLLED
     for (int k = 1; k < residuals; ++k) share = math::fma(t[k - 1], u[k], share);
     push[0] = math::fma(normal, u[0], cross * share);
     const F turned = math::fma(along, share, cross * u[0]);
+    DRL_ROLLED
     for (int k = 1; k < residuals; ++k) push[k] = math::fma(across, u[k], turned * t[k - 1]);
   }
 };
@@ -94,15 +96,18 @@ struct Cone {
   // Sets next_u to u in lanes where u pushes, as the first guess of a solution.
   DRL_HD void reuse_last(int residuals) {
     F square = F(0), whole, middle;
+    DRL_ROLLED
     for (int k = 1; k < residuals; ++k) square = math::fma(u[k], u[k], square);
     find_zone(u[0], math::sqrt(square), whole, middle);
     const Mask<F> pushes = F(0) < whole + middle;
+    DRL_ROLLED
     for (int k = 0; k < residuals; ++k) next_u[k] = math::select(pushes, u[k], next_u[k]);
     find_next(residuals);
   }
   // Computes the stiffness at next_u.
-  DRL_HD void find_next(int residuals) {
+  DRL_HD_CALLED_ON_GPU void find_next(int residuals) {
     F square = F(0);
+    DRL_ROLLED
     for (int k = 1; k < residuals; ++k) square = math::fma(next_u[k], next_u[k], square);
     const F n = next_u[0], size = math::sqrt(square), inverse = F(1) / math::max(size, F(1e-30));
     F whole, middle;
@@ -110,6 +115,7 @@ struct Cone {
     next.normal = whole + middle, next.cross = -(mu * middle), next.alone = whole;
     next.across = math::fma(middle * mu, math::fma(mu, size, -n) * inverse, whole);
     next.along = math::fma(mu * mu, middle, whole - next.across);
+    DRL_ROLLED
     for (int k = 1; k < residuals; ++k) next.t[k - 1] = next_u[k] * inverse;
   }
   // Adds the squared force at next_u to `size`, and the squared error of the force that the current stiffness predicts
@@ -129,6 +135,7 @@ struct Cone {
     take(now.normal, next.normal), take(now.cross, next.cross), take(now.along, next.along);
     take(now.across, next.across), take(now.alone, next.alone);
     for (int k = 0; k < kResiduals - 1; ++k) take(now.t[k], next.t[k]);
+    DRL_ROLLED
     for (int k = 0; k < residuals; ++k) u[k] = next_u[k];
   }
 
@@ -147,6 +154,7 @@ struct Cone {
   // Adds the first two derivatives of the cost at the point `at` of the line, from 0 to 1.
   DRL_HD void add_slopes(int residuals, F at, F& first, F& second) const {
     F square = F(0), mixed = F(0), changes = F(0);
+    DRL_ROLLED
     for (int k = 1; k < residuals; ++k) {
       const F change = next_u[k] - u[k], here = math::fma(at, change, u[k]);
       square = math::fma(here, here, square), mixed = math::fma(here, change, mixed);
@@ -164,12 +172,13 @@ struct Cone {
   }
   // Moves next_u back to the point `at` of the line, in these lanes.
   DRL_HD void go_back(int residuals, Mask<F> lanes, F at) {
+    DRL_ROLLED
     for (int k = 0; k < residuals; ++k)
       next_u[k] = math::select(lanes, math::fma(at, next_u[k] - u[k], u[k]), next_u[k]);
     find_next(residuals);
   }
   // Computes the forces at next_u: along the normal and the tangents, and the torques about them.
-  DRL_HD void push(int residuals, F* force) const {
+  DRL_HD_CALLED_ON_GPU void push(int residuals, F* force) const {
     next.times(next_u, residuals, force);
     for (int k = 0; k < residuals; ++k) force[k] = -(scale(k) * force[k]);
     for (int k = residuals; k < kResiduals; ++k) force[k] = F(0);

@@ -24,11 +24,11 @@ constexpr bool moves_sites() {
   return requires { P::kMovesSites; };
 }
 template <class P>
-DRL_HD void derive_points([[maybe_unused]] const typename P::Stage& s, typename P::Derived& derived) {
+DRL_HD void derive_sites([[maybe_unused]] const typename P::Stage& s, typename P::Derived& derived) {
   if constexpr (moves_sites<P>())
-    P::derive_points(s.parameters, derived);
+    P::derive_sites(s.parameters, derived);
   else
-    P::derive_points(derived);
+    P::derive_sites(derived);
 }
 template <class P>
 DRL_HD void derive_centers(const typename P::Stage& s, typename P::Derived& derived) {
@@ -157,7 +157,7 @@ DRL_HD void keep_sensors([[maybe_unused]] typename P::Stage& stage) {
 template <class P>
 DRL_HD void derive_all(const typename P::Stage& stage, const typename P::Forces& forces, typename P::Derived& derived) {
   derive_frames<P>(stage, derived), derive_centers<P>(stage, derived);
-  derive_points<P>(stage, derived);
+  P::derive_geoms(derived), derive_sites<P>(stage, derived);
   derive_motion<P>(stage, derived);
   derive_actuators<P>(stage, derived);
   derive_forces<P>(stage, forces, derived);

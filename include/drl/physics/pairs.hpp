@@ -23,6 +23,7 @@ struct PairRow {
 
   // Copies another row in these lanes.
   DRL_HD void take(Mask<F> lanes, const PairRow& other) {
+    DRL_ROLLED
     for (int i = 0; i < nv; ++i) along[i] = math::select(lanes, other.along[i], along[i]);
     rest = math::select(lanes, other.rest, rest);
   }
@@ -38,6 +39,7 @@ struct PairCone : Cone<F> {
     this->mu = math::select(lanes, other.mu, this->mu);
     for (int k = 0; k < kResiduals - 1; ++k)
       this->friction[k] = math::select(lanes, other.friction[k], this->friction[k]);
+    DRL_ROLLED
     for (int r = 0; r < kResiduals; ++r) row[r].take(lanes, other.row[r]);
   }
 };
@@ -130,7 +132,10 @@ template <int n, class F>
 DRL_HD F long_dot(const F* a, const F* b, F start) {
   constexpr int kSums = 4;
   F sums[kSums] = {start, F(0), F(0), F(0)};
-  for (int i = 0; i < n; ++i) sums[i % kSums] = math::fma(a[i], b[i], sums[i % kSums]);
+  DRL_ROLLED
+  for (int i = 0; i + kSums <= n; i += kSums)
+    for (int k = 0; k < kSums; ++k) sums[k] = math::fma(a[i + k], b[i + k], sums[k]);
+  for (int i = n - n % kSums; i < n; ++i) sums[i % kSums] = math::fma(a[i], b[i], sums[i % kSums]);
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
@@ -168,8 +173,12 @@ DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, 
   each_next_place(lanes, count, P::kPairRows, w.pair_rows, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
     PairRow<F, P::nv>& to = w.pair_row[place];
     F& to_weight = w.weight[P::Work::kFixedWeights + place];
-    if (is_new) to = {}, to_weight = F(0);
-    to.take(here, row), to_weight = math::select(here, weight, to_weight);
+    if constexpr (kLanesOf<F> == 1) {
+      to.take(F(0) == F(0), row), to_weight = weight;
+    } else {
+      if (is_new) to = {}, to_weight = F(0);
+      to.take(here, row), to_weight = math::select(here, weight, to_weight);
+    }
     if constexpr (has_noslip<P>()) {
       if (is_new) w.opposes_next[place] = F(0);
       w.opposes_next[place] = math::select(here, F(opposes_next ? 1 : 0), w.opposes_next[place]);
@@ -182,6 +191,7 @@ template <class P, class F>
 DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const F (*wrench)[6], F* along) {
   const PairGeom &a = P::pair_geom(pair.first), &b = P::pair_geom(pair.second);
   P::along(w, wrench, along);
+  DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) {
     const bool first = a.is_moved_by(i), second = b.is_moved_by(i);
     along[i] = first == second ? F(0) : second ? along[i] : -along[i];
@@ -228,25 +238,35 @@ template <class P, class F>
 DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
                                  const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
   using Place = PairCone<F, P::nv>;
-  Place cone;
-  F friction[kResiduals - 1], wrench[P::kTrees][6];
-  find_pair_friction<P>(w, pair, friction);
-  cone.set_friction(pair.dimensions, friction, P::regularised);
-  cone.hardness = weight / (cone.mu * cone.mu);
-  const ConeAxes<F> axes(contact);
-  for (int r = 0; r < kResiduals; ++r) {
-    PairRow<F, P::nv>& row = cone.row[r];
-    axes.template find_wrenches<P>(w, contact.point, r, wrench);
-    find_along<P>(w, pair, wrench, row.along);
-    for (F& x : row.along) x = cone.scale(r) * x;
-    row.rest = F(damping_of(pair, r)) * long_dot<P::nv>(row.along, qvel, F(0));
-    if (r == 0) row.rest = math::fma(cone.mu, at_rest, row.rest);
+  const auto find = [&](Place& cone) DRL_LAMBDA {
+    F friction[kResiduals - 1], wrench[P::kTrees][6];
+    find_pair_friction<P>(w, pair, friction);
+    cone.set_friction(pair.dimensions, friction, P::regularised);
+    cone.hardness = weight / (cone.mu * cone.mu);
+    const ConeAxes<F> axes(contact);
+    DRL_ROLLED
+    for (int r = 0; r < kResiduals; ++r) {
+      PairRow<F, P::nv>& row = cone.row[r];
+      axes.template find_wrenches<P>(w, contact.point, r, wrench);
+      find_along<P>(w, pair, wrench, row.along);
+      const F scale = cone.scale(r);
+      DRL_ROLLED
+      for (F& x : row.along) x = scale * x;
+      row.rest = F(damping_of(pair, r)) * long_dot<P::nv>(row.along, qvel, F(0));
+      if (r == 0) row.rest = math::fma(cone.mu, at_rest, row.rest);
+    }
+  };
+  if constexpr (kLanesOf<F> == 1) {  // a single lane computes its contact where it is stored
+    if (any(lanes) && w.pair_cones < P::kPairCones) find(w.pair_cone[w.pair_cones++]);
+  } else {
+    Place cone;
+    find(cone);
+    each_next_place(lanes, count, P::kPairCones, w.pair_cones, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
+      Place& to = w.pair_cone[place];
+      if (is_new) to = {};
+      to.take(here, cone);
+    });
   }
-  each_next_place(lanes, count, P::kPairCones, w.pair_cones, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
-    Place& to = w.pair_cone[place];
-    if (is_new) to = {};
-    to.take(here, cone);
-  });
 }
 
 // Stores the rows of a contact with a pyramid or without friction. `count` is the number of rows that each lane has so
@@ -313,16 +333,19 @@ DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const Pai
   if (!any(pushes)) return;
   F half[nv], scaled[nv], *update = w.pair_update[s];
   P::solve_up(w, row.along, half);
+  DRL_ROLLED
   for (int i = 0; i < nv; ++i) update[i] = half[i], scaled[i] = w.inverse[i] * half[i];
   for (int t = 0; t < s; ++t) {
     const Mask<F> is_before = strength[t] != F(0);
     if (!any(is_before)) continue;
     const F share = strength[t] * long_dot<nv>(w.pair_update[t], scaled, F(0));
+    DRL_ROLLED
     for (int i = 0; i < nv; ++i)
       update[i] = math::select(is_before, math::fma(-share, w.pair_update[t][i], update[i]), update[i]);
   }
   strength[s] = weight / math::fma(weight, long_dot<nv>(update, scaled, F(0)), F(1));
   const F push = strength[s] * long_dot<nv>(scaled, w.half, row.rest);
+  DRL_ROLLED
   for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
 }
 
@@ -340,6 +363,7 @@ DRL_HD void each_row_of_cone(const PairCone<F, nv>& cone, const Body& body) {
   // `along` is along T, `reflected` is along the vector of the reflection.
   PairRow<F, nv> along{}, reflected, row;
   const auto add = [&](PairRow<F, nv>& to, F share, const PairRow<F, nv>& from) DRL_LAMBDA {
+    DRL_ROLLED
     for (int i = 0; i < nv; ++i) to.along[i] = math::fma(share, from.along[i], to.along[i]);
     to.rest = math::fma(share, from.rest, to.rest);
   };
@@ -376,6 +400,7 @@ DRL_HD_CALLED void take_pairs(typename P::Work& w) {
 template <class P, class F>
 DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
   const auto subtract = [&](F push, PairRow<F, P::nv>& row) DRL_LAMBDA {
+    DRL_ROLLED
     for (int i = 0; i < P::nv; ++i) force[i] = math::fma(-push, row.along[i], force[i]);
     row.rest = F(0);
   };

@@ -40,14 +40,17 @@ DRL_HD void each_row(typename P::Work& w, const Body& body) {
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t], r = c * Work::kResidualsPerContact;
+      DRL_ROLLED
       for (int e = 0; e < P::kEdges; ++e)
         body(edge_weight<P>(w.weight[c], e), edge_residual<P>(w.y + r, e), edge_residual<P>(w.next_y + r, e));
     }
-  if constexpr (P::kLimits > 0)
+  if constexpr (P::kLimits > 0) {
+    DRL_ROLLED
     for (int l = 0; l < P::kLimits; ++l) {
       const int r = Work::kContactResiduals + l;
       body(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
     }
+  }
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const int r = Work::kFixedRows + s;
@@ -70,8 +73,10 @@ DRL_HD void each_residual(typename P::Work& w, const Body& body) {
       const int r = w.touching[t] * Work::kResidualsPerContact;
       for (int k = 0; k < Work::kResidualsPerContact; ++k) body(w.y[r + k], w.next_y[r + k]);
     }
-  if constexpr (P::kLimits + P::kPairRows > 0)
+  if constexpr (P::kLimits + P::kPairRows > 0) {
+    DRL_ROLLED
     for (int r = Work::kContactResiduals; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
+  }
   if constexpr (!P::kElliptic)
     each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
       for (int k = 0; k < pair.dimensions; ++k) body(contact.u[k], contact.next_u[k]);
@@ -141,8 +146,10 @@ DRL_HD void note_change(typename P::Work& w, int branch) {
 template <class P>
 DRL_HD void clear_coupling(typename P::Work& w) {
   using F = typename P::Number;
-  for (auto& body : w.body)
+  for (auto& body : w.body) {
+    DRL_ROLLED
     for (F& x : body.coupling) x = F(0);
+  }
 }
 
 // The margin and the hardness of a contact with the floor, in a pyramid or a cone.
@@ -181,10 +188,14 @@ DRL_HD void find_touching(typename P::Work& w) {
 template <class P>
 DRL_HD void clear_last_solution(typename P::Work& w) {
   using F = typename P::Number;
-  if constexpr (P::kContacts + P::kCones > 0)
+  if constexpr (P::kContacts + P::kCones > 0) {
+    DRL_ROLLED
     for (int c = 0; c < P::kContacts + P::kCones; ++c) hardness_of<P>(w, c) = F(0);
-  if constexpr (P::kLimits > 0)
+  }
+  if constexpr (P::kLimits > 0) {
+    DRL_ROLLED
     for (int l = 0; l < P::kLimits; ++l) w.next_y[P::Work::kContactResiduals + l] = F(0);
+  }
   if constexpr (P::kGround > 0) w.grounded = 0, w.ground_step += 1;
 }
 
@@ -216,8 +227,10 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   }
   if constexpr (P::kGround > 0) has_too_many = begin_ground<P>(w);
   if constexpr (P::kContacts + (P::kElliptic ? 0 : P::kGround) > 0) clear_coupling<P>(w);
-  if constexpr (P::kLimits > 0)
+  if constexpr (P::kLimits > 0) {
+    DRL_ROLLED
     for (int l = 0; l < P::kLimits; ++l) w.y[P::Work::kContactResiduals + l] = w.next_y[P::Work::kContactResiduals + l];
+  }
   if constexpr (P::kCones > 0)
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
@@ -267,11 +280,13 @@ DRL_HD void guess_active_rows(typename P::Work& w) {
       for (int k = 0; k < P::Work::kResidualsPerContact; ++k) take(pushed, w.y[r + k], w.next_y[r + k]);
     }
   }
-  if constexpr (P::kLimits > 0)
+  if constexpr (P::kLimits > 0) {
+    DRL_ROLLED
     for (int l = 0; l < P::kLimits; ++l) {
       const int r = P::Work::kContactResiduals + l;
       take(w.y[r] < F(0), w.y[r], w.next_y[r]);
     }
+  }
   if constexpr (!P::kElliptic)
     each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
       Mask<F> pushed = F(0) != F(0);

@@ -70,7 +70,8 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   }
   [[maybe_unused]] F along[P::nv + count_tendons<P>()];  // accelerations along qvel, and of tendons with rows
   if constexpr (count_tendons<P>() > 0) P::tendons(w, qacc, along + P::nv);
-  if constexpr (P::kLimits > 0)
+  if constexpr (P::kLimits > 0) {
+    DRL_ROLLED
     for (int l = 0; l < P::kLimits; ++l) {
       const int r = Work::kContactResiduals + l, moved = P::limited(l);
       const F* of = qacc;
@@ -81,6 +82,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       if constexpr (count_branches<P>() > 0)
         if (any(changed)) note_change<P>(w, P::branch_of_limit(l));
     }
+  }
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
       const PairRow<F, P::nv>& row = w.pair_row[s];
@@ -145,6 +147,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   }
   const Mask<F> is_back = lanes & (at < F(1));
   if (!any(is_back)) return;
+  DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, next[i] - qacc[i], qacc[i]), next[i]);
   each_residual<P>(
       w, [&](F y, F& next_y) DRL_LAMBDA { next_y = math::select(is_back, math::fma(at, next_y - y, y), next_y); });
@@ -221,6 +224,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   if constexpr (count_adhesions<P>() > 0) find_adhesion<P>(w);
   Mask<F> is_solved = F(0) != F(0);
   F next[P::nv];
+  DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
   for (int iteration = 0;; ++iteration) {
     const Mask<F> differs = find_next<P>(w, next);
@@ -228,6 +232,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
     if (!is_last && iteration > kFullSteps)
       search_line<P>(w, qacc, next, differs, iteration < kLooseIterations ? 0.5 : 0.01);
+    DRL_ROLLED
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
     if (iteration == 0) guess_active_rows<P>(w);
@@ -237,6 +242,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     balance<P>(w, next);
     // Without this, a solution with active cones would change a little in each iteration that other lanes need.
     if constexpr (has_cones<P>()) {
+      DRL_ROLLED
       for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
     }
   }

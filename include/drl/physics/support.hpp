@@ -95,8 +95,10 @@ DRL_HD void find_cone_forces(typename P::Work& w) {
 template <class P>
 DRL_HD_CALLED void find_floor_forces(typename P::Work& w) {
   using F = typename P::Number;
+  DRL_ROLLED
   for (auto& wrench : w.forces.wrench)
     for (F& x : wrench) x = F(0);
+  DRL_ROLLED
   for (F& x : w.forces.limit) x = F(0);
   if constexpr (P::kContacts > 0)
     for (int t = 0; t < w.touches; ++t) {
@@ -109,11 +111,13 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w) {
   each_ground_contact<P>(w, [&](const ContactPair& pair, const auto& contact)
                                 DRL_LAMBDA { contact.template add_wrench<P>(w, pair, w.forces.wrench); });
   if constexpr (P::kCones > 0) find_cone_forces<P>(w);
-  if constexpr (P::kLimits > 0)
+  if constexpr (P::kLimits > 0) {
+    DRL_ROLLED
     for (int l = 0; l < P::kLimits; ++l) {
       const F y = w.next_y[P::Work::kContactResiduals + l];
       w.forces.limit[l] = -(w.limit_sign[l] * active_weight(w.weight[P::kContacts + l], y) * y);
     }
+  }
   if constexpr (count_frictions<P>() > 0)
     for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(friction_of<P>(f, w));
   if constexpr (count_equality_rows<P>() > 0)
@@ -171,6 +175,7 @@ DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<ty
     take_pairs<P>(w);
     P::solve_down(w, change);
   }
+  DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) stage.qacc[i] = stage.qacc[i] + math::select(lanes, change[i], F(0));
 }
 
@@ -207,8 +212,11 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
 
 template <class P>
 DRL_HD void begin_stage(const typename P::State& state, const typename P::Number* ctrl, typename P::Stage& stage) {
+  DRL_ROLLED
   for (int k = 0; k < P::nq; ++k) stage.qpos[k] = state.qpos[k];
+  DRL_ROLLED
   for (int k = 0; k < P::nv; ++k) stage.qvel[k] = state.qvel[k];
+  DRL_ROLLED
   for (int k = 0; k < P::nu; ++k) stage.ctrl[k] = ctrl[k];
   if constexpr (count_activations<P>() > 0)
     for (int k = 0; k < P::kActivations; ++k) stage.act[k] = state.act[k];
@@ -228,6 +236,7 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
     P::rates(stage.ctrl, stage.act, rate);
     P::activate(stage.act, rate, state.act);
   }
+  DRL_ROLLED
   for (int k = 0; k < P::nv; ++k) {
     state.qvel[k] = math::fma(F(P::timestep), qacc[k], state.qvel[k]);
     state.warm_start[k] = stage.qacc[k];
@@ -243,13 +252,16 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
   constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
   F velocity[P::nv], acceleration[P::nv];  // weighted means of the stages
+  DRL_ROLLED
   for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
   [[maybe_unused]] F rate[at_least_one(count_activations<P>())];  // also a weighted mean
   for (F& x : rate) x = F(0);
+  DRL_ROLLED
   for (int s = 0; s < 4; ++s) {
     forward<P>(stage, state.warm_start, w, nullptr);
     if constexpr (kKeepsSensors<P>)
       if (s == 0 && wants_sensors) find_forces<P>(w, stage), keep_sensors<P>(stage);
+    DRL_ROLLED
     for (int k = 0; k < P::nv; ++k) {
       velocity[k] = math::fma(F(kShare[s]), stage.qvel[k], velocity[k]);
       acceleration[k] = math::fma(F(kShare[s]), stage.qacc[k], acceleration[k]);
@@ -265,11 +277,14 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
     }
     if (s == 3) break;
     P::integrate(state.qpos, stage.qvel, F(kNext[s]), stage.qpos);
+    DRL_ROLLED
     for (int k = 0; k < P::nv; ++k) stage.qvel[k] = math::fma(F(kNext[s]), stage.qacc[k], state.qvel[k]);
   }
   if constexpr (count_activations<P>() > 0) P::activate(state.act, rate, state.act);
   F start[P::nq];
+  DRL_ROLLED
   for (int k = 0; k < P::nq; ++k) start[k] = state.qpos[k];
+  DRL_ROLLED
   for (int k = 0; k < P::nv; ++k) state.qvel[k] = math::fma(F(P::timestep), acceleration[k], state.qvel[k]);
   P::integrate(start, velocity, F(P::timestep), state.qpos);
 }
@@ -331,8 +346,10 @@ DRL_HD typename P::Forces evaluate(const typename P::State& state, const typenam
 // Sets the parameters to the values in the model's file, and the height fields to those of this process.
 template <class P>
 DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
-  if constexpr (P::kParameters > 0)
+  if constexpr (P::kParameters > 0) {
+    DRL_ROLLED
     for (int k = 0; k < P::kParameters; ++k) stage.parameters[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
+  }
   if constexpr (count_height_fields<P>() > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <new>
 #include <string_view>
 
@@ -96,19 +97,24 @@ class PhysicsRobot {
   // Sets the state to the model's initial position, at rest.
   DRL_HD void begin(State& state) {
     take(state);
+    DRL_ROLLED
     for (int k = 0; k < P::nq; ++k) state.qpos[k] = F(P::qpos0(k));
+    DRL_ROLLED
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
+    DRL_ROLLED
     for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(0);
     if constexpr (physics::count_activations<P>() > 0)
       for (F& x : state.act) x = F(0);
     state.time = F(0);
-    has_ctrl_ = true, has_stage_ = advanced_ = false;
+    has_ctrl_ = true, has_stage_ = advanced_ = is_solved_ = false, derived_kinds_ = 0;
   }
   // Returns the lanes in which the physics has diverged: MuJoCo's criterion is a value larger than 1e10 or not finite.
   // NaN is not detected here, but in mark_lost() (drl/task/kernels.hpp).
   DRL_HD Mask<F> diverged() const {
     F most = F(0);
+    DRL_ROLLED
     for (int k = 0; k < P::nq; ++k) most = math::max(most, math::abs(state_->qpos[k]));
+    DRL_ROLLED
     for (int k = 0; k < P::nv; ++k) {
       most = math::max(most, math::abs(state_->qvel[k]));
       if (advanced_) most = math::max(most, math::abs(first(last_.qacc[k])));
@@ -129,6 +135,7 @@ class PhysicsRobot {
   DRL_HD void advance(const F* controls) {
     set_controls(controls);
     with_state([&](auto& state) DRL_LAMBDA {
+      DRL_ROLLED
       for (int k = 0; k < FrameSkip; ++k) {
         delay_controls(controls, k), drive_motors(state);
         step(state, k + 1 == FrameSkip);
@@ -139,6 +146,7 @@ class PhysicsRobot {
   template <class Watch>
   DRL_HD void advance(const F* controls, const Watch& after_each) {
     set_controls(controls);
+    DRL_ROLLED
     for (int k = 0; k < FrameSkip; ++k) {
       delay_controls(controls, k);
       with_state([&](auto& state) DRL_LAMBDA { drive_motors(state), step(state, true); });
@@ -187,21 +195,23 @@ class PhysicsRobot {
     lacking_ = "a keyframe of this name";
   }
 
-  DRL_HD Vec<F, 3> position(BodyId body) const { return row(frames().xpos, body.index); }
-  DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(frames().xquat, body.index); }
-  DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(frames().xipos, body.index); }
-  DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const { return row(centers().subtree_com, body.index); }
+  DRL_HD Vec<F, 3> position(BodyId body) const { return row(derived<kFrames>().xpos, body.index); }
+  DRL_HD Vec<F, 4> orientation(BodyId body) const { return row(derived<kFrames>().xquat, body.index); }
+  DRL_HD Vec<F, 3> center_of_mass(BodyId body) const { return row(derived<kFrames>().xipos, body.index); }
+  DRL_HD Vec<F, 3> subtree_center_of_mass(BodyId body) const {
+    return row(derived<kCenters>().subtree_com, body.index);
+  }
   DRL_HD F mass(BodyId body) const { return inertia(body)[9]; }
-  DRL_HD Vec<F, 10> inertia(BodyId body) const { return row_of_body(motion().cinert, body); }
-  DRL_HD Vec<F, 6> velocity(BodyId body) const { return row_of_body(motion().cvel, body); }
+  DRL_HD Vec<F, 10> inertia(BodyId body) const { return row_of_body(derived<kMotion>().cinert, body); }
+  DRL_HD Vec<F, 6> velocity(BodyId body) const { return row_of_body(derived<kMotion>().cvel, body); }
   DRL_HD Vec<F, 6> external_force(BodyId body) const {
-    if (advanced_) return row_of_body(forces().cfrc_ext, body);
+    if (advanced_) return row_of_body(derived<kForces>().cfrc_ext, body);
     return none<6>();
   }
-  DRL_HD Vec<F, 3> position(GeomId geom) const { return row(points().geom_xpos, geom.index); }
+  DRL_HD Vec<F, 3> position(GeomId geom) const { return row(derived<kGeoms>().geom_xpos, geom.index); }
   DRL_HD Vec<F, 3> position(SiteId site) const {
     if constexpr (P::nsite > 0)
-      return row(points().site_xpos, site.index);
+      return row(derived<kSites>().site_xpos, site.index);
     else
       return lacks<3>("sites");
   }
@@ -225,14 +235,14 @@ class PhysicsRobot {
     return nearest;
   }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
-  DRL_HD F actuator_force_along(int k) const { return first(actuators().qfrc_actuator[k]); }
-  DRL_HD F constraint_force_along(int k) const { return first(constraints().qfrc_constraint[k]); }
-  DRL_HD F force(ActuatorId actuator) const { return first(actuators().actuator_force[actuator.index]); }
+  DRL_HD F actuator_force_along(int k) const { return first(derived<kActuators>().qfrc_actuator[k]); }
+  DRL_HD F constraint_force_along(int k) const { return first(derived<kConstraints>().qfrc_constraint[k]); }
+  DRL_HD F force(ActuatorId actuator) const { return first(derived<kActuators>().actuator_force[actuator.index]); }
   DRL_HD F sensor(SensorId sensor, int k = 0) const {
     if constexpr (P::kSensorNumbers > 0) {
       if (sensor.index < 0) return lacks<1>("a sensor that drl_robot does not compile")[0];
       const int place = P::sensor_place(sensor.index + k);
-      return first(place < 0 ? sensors().sensor[sensor.index + k] : solved().sensed[place / 4][place % 4]);
+      return first(place < 0 ? derived<kSensors>().sensor[sensor.index + k] : solved().sensed[place / 4][place % 4]);
     } else {
       return lacks<1>("sensors")[0];
     }
@@ -278,6 +288,7 @@ class PhysicsRobot {
     return value;
   }
   DRL_HD void set_controls(const F* controls) {
+    DRL_ROLLED
     for (int a = 0; a < P::nu; ++a) last_.ctrl[a] = L(controls[a]);
     has_ctrl_ = true, has_work_ = false;
     if constexpr (physics::is_randomised<P>())
@@ -323,10 +334,11 @@ class PhysicsRobot {
     return last_;
   }
   DRL_HD const typename P::Stage& solved() const {
-    if (stage(); !is_solved_) solve();
+    if (!is_solved_) solve();
     return last_;
   }
-  DRL_HD void solve() const {
+  DRL_HD_CALLED void solve() const {
+    stage();
     with_state([&](const auto& state) DRL_LAMBDA { physics::solve_stage<P>(state, last_, work()); });
     unsolved_ = unsolved_ + last_.unsolved;
     is_solved_ = true, has_work_ = false, derived_kinds_ = 0;
@@ -374,54 +386,61 @@ class PhysicsRobot {
   enum Kind {
     kFrames = 1,
     kCenters = 2,
-    kPoints = 4,
+    kGeoms = 4,
     kMotion = 8,
     kActuators = 16,
     kForces = 32,
     kConstraints = 64,
-    kSensors = 128
+    kSensors = 128,
+    kSites = 256
   };
-  template <class Derive>
-  DRL_HD const typename P::Derived& derived(Kind kind, const typename P::Stage& s, const Derive& derive) const {
-    has_work_ = false;
-    if (derived_kinds_ == 0 && is_solved_) {
-      const typename P::Forces forces = memory_.work.forces;
-      (new (&memory_.after) AfterWork)->forces = forces;
-    }
-    if (!(derived_kinds_ & kind)) derive(s, memory_.after.derived);
-    derived_kinds_ = static_cast<uint8_t>(derived_kinds_ | kind);
+  // Returns whether the quantities of a kind depend on the stage's solution.
+  static constexpr bool needs_solution(Kind kind) {
+    if (kind == kActuators) return physics::count_adhesions<P>() > 0;
+    if (kind == kSensors) return physics::senses_solution<P>();
+    return kind == kForces || kind == kConstraints;
+  }
+  // Returns the quantities of a kind, which are derived when they are read first. Tasks read quantities in many places,
+  // so what is long is in a called function.
+  template <Kind kind>
+  DRL_HD const typename P::Derived& derived() const {
+    if (!(derived_kinds_ & kind)) derive<kind>();
     return memory_.after.derived;
   }
-  DRL_HD const auto& frames() const {
-    return derived(kFrames, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_frames<P>(s, to); });
+  // Moves the forces of the solution to where derived quantities do not replace them.
+  DRL_HD_CALLED void keep_forces() const {
+    const auto copy = [](const typename P::Forces& from, typename P::Forces& to) DRL_LAMBDA {
+      DRL_ROLLED
+      for (int f = 0; f < physics::at_least_one(P::kTouchingFrames); ++f)
+        for (int k = 0; k < P::kWrench; ++k) to.wrench[f][k] = from.wrench[f][k];
+      DRL_ROLLED
+      for (int k = 0; k < static_cast<int>(std::size(from.limit)); ++k) to.limit[k] = from.limit[k];
+    };
+    typename P::Forces forces;  // because the two places overlap
+    copy(memory_.work.forces, forces);
+    copy(forces, (new (&memory_.after) AfterWork)->forces);
   }
-  DRL_HD const auto& centers() const {
-    return derived(kCenters, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_centers<P>(s, to); });
-  }
-  DRL_HD const auto& points() const {
-    frames();
-    return derived(kPoints, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_points<P>(s, to); });
-  }
-  DRL_HD const auto& motion() const {
-    return derived(kMotion, stage(), [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_motion<P>(s, to); });
-  }
-  DRL_HD const auto& actuators() const {
-    return derived(kActuators, physics::count_adhesions<P>() > 0 ? solved() : stage(),
-                   [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_actuators<P>(s, to); });
-  }
-  DRL_HD const auto& forces() const {
-    return derived(kForces, solved(),
-                   [&](const auto& s, auto& to) DRL_LAMBDA { physics::derive_forces<P>(s, memory_.after.forces, to); });
-  }
-  DRL_HD const auto& constraints() const {
-    return derived(kConstraints, solved(), [&](const auto& s, auto& to) DRL_LAMBDA {
-      P::derive_constraints(s.qpos, memory_.after.forces.wrench, memory_.after.forces.limit, to);
-    });
-  }
-  DRL_HD const auto& sensors() const {
-    const auto& of = physics::senses_solution<P>() ? solved() : stage();  // solving discards what was derived
-    frames(), centers(), motion();
-    return derived(kSensors, of, [](const auto& s, auto& to) DRL_LAMBDA { physics::derive_sensors<P>(s, to); });
+  // Derives the quantities of a kind from the stage, after those that they are computed from.
+  template <Kind kind>
+  DRL_HD_CALLED void derive() const {
+    [[maybe_unused]] const typename P::Stage& s =
+        needs_solution(kind) ? solved() : stage();  // solving discards what was derived
+    if constexpr (kind == kGeoms || kind == kSites || kind == kSensors) derived<kFrames>();
+    if constexpr (kind == kSensors) derived<kCenters>(), derived<kMotion>();
+    has_work_ = false;
+    if (derived_kinds_ == 0 && is_solved_) keep_forces();
+    [[maybe_unused]] const typename P::Forces& forces = memory_.after.forces;
+    typename P::Derived& to = memory_.after.derived;
+    if constexpr (kind == kFrames) physics::derive_frames<P>(s, to);
+    if constexpr (kind == kCenters) physics::derive_centers<P>(s, to);
+    if constexpr (kind == kGeoms) P::derive_geoms(to);
+    if constexpr (kind == kSites) physics::derive_sites<P>(s, to);
+    if constexpr (kind == kMotion) physics::derive_motion<P>(s, to);
+    if constexpr (kind == kActuators) physics::derive_actuators<P>(s, to);
+    if constexpr (kind == kForces) physics::derive_forces<P>(s, forces, to);
+    if constexpr (kind == kConstraints) P::derive_constraints(s.qpos, forces.wrench, forces.limit, to);
+    if constexpr (kind == kSensors) physics::derive_sensors<P>(s, to);
+    derived_kinds_ = static_cast<uint16_t>(derived_kinds_ | kind);
   }
   template <int N>
   DRL_HD static Vec<F, N> row(const L (*rows)[N], int k) {
@@ -472,8 +491,8 @@ class PhysicsRobot {
   mutable const char* lacking_ = nullptr;
   bool has_ctrl_ = false, has_stage_ = false, advanced_ = false;
   mutable bool is_solved_ = false;
-  mutable bool has_work_ = false;      // of the last time step
-  mutable uint8_t derived_kinds_ = 0;  // the kinds that have been computed
+  mutable bool has_work_ = false;       // of the last time step
+  mutable uint16_t derived_kinds_ = 0;  // the kinds that have been computed
 };
 
 // The function object that Parts::find calls. Indices are MuJoCo's.
@@ -518,8 +537,8 @@ constexpr robot::Parts<Definition> find_parts() {
 template <class Definition, class Compiled>
 DRL_HD decltype(auto) compiled_parts() {
   if constexpr (requires { typename std::bool_constant<(find_parts<Definition, Compiled>(), true)>; }) {
-    constexpr robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
-    return robot::Parts<Definition>(parts);
+    static constexpr robot::Parts<Definition> parts = find_parts<Definition, Compiled>();
+    return (parts);
   } else {
 #if defined(DRL_GPU_COMPILER)
     static_assert(sizeof(Definition) == 0, "the Parts::find of a robot that runs on GPUs must be constexpr");
@@ -615,8 +634,7 @@ template <bool has_height_fields>
 struct GpuRefusal {};
 template <>
 struct GpuRefusal<true> {
-  static constexpr const char* why_not_on_gpu =
-      "its robot stands on a height field, which is in the memory of the CPU";
+  static constexpr const char* why_not_on_gpu = "its robot stands on a height field, which is in the memory of the CPU";
 };
 
 // A part of an environment's state, for robots whose models differ between environments: the numbers that it has drawn
@@ -711,10 +729,11 @@ struct TaskInLanes {
       s.physics.time = math::select(scratch.robot.diverged(), nan, s.physics.time);  // marks it as diverged
       return result;
     }
-    DRL_HD static void observe(const State& s, const Scratch& scratch, Draws<F>& draws, const Params& p, F* obs) {
+    DRL_HD_CALLED_ON_GPU static void observe(const State& s, const Scratch& scratch, Draws<F>& draws, const Params& p,
+                                             F* obs) {
       robot::observe<Definition>(s.task, scratch.robot, draws, parts(), p, obs);
     }
-    DRL_HD static void observe_critic(const State& s, const Scratch& scratch, const Params& p, F* obs) {
+    DRL_HD_CALLED_ON_GPU static void observe_critic(const State& s, const Scratch& scratch, const Params& p, F* obs) {
       robot::observe_critic<Definition>(s.task, scratch.robot, parts(), p, obs);
     }
     template <class Canvas>

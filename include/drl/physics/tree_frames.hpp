@@ -60,20 +60,18 @@ DRL_HD void write_frames(const BodyPoses<F, Sizes>& bodies, const F (*quats)[4],
   }
 }
 
-// Writes geom_xpos and site_xpos from the frames.
+// Writes the positions of the points [first, first + count) of the robot's table from the frames.
 template <class Sizes, class F, class Derived>
-DRL_HD void write_points(Derived& derived) {
-  const auto write = [&](int p, F* to) DRL_LAMBDA {
-    const auto& point = Sizes::template tree_point<Scalar<F>>(p);
+DRL_HD void write_points(const Derived& derived, int first, int count, F (*positions)[3]) {
+  for (int p = 0; p < count; ++p) {
+    const auto& point = Sizes::template tree_point<Scalar<F>>(first + p);
+    F* to = positions[p];
     for (int k = 0; k < 3; ++k) to[k] = F(point.pos[k]);
-    if (point.frame < 0) return;
+    if (point.frame < 0) continue;
     F turn[3][3];
     rotation_of(derived.xquat[point.frame], turn);
     turn_and_add(turn, point.pos, derived.xpos[point.frame], to);
-  };
-  for (int g = 0; g < Sizes::ngeom; ++g) write(g, derived.geom_xpos[g]);
-  if constexpr (Sizes::nsite > 0)
-    for (int s = 0; s < Sizes::nsite; ++s) write(Sizes::ngeom + s, derived.site_xpos[s]);
+  }
 }
 
 // Computes the moments (mass times position) of all frames with their subtrees about the origins of their trees.

@@ -241,8 +241,10 @@ struct Environments {
     if constexpr (kObsDimVaries<Spec>)
       for (int o = obs_dim(); o < kObs; ++o) obs.actor[o] = F(0);
     task::observe<Task<F>, F>(env.state, env.scratch, numbers, params<F>(), newest);
+    DRL_ROLLED_IF_LONG(kHistory)
     for (int k = 0; k < kHistory; ++k)
       obs.actor[k] = purpose == Purpose::first_observe ? newest[k % kFrame] : env.history[k];
+    DRL_ROLLED_IF_LONG(kHistory)
     for (int k = 0; k < kHistory; ++k) env.history[k] = obs.actor[k + kFrame];
     if constexpr (kCriticObs > 0) task::observe_critic<Task<F>, F>(env.state, env.scratch, params<F>(), obs.critic);
   }
@@ -259,7 +261,9 @@ struct Environments {
         is_first = false;
       }
     });
+    DRL_ROLLED_IF_LONG(kObs)
     for (int o = kHistory + 1; o < kObs; ++o) frame += obs.actor[o];
+    DRL_ROLLED_IF_LONG(kCriticObs)
     for (int o = 0; o < kCriticObs; ++o) frame += obs.critic[o];
     return numbers + frame + reward;
   }
@@ -274,8 +278,11 @@ struct Environments {
   }
   template <class F>
   DRL_HD static void clear_observations(EnvLanes<F>& env, Observations<F>& obs) {
+    DRL_ROLLED_IF_LONG(kObs)
     for (F& x : obs.actor) x = 0;
+    DRL_ROLLED_IF_LONG(kCriticObs)
     for (F& x : obs.critic) x = 0;
+    DRL_ROLLED_IF_LONG(kHistory)
     for (F& x : env.history) x = 0;
   }
   template <class F>
@@ -359,10 +366,11 @@ struct Environments {
     if (was_lost) clear_observations(env, obs);
     const int64_t at = row.take_last_row(i, n, truncated);
     const int dim = obs_dim();
+    DRL_ROLLED_IF_LONG(kObs)
     for (int o = 0; o < dim && at >= 0; ++o) row.last_obs[at * dim + o] = static_cast<float>(obs.actor[o]);
-    if constexpr (kCriticObs > 0)
-      for (int o = 0; o < kCriticObs && at >= 0; ++o)
-        row.last_critic_obs[at * kCriticObs + o] = static_cast<float>(obs.critic[o]);
+    DRL_ROLLED_IF_LONG(kCriticObs)
+    for (int o = 0; o < kCriticObs && at >= 0; ++o)
+      row.last_critic_obs[at * kCriticObs + o] = static_cast<float>(obs.critic[o]);
     count_ended(env, i);
     if (was_lost) create(i, first_global_index + i, env);
     start_episode(first_global_index + i, step + 1, env);
