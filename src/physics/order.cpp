@@ -56,7 +56,7 @@ std::vector<int> order_forwards(const Lines& lines, Ties ties, bool reads_late) 
   for (size_t i = 0; i < lines.size(); ++i) unread[i] = static_cast<int>(readers[i].size() - stores[i].size());
   const auto waits = [&](int i) {
     const Line& line = lines[place(i)];
-    return !(reads_late && line.reads.empty() && line.makes_value && !readers[place(i)].empty());
+    return !(reads_late && line.reads.empty() && line.makes_value);
   };
   for (size_t i = 0; i < lines.size(); ++i) {
     waits_for[i] = static_cast<int>(std::ranges::count_if(lines[i].reads, waits));
@@ -76,6 +76,7 @@ std::vector<int> order_forwards(const Lines& lines, Ties ties, bool reads_late) 
     used_at[place(i)] = static_cast<int>(order.size());
     if (unread[place(i)] == 0) order.insert(order.end(), stores[place(i)].begin(), stores[place(i)].end());
   };
+  // Numbers that are read only to be stored.
   for (size_t i = 0; i < lines.size(); ++i)
     if (!waits(static_cast<int>(i)) && unread[i] == 0) take(static_cast<int>(i));
   while (!ready.empty()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
 namespace drl::robot_compiler {
 namespace {
@@ -83,22 +84,29 @@ TEST(Order, ValuesAreStoredOnce) {
   EXPECT_EQ(count_transfers(lines, as_written(lines), 2), 3);
 }
 
-TEST(Order, LinesFollowTheirOperands) {
-  std::vector<Line> lines;
-  for (int k = 0; k < 300; ++k) {
-    Line line{{}, k % 7 != 0};
-    for (const int back : {3, 11, 50})
-      if (k % back == 0 && k >= back && lines[static_cast<size_t>(k - back)].makes_value)
-        line.reads.push_back(k - back);
-    lines.push_back(line);
-  }
-  const std::vector<int> order = order_lines(lines);
-  ASSERT_EQ(order.size(), lines.size());
-  std::vector<bool> is_there(lines.size());
-  for (const int k : order) {
-    for (const int read : lines[static_cast<size_t>(k)].reads) EXPECT_TRUE(is_there[static_cast<size_t>(read)]);
-    EXPECT_FALSE(is_there[static_cast<size_t>(k)]);
-    is_there[static_cast<size_t>(k)] = true;
+// Random graphs: of numbers that are read, values, results that are stored, and values that nobody reads.
+TEST(Order, EachLineIsThereOnceAfterItsOperands) {
+  std::mt19937 random;
+  for (int graph = 0; graph < 100; ++graph) {
+    const size_t count = 20 + random() % 400, operands = 1 + random() % 6;
+    std::vector<Line> lines;
+    std::vector<int> values;
+    while (lines.size() < count) {
+      Line line{{}, random() % 5 != 0};
+      for (size_t k = random() % (operands + 1); k > 0 && !values.empty(); --k)
+        if (const int read = values[random() % values.size()]; std::ranges::count(line.reads, read) == 0)
+          line.reads.push_back(read);
+      if (line.makes_value) values.push_back(static_cast<int>(lines.size()));
+      lines.push_back(line);
+    }
+    const std::vector<int> order = order_lines(lines);
+    ASSERT_EQ(order.size(), lines.size());
+    std::vector<bool> is_there(lines.size());
+    for (const int k : order) {
+      for (const int read : lines[static_cast<size_t>(k)].reads) EXPECT_TRUE(is_there[static_cast<size_t>(read)]);
+      EXPECT_FALSE(is_there[static_cast<size_t>(k)]);
+      is_there[static_cast<size_t>(k)] = true;
+    }
   }
 }
 
