@@ -35,8 +35,9 @@ std::string emit_compiled(const RobotModel& model) {
 std::string emit_header(const RobotModel& model, const Program& program) {
   std::string text =
       remark("Physics of " + model.file +
-             " in lanes (drl/physics/support.hpp), written by drl_robot: edit the model instead. Lines are ordered so "
-             "that few values are live at once. A comment says what most of the lines below it compute.") +
+             " in lanes (drl/physics/support.hpp), written by drl_robot: edit the model instead.") +
+      "\n" +
+      remark("Lines are ordered so that few values are live. A comment says what most of the lines below it compute.") +
       "\n";
   text += "#pragma once\n\n#include \"drl/physics/compiled_robot.hpp\"\n#include \"drl/physics/support.hpp\"\n\n";
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
