@@ -19,21 +19,24 @@
 #define DRL_HD_CALLED inline __host__ __device__ __noinline__
 #endif
 #define DRL_LAMBDA
-// DRL_ROLLED goes before a loop that GPUs' compilers must not unroll, because it handles many numbers that are in
-// memory anyway, and code that does not fit into the cache of instructions is slow. DRL_ROLLED_IF_LONG does so if the
-// loop has more than 48 iterations, and otherwise unrolls it, so that its array stays in registers.
-// DRL_HD_CALLED_ON_GPU is for functions that are inlined on a host, and large and called in several places on a GPU.
-#define DRL_PRAGMA(...) _Pragma(#__VA_ARGS__)
-#define DRL_ROLLED DRL_PRAGMA(unroll 1)
-#define DRL_ROLLED_IF_LONG(n) DRL_PRAGMA(unroll 0 + ((n) > 48 || (n) < 1 ? 1 : (n)))
-#define DRL_HD_CALLED_ON_GPU DRL_HD_CALLED
+#define DRL_HD_CALLED_ON_GPU DRL_HD_CALLED  // for functions that are large and called in several places
 #else
 // Inlining is forced: code that a unit compiles for its own instruction set must not become a function that the linker
 // could use for another unit.
 #define DRL_HD inline __attribute__((always_inline))
 #define DRL_HD_CALLED inline __attribute__((noinline))  // for functions that are too large to inline
 #define DRL_LAMBDA __attribute__((always_inline))       // goes between a lambda's parameters and its body
+#define DRL_HD_CALLED_ON_GPU DRL_HD
+#endif
+
+// DRL_ROLLED goes before a loop that GPUs' compilers must not unroll, because it handles many numbers that are in
+// memory anyway, and code that does not fit into the cache of instructions is slow. DRL_ROLLED_IF_LONG does so if the
+// loop has more than 48 iterations, and otherwise unrolls it, so that its array stays in registers.
+#if defined(DRL_GPU_CODE)
+#define DRL_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define DRL_ROLLED DRL_PRAGMA(unroll 1)
+#define DRL_ROLLED_IF_LONG(n) DRL_PRAGMA(unroll 0 + ((n) > 48 || (n) < 1 ? 1 : (n)))
+#else
 #define DRL_ROLLED
 #define DRL_ROLLED_IF_LONG(n)
-#define DRL_HD_CALLED_ON_GPU DRL_HD
 #endif
