@@ -94,8 +94,8 @@ std::vector<int> order_forwards(const Lines& lines, Ties ties, bool reads_late) 
   return order;
 }
 
-// The same from the last line to the first: among the lines whose readers have all been taken, takes the one whose
-// value and operands leave the fewest values live before it.
+// The same from the last line to the first. A line may be taken once all lines that read it have been. The best is the
+// one before which the fewest values are live.
 std::vector<int> order_backwards(const Lines& lines) {
   const auto readers = find_readers(lines);
   std::vector<int> waits_for = sizes_of(readers), read_at(lines.size()), ready, order;
