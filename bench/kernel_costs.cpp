@@ -68,6 +68,8 @@ void add_activation() {
 }
 template <class Policy>
 void add_distribution() {
+  if (HasStateStd<Policy>) add_sum<StateStd<Policy>>(2 * kFloat);
+  if (HasStdParameter<Policy>) add_small<StandardDeviations<Policy>>();
   add<ChooseActions<Policy>>([](const ChooseActions<Policy>& f, double envs) {
     const int actions = f.policy.action_size() * (std::is_same_v<Policy, Categorical> ? 1 : 2);
     return Cost{envs * (f.policy.outputs() + actions + 1) * kFloat};
@@ -124,19 +126,13 @@ void register_all() {
   add_sum<ObservationMoments>(kFloat / 2);  // two columns of each number
   add_sum<AdvantageMoments>(kFloat / 2);
   add_sum<GradientSquares>(kFloat / 2);
-  add_sum<StateStd<StateGaussian>>(2 * kFloat);
-  add_sum<StateStd<Beta>>(2 * kFloat);
   add<IntermediateSums>([](const IntermediateSums&, double sums) { return Cost{sums * (kSumLanes + 1) * kDouble}; });
   add_final_sums<StoreTo>();
   add_final_sums<StoreMoments>();
   add_final_sums<StoreLoss>();
   add_final_sums<AddTo>();
 
-  add_distribution<Gaussian>();
-  add_distribution<Categorical>();
-  add_distribution<StateGaussian>();
-  add_distribution<Beta>();
-  add_distribution<SquashedGaussian>();
+  for_each_distribution([]<class Policy>() { add_distribution<Policy>(); });
   add<Advantages>([](const Advantages& f, double envs) {
     const double flags = 2;
     return Cost{envs * static_cast<double>(f.r.num_steps) * (5 * kFloat + flags)};
@@ -146,8 +142,6 @@ void register_all() {
   add<SgdStep>([](const SgdStep&, double parameters) { return Cost{parameters * 5 * kFloat}; });
   add<OneBlockStep<AdamStep>>([](const auto& of, double) { return Cost{static_cast<double>(of.count) * 8 * kFloat}; });
   add<OneBlockStep<SgdStep>>([](const auto& of, double) { return Cost{static_cast<double>(of.count) * 6 * kFloat}; });
-  add_small<StandardDeviations<Gaussian>>();
-  add_small<StandardDeviations<SquashedGaussian>>();
   add_small<AddUp>();
   add_small<CheckFinite>();
   add_small<ResetUpdateNumbers>();

@@ -26,8 +26,8 @@ struct CheckFinite {
   }
 };
 
-// The mean of a sample's standard deviations.
-template <HasStateStd Policy>
+// The mean of a sample's standard deviations, if they depend on the observation.
+template <class Policy>
 struct StateStd {
   static constexpr int kColumns = 1;
   Policy policy;
@@ -35,7 +35,8 @@ struct StateStd {
   template <class F>
   DRL_HD Wide<F> at(int64_t row, int) const {
     F sum = F(0);
-    for (int k = 0; k < policy.size; ++k) sum = sum + policy.template std_at<F>(out, row, k);
+    if constexpr (HasStateStd<Policy>)
+      for (int k = 0; k < policy.size; ++k) sum = sum + policy.template std_at<F>(out, row, k);
     return convert<Wide<F>>(sum * F(1.0f / static_cast<float>(policy.size)));
   }
 };

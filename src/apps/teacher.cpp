@@ -68,7 +68,7 @@ void TeacherRun::require_fit() const {
         refuse(fmt::format("it sees {}, where the student's task has {}", spec_.observations[k].name,
                            own.observations[k].name));
   if (spec_.action.discrete) refuse("its actions are discrete, and distillation compares continuous ones");
-  if (std::holds_alternative<Beta>(spec_.distribution) || std::holds_alternative<SquashedGaussian>(spec_.distribution))
+  if (std::visit([](const auto& d) { return are_within_bounds(d.kOutputs); }, spec_.distribution))
     refuse("with its --policy.distribution, actions are not the outputs of its network, which distillation compares");
   if (outputs(spec_.distribution) != spec_.action.size)
     refuse("its networks compute standard deviations, and distillation compares actions alone");

@@ -121,6 +121,7 @@ struct Option {
   void add(PerRank p) { common = p.common; }
   void add(const AddedLater& l) { old_value = l.old_value; }
   void add(const Condition& c) { conditions.push_back(c); }
+  void add(const std::vector<Condition>& all) { conditions.insert(conditions.end(), all.begin(), all.end()); }
 };
 
 }  // namespace drl

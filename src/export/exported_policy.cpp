@@ -265,10 +265,11 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
     if (k > 0 && policy.layers[k].inputs != policy.layers[k - 1].outputs) read.refuse("its layers do not fit together");
   }
   if (policy.layers.empty()) read.refuse("it has no layers");
-  const auto& distribution = read.get<std::string>("distribution");
-  if (distribution == StateGaussian::kName) keep_means(policy.layers.back());
-  if (distribution == SquashedGaussian::kName) policy.bounding = Bounding::squash;
-  if (distribution == Beta::kName) policy.bounding = Bounding::beta;
+  const NamedDistribution* distribution = find_distribution(read.get<std::string>("distribution"));
+  if (!distribution) read.refuse("policy/distribution is unknown");
+  if (distribution->outputs == Outputs::means_and_stds) keep_means(policy.layers.back());
+  if (distribution->outputs == Outputs::means_before_tanh) policy.bounding = Bounding::squash;
+  if (distribution->outputs == Outputs::alphas_and_betas) policy.bounding = Bounding::beta;
   if (!policy.recurrent.empty() && policy.layers.front().inputs != policy.rnn_width)
     read.refuse("its layers do not fit to its recurrent layers");
   for (const int32_t choices : read.array<int32_t>("action/choices", DType::i32)) policy.choices.push_back(choices);

@@ -14,8 +14,8 @@ namespace drl {
 class Weights;
 
 enum class LossId { ppo, grpo, distill };
-// In the order of the alternatives of Distribution.
-enum class DistributionId { gaussian, categorical, state_gaussian, beta, squashed_gaussian };
+// The number of a distribution in the list of policy/distribution.hpp.
+enum class DistributionId : int {};
 
 // A network's input: row i is observation index[i] (or i if `index` is null) of `data`, normalised.
 struct Rows {

@@ -1,7 +1,6 @@
 #include "policy/actor.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "base/check.hpp"
 #include "device/for_each.hpp"
@@ -35,7 +34,7 @@ Actor::Actor(Queue& queue, Nets& nets, const PolicySpec& spec, const float* para
   queue.synchronize();  // the caller may destroy the spec after this
   std::visit(
       [&]<class Policy>(Policy& policy) {
-        if constexpr (std::is_same_v<Policy, Categorical>) {
+        if constexpr (requires { policy.counts; }) {
           policy.counts = heads_.data();
         } else {
           policy.low = low_.data(), policy.high = high_.data();

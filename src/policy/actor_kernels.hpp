@@ -10,11 +10,13 @@
 
 namespace drl {
 
-// Writes the current standard deviation of each action dimension k.
-template <HasStdParameter Policy>
+// Writes the current standard deviation of each action dimension k, if the distribution has learned ones.
+template <class Policy>
 struct StandardDeviations {
   Policy policy;
-  DRL_HD void operator()(int64_t k) const { policy.std[k] = policy.std_now(static_cast<int>(k)); }
+  DRL_HD void operator()(int64_t k) const {
+    if constexpr (HasStdParameter<Policy>) policy.std[k] = policy.std_now(static_cast<int>(k));
+  }
 };
 
 enum class ActionChoice { sample, most_probable };

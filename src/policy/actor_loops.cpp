@@ -4,12 +4,7 @@
 
 namespace drl::DRL_ISA {
 
-DRL_LOOP(StandardDeviations<Gaussian>)
-DRL_LOOP(StandardDeviations<SquashedGaussian>)
-DRL_LOOP(ChooseActions<Gaussian>)
-DRL_LOOP(ChooseActions<Categorical>)
-DRL_LOOP(ChooseActions<StateGaussian>)
-DRL_LOOP(ChooseActions<Beta>)
-DRL_LOOP(ChooseActions<SquashedGaussian>)
+DRL_DISTRIBUTIONS(DRL_LOOP, StandardDeviations)
+DRL_DISTRIBUTIONS(DRL_LOOP, ChooseActions)
 
 }  // namespace drl::DRL_ISA

@@ -15,6 +15,9 @@ namespace drl {
 struct Beta {
   using Action = float;
   static constexpr const char* kName = "beta";
+  static constexpr const char* kChoice = "within the bounds";
+  static constexpr Outputs kOutputs = Outputs::alphas_and_betas;
+  static constexpr bool kFusedOnGpu = false;
   static constexpr float kMargin = 1e-6f;  // the density is that of u in [kMargin, 1 - kMargin]
   int size;                                // dimensions of an action
   const float* low = nullptr;              // [size], finite bounds
@@ -23,6 +26,8 @@ struct Beta {
   int outputs() const { return 2 * size; }
   int action_size() const { return size; }
   int free_parameters() const { return 0; }
+  // Returns the initial raw number of each beta.
+  float initial_std(float /*std*/) const { return 0; }
 
   // Dimension k of the outputs of samples i, i + 1, ..., one per lane of F.
   template <class F>

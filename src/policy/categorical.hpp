@@ -12,6 +12,9 @@ namespace drl {
 struct Categorical {
   using Action = int32_t;
   static constexpr const char* kName = "categorical";
+  static constexpr const char* kChoice = nullptr;
+  static constexpr Outputs kOutputs = Outputs::logits;
+  static constexpr bool kFusedOnGpu = true;
   int size;  // number of choices, summed over the heads
   int heads = 1;
   const int32_t* counts = nullptr;  // [heads] number of choices of each head; null for a single head

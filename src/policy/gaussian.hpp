@@ -12,6 +12,9 @@ namespace drl {
 struct Gaussian {
   using Action = float;
   static constexpr const char* kName = "gaussian";
+  static constexpr const char* kChoice = "clipped to the task's bounds";
+  static constexpr Outputs kOutputs = Outputs::means;
+  static constexpr bool kFusedOnGpu = true;
   int size;                    // dimensions of an action
   const float* low = nullptr;  // [size], the bounds to which the environment's action is clipped
   const float* high = nullptr;

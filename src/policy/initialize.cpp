@@ -118,12 +118,16 @@ void initialize_parameters(const PolicySpec& policy, const PolicyOptions& option
   initialize_rnn(policy, policy.critic_rnn, seed, params);
   initialize_net(policy.layout, policy.actor, 0.01, orthogonal, seed, 0, params);
   if (policy.critic >= 0) initialize_net(policy.layout, policy.critic, 1, orthogonal, seed, 0, params);
-  if (const auto* state_gaussian = std::get_if<StateGaussian>(&policy.distribution))
-    initialize_second_half(policy, state_gaussian->size, std_parameter(options.init_std, policy.log_std), params);
-  if (const auto* beta = std::get_if<Beta>(&policy.distribution)) initialize_second_half(policy, beta->size, 0, params);
+  const float std = std_parameter(options.init_std, policy.log_std);
+  std::visit(
+      [&]<class D>(const D& distribution) {
+        if constexpr (HasStateStd<D>)
+          initialize_second_half(policy, distribution.size, distribution.initial_std(std), params);
+      },
+      policy.distribution);
   if (policy.std < 0) return;
   const ParamSlice& slice = policy.layout.slices()[static_cast<size_t>(policy.std)];
-  std::fill_n(params.begin() + slice.offset, slice.count(), std_parameter(options.init_std, policy.log_std));
+  std::fill_n(params.begin() + slice.offset, slice.count(), std);
 }
 
 }  // namespace drl

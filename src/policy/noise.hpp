@@ -7,6 +7,19 @@
 
 namespace drl {
 
+// What a distribution takes the network's outputs for. Exporters derive the most probable action from it.
+enum class Outputs {
+  means,              // of actions, which are clipped to their bounds
+  means_and_stds,     // first all means and then all standard deviations, or their logarithms
+  means_before_tanh,  // an action is at (1 + tanh(mean)) / 2 between its bounds
+  alphas_and_betas,   // of Beta distributions between the bounds (see Beta), first all alphas
+  logits              // of choices, head after head
+};
+// Returns whether an action is computed from the outputs and its bounds, instead of being an output or a choice.
+constexpr bool are_within_bounds(Outputs outputs) {
+  return outputs == Outputs::means_before_tanh || outputs == Outputs::alphas_and_betas;
+}
+
 // The random numbers of actions. They depend only on the seed, the environment's global index and its lifetime step,
 // not on ranks or devices.
 struct ActionNoise {

@@ -8,6 +8,12 @@
 
 namespace drl {
 
+// What the list of distributions (policy/distribution.hpp) makes of the options: the values of --policy.distribution,
+// their description, and the conditions without which no standard deviation is learned.
+Choices distribution_choices();
+std::string described_distributions();
+std::vector<Condition> conditions_of_std();
+
 struct PolicyOptions {
   std::vector<int> actor_hidden_dims = {64, 64};
   std::vector<int> critic_hidden_dims = {64, 64};
@@ -33,11 +39,10 @@ struct PolicyOptions {
     v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
       one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}));
     v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation");
-    const Condition continuous = only_with("actions", "continuous"), has_std = not_with("distribution", "beta");
-    v("distribution", distribution,
-      "distribution of continuous actions: gaussian is clipped to the task's bounds; beta, and squashed_gaussian (a "
-      "Gaussian through tanh), are within them",
-      one_of({"gaussian", "beta", "squashed_gaussian"}), added_later("gaussian"), continuous);
+    const Condition continuous = only_with("actions", "continuous");
+    const std::vector<Condition> has_std = conditions_of_std();
+    v("distribution", distribution, "distribution of continuous actions: " + described_distributions(),
+      distribution_choices(), added_later("gaussian"), continuous);
     v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("start", "scratch"),
       continuous, has_std);
     v("std_type", std_type,

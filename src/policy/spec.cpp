@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
@@ -26,20 +27,23 @@ void require_bounds(const TaskSpec& task, const std::string& distribution) {
 Distribution distribution_of(const TaskSpec& task, const PolicyOptions& options) {
   const ActionSpace& space = task.action;
   if (space.discrete) return Categorical{space.size, space.head_count()};
-  if (options.distribution != "gaussian") {
-    if (options.state_dependent_std)
+  if (options.state_dependent_std) {
+    if (options.distribution != Gaussian::kName)
       throw UsageError("--policy.state_dependent_std cannot be used with --policy.distribution " +
                        options.distribution + " (only the plain Gaussian has it): leave one of them out");
-    require_bounds(task, options.distribution);
-    if (options.distribution == "beta") return Beta{.size = space.size};
-    return SquashedGaussian{.size = space.size};
+    const bool log_std = options.std_type == "log";
+    return StateGaussian{.size = space.size,
+                         .log_std = log_std,
+                         .std_low = std_parameter(options.std_min, log_std),
+                         .std_high = std_parameter(options.std_max, log_std)};
   }
-  if (!options.state_dependent_std) return Gaussian{.size = space.size};
-  const bool log_std = options.std_type == "log";
-  return StateGaussian{.size = space.size,
-                       .log_std = log_std,
-                       .std_low = std_parameter(options.std_min, log_std),
-                       .std_high = std_parameter(options.std_max, log_std)};
+  Distribution chosen;
+  for_each_distribution([&]<class D>() {
+    if (D::kChoice == nullptr || options.distribution != D::kName) return;
+    if (are_within_bounds(D::kOutputs)) require_bounds(task, options.distribution);
+    chosen = D{.size = space.size};
+  });
+  return chosen;
 }
 
 NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int outputs, const PolicyOptions& options) {
@@ -57,6 +61,32 @@ std::vector<NamedNumber> named(const std::vector<NamedNumber>& by_task, const st
 }
 
 }  // namespace
+
+const NamedDistribution* find_distribution(std::string_view name) {
+  const auto* found = std::ranges::find(kDistributions, name, &NamedDistribution::name);
+  return found == std::end(kDistributions) ? nullptr : found;
+}
+
+Choices distribution_choices() {
+  std::vector<std::string> names;
+  for (const NamedDistribution& d : kDistributions)
+    if (d.choice) names.emplace_back(d.name);
+  return one_of(names);
+}
+
+std::string described_distributions() {
+  std::vector<std::string> parts;
+  for (const NamedDistribution& d : kDistributions)
+    if (d.choice) parts.push_back(fmt::format("{} ({})", d.name, d.choice));
+  return join(parts, ", ");
+}
+
+std::vector<Condition> conditions_of_std() {
+  std::vector<Condition> conditions;
+  for (const NamedDistribution& d : kDistributions)
+    if (d.outputs == Outputs::alphas_and_betas) conditions.push_back(not_with("distribution", std::string(d.name)));
+  return conditions;
+}
 
 Activation activation_of(const std::string& name) {
   const auto* found = std::ranges::find(kActivations, name == "swish" ? "silu" : name);

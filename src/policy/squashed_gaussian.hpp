@@ -13,6 +13,9 @@ namespace drl {
 struct SquashedGaussian {
   using Action = float;
   static constexpr const char* kName = "squashed_gaussian";
+  static constexpr const char* kChoice = "a Gaussian through tanh, within the bounds";
+  static constexpr Outputs kOutputs = Outputs::means_before_tanh;
+  static constexpr bool kFusedOnGpu = false;
   static constexpr float kMost = 1 - 1e-6f;  // the density is that of tanh(x) in [-kMost, kMost]
   int size;                                  // dimensions of an action
   const float* low = nullptr;                // [size], finite bounds

@@ -12,6 +12,9 @@ namespace drl {
 struct StateGaussian {
   using Action = float;
   static constexpr const char* kName = "state_gaussian";
+  static constexpr const char* kChoice = nullptr;
+  static constexpr Outputs kOutputs = Outputs::means_and_stds;
+  static constexpr bool kFusedOnGpu = false;
   int size;             // dimensions of an action
   bool log_std = true;  // the network computes the logarithms
   float std_low = 0;    // bounds of what it computes
@@ -22,6 +25,9 @@ struct StateGaussian {
   int outputs() const { return 2 * size; }
   int action_size() const { return size; }
   int free_parameters() const { return 0; }
+  // Returns the network's initial output for a standard deviation, from the value of --policy.init_std in the same
+  // form.
+  float initial_std(float std) const { return std; }
 
   // Dimension k of the outputs of samples i, i + 1, ..., one per lane of F.
   template <class F>

@@ -37,7 +37,7 @@ class SampleBySample final : public Nets {
   bool gradient(const Batch& batch, LossId loss, DistributionId distribution, float* grad_and_tail) override {
     if (!whole_) return false;
     EXPECT_EQ(loss, LossId::ppo);
-    EXPECT_EQ(distribution, DistributionId::gaussian);
+    EXPECT_EQ(distribution, kDistributionId<Gaussian>);
     EXPECT_EQ(batch.inputs.size(), 2u);
     whole_batches += 1;
     auto sample_loss = *static_cast<const PpoLoss<Gaussian>*>(batch.loss);

@@ -189,7 +189,7 @@ Computed compute(const Example& e, FusedPrecision precision) {
 
   const std::unique_ptr<Weights> weights = nets->pack(params.data());
   const NetId used[] = {e.actor, e.critic};
-  const DistributionId id = e.c.discrete ? DistributionId::categorical : DistributionId::gaussian;
+  const DistributionId id = e.c.discrete ? kDistributionId<Categorical> : kDistributionId<Gaussian>;
   nets->use_loss(LossId::ppo, id, used, true);
   EXPECT_EQ(nets->description().find("not used"), std::string::npos) << nets->description();
 

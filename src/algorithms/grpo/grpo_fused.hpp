@@ -23,11 +23,12 @@ struct GrpoPart {
 
 template <int kWidth, class Factors>
 bool add_fused_grpo(FusedPrecision precision) {
-  const auto add = [&]<class Policy>(DistributionId id, const Policy*) {
-    add_fused_gradient<kWidth, Factors, GrpoLoss<Policy>, GrpoPart<Policy>>(precision, LossId::grpo, id);
-  };
-  add(DistributionId::gaussian, static_cast<const Gaussian*>(nullptr));
-  add(DistributionId::categorical, static_cast<const Categorical*>(nullptr));
+  for_each_distribution([&]<class Policy>() {
+    if constexpr (Policy::kFusedOnGpu) {
+      add_fused_gradient<kWidth, Factors, GrpoLoss<Policy>, GrpoPart<Policy>>(precision, LossId::grpo,
+                                                                              kDistributionId<Policy>);
+    }
+  });
   return true;
 }
 

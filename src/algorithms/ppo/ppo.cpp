@@ -52,10 +52,10 @@ BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSp
 }
 
 void Ppo::check(const PpoOptions& options, const PolicyOptions& policy) {
-  if (options.symmetry_use().any() && policy.distribution == "beta")
+  if (options.symmetry_use().any() && find_distribution(policy.distribution)->outputs == Outputs::alphas_and_betas)
     throw UsageError(
-        "--ppo.symmetry " + options.symmetry +
-        " cannot be used with --policy.distribution beta (tasks say how actions are mirrored, not the two "
+        "--ppo.symmetry " + options.symmetry + " cannot be used with --policy.distribution " + policy.distribution +
+        " (tasks say how actions are mirrored, not the two "
         "numbers of each that the network computes): use --policy.distribution squashed_gaussian, or leave "
         "the symmetry out");
   if (options.symmetry_use().any() && policy.state_dependent_std)

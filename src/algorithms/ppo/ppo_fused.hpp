@@ -36,12 +36,14 @@ struct PpoCriticPart {
 
 template <int kWidth, class Factors>
 bool add_fused_ppo(FusedPrecision precision) {
-  const auto add = [&]<class Policy>(DistributionId id, const Policy*) {
-    add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoActorPart<Policy>>(precision, LossId::ppo, id);
-    add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoCriticPart>(precision, LossId::ppo, id);
-  };
-  add(DistributionId::gaussian, static_cast<const Gaussian*>(nullptr));
-  add(DistributionId::categorical, static_cast<const Categorical*>(nullptr));
+  for_each_distribution([&]<class Policy>() {
+    if constexpr (Policy::kFusedOnGpu) {
+      add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoActorPart<Policy>>(precision, LossId::ppo,
+                                                                                 kDistributionId<Policy>);
+      add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoCriticPart>(precision, LossId::ppo,
+                                                                          kDistributionId<Policy>);
+    }
+  });
   return true;
 }
 

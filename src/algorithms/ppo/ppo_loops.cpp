@@ -18,10 +18,6 @@ DRL_LOOP(AddIntrinsicRewards)
 DRL_SUM_COLUMNS(IntrinsicRewardSum)
 DRL_SUM_ROWS(RndLoss)
 DRL_LOOP(ResetRndNumbers)
-DRL_SUM_ROWS(PpoLoss<Gaussian>)
-DRL_SUM_ROWS(PpoLoss<Categorical>)
-DRL_SUM_ROWS(PpoLoss<StateGaussian>)
-DRL_SUM_ROWS(PpoLoss<Beta>)
-DRL_SUM_ROWS(PpoLoss<SquashedGaussian>)
+DRL_DISTRIBUTIONS(DRL_SUM_ROWS, PpoLoss)
 
 }  // namespace drl::DRL_ISA
