@@ -6,8 +6,8 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "export/numbers.hpp"
 
 namespace drl {
 namespace {

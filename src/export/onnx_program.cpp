@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "base/check.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "export/numbers.hpp"
-#include "export/protobuf.hpp"
+#include "store/protobuf.hpp"
 
 namespace drl {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/version.hpp"
 #include "export/exporters.hpp"
-#include "export/protobuf.hpp"
+#include "store/protobuf.hpp"
 
 namespace drl {
 namespace {

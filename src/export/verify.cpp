@@ -10,8 +10,8 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "export/numbers.hpp"
 #include "launch/child.hpp"
 
 namespace drl {

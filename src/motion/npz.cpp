@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/check.hpp"
+#include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "motion/input.hpp"
 
@@ -37,9 +38,7 @@ template <class T>
 bool take(NpzArray& array, const std::string& type, std::string_view wanted, uint64_t count,
           std::span<const std::byte> data) {
   if (type != wanted || count != data.size() / sizeof(T) || data.size() % sizeof(T) != 0) return false;
-  std::vector<T> numbers(count);
-  if (count > 0) std::memcpy(numbers.data(), data.data(), data.size());
-  array.numbers.assign(numbers.begin(), numbers.end());
+  array.numbers = numbers<T, double>(data);
   return true;
 }
 
@@ -61,9 +60,7 @@ NpzFile::Bytes NpzFile::part(uint64_t at, uint64_t size) const {
 }
 template <class T>
 T NpzFile::number(uint64_t at) const {
-  T value;
-  std::memcpy(&value, part(at, sizeof(T)).data(), sizeof(T));
-  return value;
+  return number_at<T>(part(at, sizeof(T)).data());
 }
 
 // Lists the entries of the central directory, whose end record is at the end of the file, before a comment.
@@ -143,11 +140,8 @@ std::string NpzFile::text(const std::string& name) const {
   if (!npy.type.starts_with("<U") || npy.count != 1 || npy.data.size() % 4 != 0)
     fail("has an array '" + name + "' that is not a text", "give a str to numpy.savez");
   std::string text;
-  for (size_t k = 0; k < npy.data.size(); k += 4) {  // UTF-32, with zeros at the end
-    uint32_t letter = 0;
-    std::memcpy(&letter, npy.data.data() + k, 4);
+  for (const uint32_t letter : numbers<uint32_t>(npy.data))  // UTF-32, with zeros at the end
     if (letter != 0) text += letter < 128 ? static_cast<char>(letter) : '?';
-  }
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "base/host.hpp"
 #include "report/metrics.hpp"
 #include "store/file.hpp"
+#include "store/protobuf.hpp"
 
 namespace drl {
 
@@ -32,7 +33,7 @@ class EventWriter {
   void flush();
 
  private:
-  void append_event(std::string_view fields);
+  void append_event(const ProtobufMessage& fields);
 
   std::function<double()> clock_;
   std::string buffer_;

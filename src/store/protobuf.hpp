@@ -1,4 +1,4 @@
-// Protocol Buffers' wire format (protobuf.dev/programming-guides/encoding), as far as ONNX needs it.
+// Protocol Buffers' wire format (protobuf.dev/programming-guides/encoding), as far as ONNX and TensorBoard need it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace drl {
 
-// The bytes of a message. A field is added by its number in the message's definition (onnx.proto3).
+// The bytes of a message. A field is added by its number in the message's definition (such as onnx.proto3).
 class ProtobufMessage {
  public:
   ProtobufMessage& add(int field, int64_t value) {
@@ -17,13 +17,8 @@ class ProtobufMessage {
     varint(static_cast<uint64_t>(value));
     return *this;
   }
-  ProtobufMessage& add(int field, float value) {
-    key(field, 5);
-    char bytes[4];
-    std::memcpy(bytes, &value, 4);
-    text_.append(bytes, 4);
-    return *this;
-  }
+  ProtobufMessage& add(int field, float value) { return add_real(field, 5, value); }
+  ProtobufMessage& add(int field, double value) { return add_real(field, 1, value); }
   ProtobufMessage& add(int field, std::string_view text) {
     key(field, 2);
     varint(text.size());
@@ -36,6 +31,14 @@ class ProtobufMessage {
   const std::string& bytes() const { return text_; }
 
  private:
+  template <class Real>
+  ProtobufMessage& add_real(int field, unsigned wire_type, Real value) {
+    key(field, wire_type);
+    char bytes[sizeof(Real)];
+    std::memcpy(bytes, &value, sizeof(Real));
+    text_.append(bytes, sizeof(Real));
+    return *this;
+  }
   void key(int field, unsigned wire_type) { varint(static_cast<uint64_t>(field) << 3 | wire_type); }
   void varint(uint64_t value) {
     for (; value >= 128; value >>= 7) text_ += static_cast<char>(value | 128);
