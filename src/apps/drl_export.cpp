@@ -180,11 +180,11 @@ void verify(const ExportOptions& options, const ExportedPolicy& policy, const st
 void write_script(const ExportedPolicy& policy, const TorchLibrary& torch, const fs::path& file) {
   std::deque<std::string> names;  // keeps its elements in place
   std::vector<TorchArray> arrays;
-  for_each_tensor(policy,
-                  [&](const std::string& name, const std::vector<int64_t>& shape, const std::vector<float>& data) {
-                    names.push_back(name);
-                    arrays.push_back({names.back().c_str(), data.data(), shape[0], shape.size() > 1 ? shape[1] : 0});
-                  });
+  policy.for_each_tensor(
+      [&](const std::string& name, const std::vector<int64_t>& shape, const std::vector<float>& data) {
+        names.push_back(name);
+        arrays.push_back({names.back().c_str(), data.data(), shape[0], shape.size() > 1 ? shape[1] : 0});
+      });
   const fs::path unfinished = file.string() + ".tmp";
   try {
     torch.save_script(unfinished, torch_script(policy), arrays);

@@ -67,7 +67,7 @@ constexpr const char* kBetaMean =
 )";
 
 // Returns the activation of x as an expression; @ stands before the names of libm's functions.
-std::string activation(const std::string& name) {
+std::string expression_of(const std::string& name) {
   if (name == "elu") return "x > 0 ? x : @expm1(x)";
   if (name == "tanh") return "@tanh(x)";
   if (name == "relu") return "x > 0 ? x : 0";
@@ -138,31 +138,113 @@ std::string names(const std::vector<std::string>& names, const std::vector<std::
   return text;
 }
 
+// The code of the operations. Each reads `from_`, one of the buffers a and b, and replaces it or writes the other one.
+class Operations {
+ public:
+  Operations(const ExportedPolicy& policy, bool is_double) : policy_(policy), is_double_(is_double) {}
+
+  std::string write() {
+    for (const Op& op : policy_.ops) std::visit(*this, op);
+    return text_;
+  }
+
+  void operator()(const op::Normalise& normalise) {
+    const std::string scaled = "(observation[k] - drl_policy_mean[k]) * drl_policy_scale[k]";
+    const std::string clip = number(normalise.clip, is_double_);
+    each(policy_.observations(),
+         std::isinf(normalise.clip)
+             ? "a[k] = " + scaled + ";"
+             : fmt::format("{{\n    const drl_real x = {0};\n    a[k] = x < -{1} ? -{1} : x > {1} ? {1} : x;\n  }}",
+                           scaled, clip));
+  }
+  void operator()(const op::Recurrent& layer) {
+    text_ += fmt::format(
+        "  drl_policy_dense(drl_policy_rnn_input_weight{0}, drl_policy_rnn_input_bias{0}, {1}, {2}, a, of_input);\n"
+        "  drl_policy_dense(drl_policy_rnn_hidden_weight{0}, drl_policy_rnn_hidden_bias{0}, {3}, {2}, state->rnn + "
+        "{4}, "
+        "of_state);\n"
+        "  drl_policy_{5}(of_input, of_state, {3}, state->rnn + {4});\n",
+        layer.number, layer.inputs, layer.gates(), layer.width, state_, layer.type);
+    each(layer.width, fmt::format("a[k] = state->rnn[{} + k];", state_));
+    state_ += layer.state_size();
+  }
+  void operator()(const op::Affine& layer) {
+    const char* to = *from_ == 'a' ? "b" : "a";
+    text_ += fmt::format("  drl_policy_dense(drl_policy_weight{0}, drl_policy_bias{0}, {1}, {2}, {3}, {4});\n",
+                         layer.number, layer.inputs, layer.outputs, from_, to);
+    from_ = to, width_ = layer.outputs;
+  }
+  void operator()(const op::Norm& norm) {
+    text_ += fmt::format("  drl_policy_norm(drl_policy_norm_weight{0}, drl_policy_norm_bias{0}, {1}, {2});\n",
+                         norm.number, width_, from_);
+  }
+  void operator()(const op::Activation&) {
+    each(width_, fmt::format("{0}[k] = drl_policy_activation({0}[k]);", from_));
+  }
+  void operator()(const op::Bound& bound) {
+    const int64_t actions = policy_.actions();
+    if (are_within_bounds(bound.outputs)) {
+      const std::string at = bound.outputs == Outputs::means_before_tanh
+                                 ? fmt::format("(1 / (1 + @exp(-2 * {}[k])))", from_)
+                                 : fmt::format("drl_policy_beta_mean({0}[k], {0}[{1} + k])", from_, actions);
+      each(actions,
+           with_libm(fmt::format("{}[k] = drl_policy_low[k] + drl_policy_range[k] * {};", from_, at), is_double_));
+    }
+    const bool is_plain = bound.gain.empty();
+    each(actions,
+         fmt::format("{{\n    const drl_real low = drl_policy_low[k], high = drl_policy_high[k];\n"
+                     "    action[k] = {1}{0}[k] < low ? low : {0}[k] > high ? high : {0}[k]{2};\n  }}",
+                     from_, is_plain ? "" : "drl_policy_offset[k] + drl_policy_gain[k] * (", is_plain ? "" : ")"));
+  }
+  void operator()(const op::ArgMax& heads) {
+    int64_t first = 0;
+    for (size_t head = 0; head < heads.choices.size(); first += heads.choices[head++])
+      text_ += fmt::format(
+          "  action[{0}] = 0;\n  for (k = 1; k < {1}; ++k)\n    if ({2}[{3} + k] > {2}[{3} + action[{0}]]) action[{0}] "
+          "= k;\n",
+          head, heads.choices[head], from_, first);
+  }
+
+ private:
+  void each(int64_t count, const std::string& statement) {
+    text_ += fmt::format("  for (k = 0; k < {}; ++k) {}\n", count, statement);
+  }
+
+  const ExportedPolicy& policy_;
+  bool is_double_;
+  std::string text_;
+  const char* from_ = "a";
+  int64_t width_ = 0, state_ = 0;  // of the row in `from_`; the place of the next recurrent layer's state
+};
+
 class Writer {
  public:
   Writer(const ExportedPolicy& policy, bool is_double) : policy_(policy), is_double_(is_double) {}
 
   std::string write() const {
     std::string text = opening();
-    for_each_tensor(policy_, [&](const std::string& name, const std::vector<int64_t>&, const std::vector<float>& data) {
+    policy_.for_each_tensor([&](const std::string& name, const std::vector<int64_t>&, const std::vector<float>& data) {
       text += array(name, data, is_double_);
     });
     text += "\n" + std::string(kDense);
-    if (!policy_.layers.front().norm_weight.empty()) text += with_libm(kNorm, is_double_);
-    if (!policy_.recurrent.empty()) text += with_libm(policy_.rnn_type == "gru" ? kGru : kLstm, is_double_);
-    if (policy_.bounding == Bounding::beta) text += with_libm(kBetaMean, is_double_);
-    text += "static inline drl_real drl_policy_activation(drl_real x) { return " +
-            with_libm(activation(policy_.activation), is_double_) + "; }\n";
+    if (policy_.find<op::Norm>()) text += with_libm(kNorm, is_double_);
+    if (const auto* layer = policy_.find<op::Recurrent>())
+      text += with_libm(layer->type == "gru" ? kGru : kLstm, is_double_);
+    if (const auto* bound = policy_.find<op::Bound>(); bound && bound->outputs == Outputs::alphas_and_betas)
+      text += with_libm(kBetaMean, is_double_);
+    if (const auto* activation = policy_.find<op::Activation>())
+      text += "static inline drl_real drl_policy_activation(drl_real x) { return " +
+              with_libm(expression_of(activation->name), is_double_) + "; }\n";
     return text + function();
   }
 
  private:
   std::string opening() const {
-    const bool discrete = !policy_.choices.empty();
+    const bool discrete = policy_.is_discrete();
     std::string text = fmt::format("/* The policy of {}, {}, exported by drl {}.\n", in_comment(policy_.task),
                                    in_comment(policy_.source), kVersion);
     text += fmt::format(" * Call drl_policy_act once every {:g} s{}.\n *\n * Observations:\n{}", policy_.dt,
-                        policy_.recurrent.empty() ? "" : ", and drl_policy_reset before an episode",
+                        !policy_.is_recurrent() ? "" : ", and drl_policy_reset before an episode",
                         names(policy_.observation_names, policy_.observation_units));
     text += discrete ? " * Actions, the index of the choice:\n" : " * Actions:\n";
     text += names(policy_.action_names, policy_.action_units, policy_.unit_scale, policy_.unit_offset);
@@ -177,9 +259,9 @@ class Writer {
       text += list("STIFFNESSES", [&](size_t k) { return fmt::format("{:.17g}", policy_.stiffness[k]); });
       text += list("DAMPINGS", [&](size_t k) { return fmt::format("{:.17g}", policy_.damping[k]); });
     }
-    if (!policy_.recurrent.empty()) text += fmt::format("#define DRL_POLICY_STATE {}\n", policy_.state_size());
+    if (policy_.is_recurrent()) text += fmt::format("#define DRL_POLICY_STATE {}\n", policy_.state_size());
     text += std::string("\ntypedef ") + (is_double_ ? "double" : "float") + " drl_real;\n\n";
-    if (policy_.recurrent.empty()) return text;
+    if (!policy_.is_recurrent()) return text;
     return text +
            "/* What the policy keeps from one action to the next. */\n"
            "typedef struct {\n  drl_real rnn[DRL_POLICY_STATE];\n} drl_policy_state;\n\n"
@@ -196,88 +278,19 @@ class Writer {
   }
 
   std::string function() const {
-    int64_t widest = std::max(policy_.observations(), policy_.rnn_width);
-    for (const ExportedLayer& layer : policy_.layers) widest = std::max(widest, layer.outputs);
+    int64_t widest = policy_.observations();
+    for (const auto* layer : policy_.all<op::Recurrent>()) widest = std::max(widest, layer->width);
+    for (const auto* layer : policy_.all<op::Affine>()) widest = std::max(widest, layer->outputs);
+    const auto* recurrent = policy_.find<op::Recurrent>();
     std::string text = fmt::format(
         "\n/* Computes the most probable action [DRL_POLICY_ACTIONS] for an observation [DRL_POLICY_OBSERVATIONS]. */\n"
         "static inline void drl_policy_act({}const drl_real *observation, {} *action) {{\n"
-        "  drl_real a[{}], b[{}];\n{}  int k;\n  for (k = 0; k < {}; ++k) {}\n",
-        policy_.recurrent.empty() ? "" : "drl_policy_state *state, ", policy_.choices.empty() ? "drl_real" : "int",
-        widest, widest, gate_arrays(), policy_.observations(), normalized());
-    for (size_t k = 0; k < policy_.recurrent.size(); ++k) text += recurrent_step(k);
-    const char *from = "a", *to = "b";
-    for (size_t k = 0; k < policy_.layers.size(); ++k) {
-      const ExportedLayer& layer = policy_.layers[k];
-      text += fmt::format("  drl_policy_dense(drl_policy_weight{0}, drl_policy_bias{0}, {1}, {2}, {3}, {4});\n", k,
-                          layer.inputs, layer.outputs, from, to);
-      if (!layer.norm_weight.empty())
-        text += fmt::format("  drl_policy_norm(drl_policy_norm_weight{0}, drl_policy_norm_bias{0}, {1}, {2});\n", k,
-                            layer.outputs, to);
-      if (k + 1 < policy_.layers.size())
-        text +=
-            fmt::format("  for (k = 0; k < {}; ++k) {}[k] = drl_policy_activation({}[k]);\n", layer.outputs, to, to);
-      std::swap(from, to);
-    }
-    return text + result(from) + "}\n\n#endif\n";
-  }
-
-  std::string gate_arrays() const {
-    if (policy_.recurrent.empty()) return "";
-    const int64_t gates = policy_.rnn_gates() * policy_.rnn_width;
-    return fmt::format("  drl_real of_input[{}], of_state[{}];\n", gates, gates);
-  }
-
-  // Replaces a by the output of recurrent layer k.
-  std::string recurrent_step(size_t k) const {
-    const int64_t width = policy_.rnn_width, gates = policy_.rnn_gates() * width,
-                  first = static_cast<int64_t>(k) * policy_.layer_state();
-    return fmt::format(
-        "  drl_policy_dense(drl_policy_rnn_input_weight{0}, drl_policy_rnn_input_bias{0}, {1}, {2}, a, of_input);\n"
-        "  drl_policy_dense(drl_policy_rnn_hidden_weight{0}, drl_policy_rnn_hidden_bias{0}, {3}, {2}, state->rnn + "
-        "{4}, "
-        "of_state);\n"
-        "  drl_policy_{5}(of_input, of_state, {3}, state->rnn + {4});\n"
-        "  for (k = 0; k < {3}; ++k) a[k] = state->rnn[{4} + k];\n",
-        k, policy_.recurrent[k].inputs, gates, width, first, policy_.rnn_type);
-  }
-
-  std::string normalized() const {
-    if (policy_.mean.empty()) return "a[k] = observation[k];";
-    const std::string scaled = "(observation[k] - drl_policy_mean[k]) * drl_policy_scale[k]";
-    if (std::isinf(policy_.clip)) return "a[k] = " + scaled + ";";
-    const std::string clip = number(policy_.clip, is_double_);
-    return fmt::format("{{\n    const drl_real x = {};\n    a[k] = x < -{} ? -{} : x > {} ? {} : x;\n  }}", scaled,
-                       clip, clip, clip, clip);
-  }
-
-  // Replaces the last layer's outputs by actions (Bounding).
-  std::string between_bounds(const std::string& out) const {
-    if (policy_.bounding == Bounding::clip) return "";
-    const std::string at = policy_.bounding == Bounding::squash
-                               ? fmt::format("1 / (1 + @exp(-2 * {}[k]))", out)
-                               : fmt::format("drl_policy_beta_mean({0}[k], {0}[{1} + k])", out, policy_.actions());
-    return with_libm(fmt::format("  for (k = 0; k < {}; ++k) {}[k] = drl_policy_low[k] + drl_policy_range[k] * {};\n",
-                                 policy_.actions(), out, policy_.bounding == Bounding::squash ? "(" + at + ")" : at),
-                     is_double_);
-  }
-
-  std::string result(const std::string& out) const {
-    if (policy_.choices.empty())
-      return between_bounds(out) +
-             fmt::format(
-                 "  for (k = 0; k < {0}; ++k) {{\n"
-                 "    const drl_real low = drl_policy_low[k], high = drl_policy_high[k];\n"
-                 "    action[k] = {1}{2}[k] < low ? low : {2}[k] > high ? high : {2}[k]{3};\n  }}\n",
-                 policy_.actions(), policy_.gain.empty() ? "" : "drl_policy_offset[k] + drl_policy_gain[k] * (", out,
-                 policy_.gain.empty() ? "" : ")");
-    std::string text;
-    int64_t first = 0;
-    for (size_t head = 0; head < policy_.choices.size(); first += policy_.choices[head++])
-      text += fmt::format(
-          "  action[{0}] = 0;\n  for (k = 1; k < {1}; ++k)\n    if ({2}[{3} + k] > {2}[{3} + action[{0}]]) action[{0}] "
-          "= k;\n",
-          head, policy_.choices[head], out, first);
-    return text;
+        "  drl_real a[{}], b[{}];\n{}  int k;\n",
+        recurrent ? "drl_policy_state *state, " : "", policy_.is_discrete() ? "int" : "drl_real", widest, widest,
+        recurrent ? fmt::format("  drl_real of_input[{0}], of_state[{0}];\n", recurrent->gates()) : "");
+    if (!policy_.find<op::Normalise>())
+      text += fmt::format("  for (k = 0; k < {}; ++k) a[k] = observation[k];\n", policy_.observations());
+    return text + Operations(policy_, is_double_).write() + "}\n\n#endif\n";
   }
 
   const ExportedPolicy& policy_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
@@ -51,35 +52,12 @@ class Reader {
       refuse(fmt::format("policy/{} has {} names for {} numbers", name, list.size(), count));
     return list;
   }
-  ExportedLayer layer(int k) const {
-    const std::string path = "actor/" + std::to_string(k);
-    const Tensor* weight = checkpoint_.find("policy/" + path + "/weight");
-    if (!weight || weight->shape.size() != 2) refuse("policy/" + path + "/weight is missing");
-    ExportedLayer layer;
-    layer.inputs = weight->shape[1], layer.outputs = weight->shape[0];
-    layer.weight = array<float>(path + "/weight", DType::f32, layer.inputs * layer.outputs);
-    layer.bias = array<float>(path + "/bias", DType::f32, layer.outputs);
-    layer.norm_weight = array<float>(path + "/norm/weight", DType::f32, layer.outputs);
-    layer.norm_bias = array<float>(path + "/norm/bias", DType::f32, layer.outputs);
-    if (layer.inputs < 1 || layer.outputs < 1 || layer.bias.empty() ||
-        layer.norm_weight.size() != layer.norm_bias.size())
-      refuse("policy/" + path + " lacks numbers");
-    return layer;
-  }
-  ExportedRecurrentLayer recurrent_layer(int64_t k, int64_t gates, int64_t width) const {
-    const std::string path = fmt::format("actor/rnn/{}", k);
-    const Tensor* weight = checkpoint_.find("policy/" + path + "/input/weight");
-    if (!weight || weight->shape.size() != 2 || weight->shape[1] < 1)
-      refuse("policy/" + path + "/input/weight is missing");
-    ExportedRecurrentLayer layer;
-    layer.inputs = weight->shape[1];
-    layer.input_weight = array<float>(path + "/input/weight", DType::f32, gates * layer.inputs);
-    layer.input_bias = array<float>(path + "/input/bias", DType::f32, gates);
-    layer.hidden_weight = array<float>(path + "/hidden/weight", DType::f32, gates * width);
-    layer.hidden_bias = array<float>(path + "/hidden/bias", DType::f32, gates);
-    if (layer.input_bias.empty() || layer.hidden_weight.empty() || layer.hidden_bias.empty())
-      refuse("policy/" + path + " lacks numbers");
-    return layer;
+  bool has(const std::string& name) const { return checkpoint_.attributes.contains("policy/" + name); }
+  void add_operations(ExportedPolicy& policy) const {
+    const int64_t width = add_recurrent(policy.ops);
+    const int64_t outputs = add_layers(width, policy.ops);
+    add_actions(outputs, policy.ops);
+    add_normaliser(policy.observations(), policy.ops);
   }
   [[noreturn]] void refuse(const std::string& why) const {
     throw UsageError("checkpoint " + file_ + " does not describe its policy (" + why +
@@ -87,83 +65,105 @@ class Reader {
   }
 
  private:
+  // Returns the array's shape [outputs, inputs]. Throws UsageError if there is no such array.
+  const std::vector<int64_t>& shape_of_weight(const std::string& name) const {
+    const Tensor* weight = checkpoint_.find("policy/" + name);
+    if (!weight || weight->shape.size() != 2 || weight->shape[0] < 1 || weight->shape[1] < 1)
+      refuse("policy/" + name + " is missing");
+    return weight->shape;
+  }
+  // Adds the recurrent layers, and returns their width, or 0 if there are none.
+  int64_t add_recurrent(std::vector<Op>& ops) const {
+    if (!has("rnn_type")) return 0;
+    const auto& type = get<std::string>("rnn_type");
+    if (type != "gru" && type != "lstm") refuse("its recurrent layers " + printable(type) + " are unknown");
+    const auto width = get<int64_t>("rnn_hidden_dim"), layers = get<int64_t>("rnn_layers");
+    if (width < 1 || width > 65536) refuse("its recurrent layers have no width");
+    if (layers < 1) refuse("it has no recurrent layers");
+    for (int64_t k = 0; k < layers; ++k) {
+      const std::string path = fmt::format("actor/rnn/{}", k);
+      op::Recurrent layer{
+          .number = k, .type = type, .inputs = shape_of_weight(path + "/input/weight")[1], .width = width};
+      if (k > 0 && layer.inputs != width) refuse("its recurrent layers do not fit together");
+      const int64_t gates = layer.gates();
+      layer.input_weight = array<float>(path + "/input/weight", DType::f32, gates * layer.inputs);
+      layer.input_bias = array<float>(path + "/input/bias", DType::f32, gates);
+      layer.hidden_weight = array<float>(path + "/hidden/weight", DType::f32, gates * width);
+      layer.hidden_bias = array<float>(path + "/hidden/bias", DType::f32, gates);
+      if (layer.input_bias.empty() || layer.hidden_weight.empty() || layer.hidden_bias.empty())
+        refuse("policy/" + path + " lacks numbers");
+      ops.push_back(layer);
+    }
+    return width;
+  }
+  // Adds the layers, and returns the number of outputs of the last one. `width`: of the recurrent layers before them.
+  int64_t add_layers(int64_t width, std::vector<Op>& ops) const {
+    const auto& activation = get<std::string>("activation");
+    if (std::ranges::find(kActivations, activation) == std::end(kActivations))
+      refuse("its activation " + printable(activation) + " is unknown");
+    const auto layers = get<int64_t>("layers");
+    if (layers < 1) refuse("it has no layers");
+    for (int64_t k = 0; k < layers; ++k) {
+      const std::string path = "actor/" + std::to_string(k);
+      const std::vector<int64_t>& shape = shape_of_weight(path + "/weight");
+      op::Affine affine{.number = k, .inputs = shape[1], .outputs = shape[0]};
+      affine.weight = array<float>(path + "/weight", DType::f32, affine.inputs * affine.outputs);
+      affine.bias = array<float>(path + "/bias", DType::f32, affine.outputs);
+      const op::Norm norm{k, array<float>(path + "/norm/weight", DType::f32, affine.outputs),
+                          array<float>(path + "/norm/bias", DType::f32, affine.outputs)};
+      if (affine.bias.empty() || norm.weight.size() != norm.bias.size()) refuse("policy/" + path + " lacks numbers");
+      if (width > 0 && affine.inputs != width)
+        refuse(k > 0 ? "its layers do not fit together" : "its layers do not fit to its recurrent layers");
+      width = affine.outputs;
+      ops.push_back(affine);
+      if (!norm.weight.empty()) ops.push_back(norm);
+      if (k + 1 < layers) ops.push_back(op::Activation{activation});
+    }
+    return width;
+  }
+  // Adds what turns the last layer's outputs into actions.
+  void add_actions(int64_t outputs, std::vector<Op>& ops) const {
+    const NamedDistribution* distribution = find_distribution(get<std::string>("distribution"));
+    if (!distribution) refuse("its distribution " + printable(get<std::string>("distribution")) + " is unknown");
+    if (distribution->outputs == Outputs::means_and_stds) outputs = keep_means(std::get<op::Affine>(ops.back()));
+    const std::vector<int32_t> choices = array<int32_t>("action/choices", DType::i32);
+    if (choices.empty()) return add_bound(distribution->outputs, outputs, ops);
+    if (std::accumulate(choices.begin(), choices.end(), int64_t{0}) != outputs)
+      refuse("its choices are not as many as its last layer's outputs");
+    if (std::ranges::any_of(choices, [](int32_t count) { return count < 1; })) refuse("its choices are invalid");
+    ops.push_back(op::ArgMax{{choices.begin(), choices.end()}});
+  }
+  // Removes the second half of a layer's outputs, which are standard deviations. Returns how many remain.
+  static int64_t keep_means(op::Affine& layer) {
+    layer.outputs /= 2;
+    layer.weight.resize(static_cast<size_t>(layer.outputs * layer.inputs));
+    layer.bias.resize(static_cast<size_t>(layer.outputs));
+    return layer.outputs;
+  }
+  void add_bound(Outputs kind, int64_t outputs, std::vector<Op>& ops) const {
+    const int64_t actions = outputs / (kind == Outputs::alphas_and_betas ? 2 : 1);
+    const auto row = [&](const char* name) { return array<float>("action/" + std::string(name), DType::f32, actions); };
+    op::Bound bound{
+        .outputs = kind, .low = row("low"), .high = row("high"), .gain = row("scale"), .offset = row("offset")};
+    if (bound.low.empty() || bound.high.empty()) refuse("policy/action has neither choices nor bounds");
+    for (size_t k = 0; are_within_bounds(kind) && k < bound.low.size(); ++k)
+      bound.range.push_back(bound.high[k] - bound.low[k]);
+    if (bound.gain.size() != bound.offset.size()) refuse("policy/action has a scale without an offset");
+    ops.push_back(bound);
+  }
+  void add_normaliser(int64_t inputs, std::vector<Op>& ops) const {
+    op::Normalise normalise{.mean = array<float>("normalizer/mean", DType::f32, inputs),
+                            .scale = array<float>("normalizer/scale", DType::f32, inputs)};
+    if (normalise.mean.size() != normalise.scale.size() || normalise.mean.empty() == has("normalizer_clip"))
+      refuse("its normaliser has no mean or no scale");
+    if (normalise.mean.empty()) return;
+    normalise.clip = static_cast<float>(get<double>("normalizer_clip"));
+    ops.insert(ops.begin(), normalise);
+  }
+
   const Checkpoint& checkpoint_;
   const std::string& file_;
 };
-
-double activate(const std::string& name, double x) {
-  if (name == "elu") return x > 0 ? x : std::expm1(x);
-  if (name == "tanh") return std::tanh(x);
-  if (name == "relu") return std::max(x, 0.0);
-  if (name == "silu") return x / (1 + std::exp(-x));
-  return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
-}
-
-std::vector<double> linear(const std::vector<float>& weight, const std::vector<float>& bias,
-                           std::span<const double> x) {
-  std::vector<double> y(bias.begin(), bias.end());
-  for (size_t i = 0; i < y.size(); ++i) y[i] += std::inner_product(x.begin(), x.end(), &weight[i * x.size()], 0.0);
-  return y;
-}
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-// Takes a step of recurrent layer k. Returns its output, and replaces its part of the state.
-std::vector<double> recur(const ExportedPolicy& policy, size_t k, const std::vector<double>& input,
-                          std::span<double> state) {
-  const ExportedRecurrentLayer& layer = policy.recurrent[k];
-  const auto width = static_cast<size_t>(policy.rnn_width);
-  const std::span<double> h = state.subspan(k * static_cast<size_t>(policy.layer_state()), width);
-  const std::vector<double> x = linear(layer.input_weight, layer.input_bias, input),
-                            y = linear(layer.hidden_weight, layer.hidden_bias, h);
-  const auto gate = [&](size_t number, size_t i) { return x[number * width + i] + y[number * width + i]; };
-  for (size_t i = 0; i < width; ++i) {
-    if (policy.rnn_type == "gru") {
-      const double r = sigmoid(gate(0, i)), z = sigmoid(gate(1, i));
-      h[i] = (1 - z) * std::tanh(x[2 * width + i] + r * y[2 * width + i]) + z * h[i];
-    } else {
-      double& c = h.data()[width + i];
-      c = sigmoid(gate(1, i)) * c + sigmoid(gate(0, i)) * std::tanh(gate(2, i));
-      h[i] = sigmoid(gate(3, i)) * std::tanh(c);
-    }
-  }
-  return {h.begin(), h.end()};
-}
-
-std::vector<double> dense(const ExportedLayer& layer, const std::vector<double>& x) {
-  std::vector<double> y = linear(layer.weight, layer.bias, x);
-  if (layer.norm_weight.empty()) return y;
-  const double size = static_cast<double>(y.size()), mean = std::accumulate(y.begin(), y.end(), 0.0) / size;
-  double variance = 0;
-  for (const double value : y) variance += (value - mean) * (value - mean) / size;
-  for (size_t i = 0; i < y.size(); ++i)
-    y[i] = (y[i] - mean) / std::sqrt(variance + 1e-5) * layer.norm_weight[i] + layer.norm_bias[i];
-  return y;
-}
-
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-
-// Returns the actions for the last layer's outputs.
-std::vector<double> bounded(const ExportedPolicy& policy, std::vector<double> out) {
-  const size_t size = policy.range.size();
-  for (size_t k = 0; k < size; ++k) {
-    double at = sigmoid(2 * out[k]);
-    if (policy.bounding == Bounding::beta) {
-      const double alpha = 1 + softplus(out[k]), beta = 1 + softplus(out[size + k]);
-      at = alpha / (alpha + beta);
-    }
-    out[k] = policy.low[k] + policy.range[k] * at;
-  }
-  if (size > 0) out.resize(size);
-  return out;
-}
-
-// Removes the second half of a layer's outputs, which are standard deviations.
-void keep_means(ExportedLayer& layer) {
-  layer.outputs /= 2;
-  layer.weight.resize(static_cast<size_t>(layer.outputs * layer.inputs));
-  layer.bias.resize(static_cast<size_t>(layer.outputs));
-}
 
 }  // namespace
 
@@ -244,56 +244,7 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   policy.task = read.get<std::string>("task");
   policy.source = fmt::format("{}, iteration {}", file, attribute<int64_t>(checkpoint, file, "iteration"));
   policy.dt = read.get<double>("seconds_per_step");
-  policy.activation = read.get<std::string>("activation");
-  if (std::ranges::find(kActivations, policy.activation) == std::end(kActivations))
-    read.refuse("its activation " + printable(policy.activation) + " is unknown");
-  if (checkpoint.attributes.contains("policy/rnn_type")) {
-    policy.rnn_type = read.get<std::string>("rnn_type");
-    if (policy.rnn_type != "gru" && policy.rnn_type != "lstm")
-      read.refuse("its recurrent layers " + printable(policy.rnn_type) + " are unknown");
-    policy.rnn_width = read.get<int64_t>("rnn_hidden_dim");
-    if (policy.rnn_width < 1 || policy.rnn_width > 65536) read.refuse("its recurrent layers have no width");
-    for (int64_t k = 0; k < read.get<int64_t>("rnn_layers"); ++k)
-      policy.recurrent.push_back(read.recurrent_layer(k, policy.rnn_gates() * policy.rnn_width, policy.rnn_width));
-    if (policy.recurrent.empty()) read.refuse("it has no recurrent layers");
-    for (size_t k = 1; k < policy.recurrent.size(); ++k)
-      if (policy.recurrent[k].inputs != policy.rnn_width) read.refuse("its recurrent layers do not fit together");
-  }
-  const int64_t layers = read.get<int64_t>("layers");
-  for (int64_t k = 0; k < layers; ++k) {
-    policy.layers.push_back(read.layer(static_cast<int>(k)));
-    if (k > 0 && policy.layers[k].inputs != policy.layers[k - 1].outputs) read.refuse("its layers do not fit together");
-  }
-  if (policy.layers.empty()) read.refuse("it has no layers");
-  const NamedDistribution* distribution = find_distribution(read.get<std::string>("distribution"));
-  if (!distribution) read.refuse("policy/distribution is unknown");
-  if (distribution->outputs == Outputs::means_and_stds) keep_means(policy.layers.back());
-  if (distribution->outputs == Outputs::means_before_tanh) policy.bounding = Bounding::squash;
-  if (distribution->outputs == Outputs::alphas_and_betas) policy.bounding = Bounding::beta;
-  if (!policy.recurrent.empty() && policy.layers.front().inputs != policy.rnn_width)
-    read.refuse("its layers do not fit to its recurrent layers");
-  for (const int32_t choices : read.array<int32_t>("action/choices", DType::i32)) policy.choices.push_back(choices);
-  if (policy.choices.empty()) {
-    policy.low = read.array<float>("action/low", DType::f32, policy.actions());
-    policy.high = read.array<float>("action/high", DType::f32, policy.actions());
-    if (policy.low.empty() || policy.high.empty()) read.refuse("policy/action has neither choices nor bounds");
-    for (size_t k = 0; policy.bounding != Bounding::clip && k < policy.low.size(); ++k)
-      policy.range.push_back(policy.high[k] - policy.low[k]);
-    policy.gain = read.array<float>("action/scale", DType::f32, policy.actions());
-    policy.offset = read.array<float>("action/offset", DType::f32, policy.actions());
-    if (policy.gain.size() != policy.offset.size()) read.refuse("policy/action has a scale without an offset");
-  } else if (std::accumulate(policy.choices.begin(), policy.choices.end(), int64_t{0}) !=
-             policy.layers.back().outputs) {
-    read.refuse("its choices are not as many as its last layer's outputs");
-  }
-  policy.mean = read.array<float>("normalizer/mean", DType::f32, policy.observations());
-  policy.scale = read.array<float>("normalizer/scale", DType::f32, policy.observations());
-  if (std::ranges::any_of(policy.choices, [](int64_t choices) { return choices < 1; }))
-    read.refuse("its choices are invalid");
-  if (policy.mean.size() != policy.scale.size() ||
-      policy.mean.empty() == checkpoint.attributes.contains("policy/normalizer_clip"))
-    read.refuse("its normaliser has no mean or no scale");
-  if (!policy.mean.empty()) policy.clip = static_cast<float>(read.get<double>("normalizer_clip"));
+  read.add_operations(policy);
   policy.observation_names = read.names("observation_names", policy.observations());
   policy.observation_units = read.names("observation_units", policy.observations());
   policy.action_names = read.names("action_names", policy.actions());
@@ -309,36 +260,6 @@ ExportedPolicy exported_policy(const Checkpoint& checkpoint, const std::string& 
   if (checkpoint.attributes.contains("policy/command_names"))
     policy.command_names = split(read.get<std::string>("command_names"), '\n');
   return policy;
-}
-
-std::vector<double> applied(const ExportedPolicy& policy, std::vector<double> action) {
-  for (size_t k = 0; k < action.size(); ++k) {
-    action[k] = std::clamp(action[k], double{policy.low[k]}, double{policy.high[k]});
-    if (!policy.gain.empty()) action[k] = policy.offset[k] + policy.gain[k] * action[k];
-  }
-  return action;
-}
-
-std::vector<double> act(const ExportedPolicy& policy, std::span<const double> observation, std::span<double> state) {
-  DRL_CHECK(static_cast<int64_t>(state.size()) == policy.state_size(), "the state has another size than the policy's");
-  std::vector<double> x(observation.begin(), observation.end());
-  const double clip = policy.clip;
-  for (size_t k = 0; k < policy.mean.size(); ++k)
-    x[k] = std::clamp((x[k] - policy.mean[k]) * policy.scale[k], -clip, clip);
-  for (size_t k = 0; k < policy.recurrent.size(); ++k) x = recur(policy, k, x, state);
-  for (size_t k = 0; k < policy.layers.size(); ++k) {
-    x = dense(policy.layers[k], x);
-    if (k + 1 < policy.layers.size())
-      for (double& value : x) value = activate(policy.activation, value);
-  }
-  if (policy.choices.empty()) return applied(policy, bounded(policy, std::move(x)));
-  std::vector<double> chosen;
-  auto first = x.begin();
-  for (const int64_t choices : policy.choices) {
-    chosen.push_back(static_cast<double>(std::max_element(first, first + choices) - first));
-    first += choices;
-  }
-  return chosen;
 }
 
 }  // namespace drl

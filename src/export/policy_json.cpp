@@ -34,6 +34,19 @@ Json named(const std::vector<std::string>& names, const std::vector<std::string>
   return list;
 }
 
+void describe_bound(const op::Bound& bound, Json& json) {
+  json["action_kind"] =
+      bound.outputs == Outputs::means_before_tanh  ? "continuous: tanh of the means, scaled to the bounds"
+      : bound.outputs == Outputs::alphas_and_betas ? "continuous: means of Beta distributions on the bounds"
+                                                   : "continuous: the means of a Gaussian, clipped to the bounds";
+  for (size_t k = 0; k < bound.low.size(); ++k) {
+    const float gain = bound.gain.empty() ? 1 : bound.gain[k], offset = bound.offset.empty() ? 0 : bound.offset[k];
+    const auto value = [&](float of) { return std::isfinite(of) ? Json(offset + gain * of) : Json(); };
+    const Json low = value(bound.low[k]), high = value(bound.high[k]);
+    json["actions"][k]["low"] = gain < 0 ? high : low, json["actions"][k]["high"] = gain < 0 ? low : high;
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& policy) {
@@ -57,7 +70,7 @@ std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& 
     all.push_back({"joint_names", join(policy.action_names, ",")});
     all.push_back({"default_joint_pos", numbers(policy.unit_offset)});
   }
-  if (!policy.recurrent.empty()) all.push_back({"state_size", std::to_string(policy.state_size())});
+  if (policy.is_recurrent()) all.push_back({"state_size", std::to_string(policy.state_size())});
   if (!policy.stiffness.empty()) {
     all.push_back({"joint_stiffness", numbers(policy.stiffness)});
     all.push_back({"joint_damping", numbers(policy.damping)});
@@ -81,70 +94,25 @@ std::string policy_json(const ExportedPolicy& policy) {
     if (policy.unit_scale[k] != 1 || policy.unit_offset[k] != 0)
       json["actions"][k]["value"] = {{"offset", policy.unit_offset[k]}, {"scale", policy.unit_scale[k]}};
   json["action_value"] = "in its unit, an action is offset + scale * action (0 and 1 if they are not given)";
-  if (policy.choices.empty()) {
-    json["action_kind"] = policy.bounding == Bounding::squash ? "continuous: tanh of the means, scaled to the bounds"
-                          : policy.bounding == Bounding::beta
-                              ? "continuous: means of Beta distributions on the bounds"
-                              : "continuous: the means of a Gaussian, clipped to the bounds";
-    for (size_t k = 0; k < policy.low.size(); ++k) {
-      const float gain = policy.gain.empty() ? 1 : policy.gain[k],
-                  offset = policy.offset.empty() ? 0 : policy.offset[k];
-      const auto bound = [&](float value) { return std::isfinite(value) ? Json(offset + gain * value) : Json(); };
-      const Json low = bound(policy.low[k]), high = bound(policy.high[k]);
-      json["actions"][k]["low"] = gain < 0 ? high : low, json["actions"][k]["high"] = gain < 0 ? low : high;
-    }
-  } else {
+  if (const auto* bound = policy.find<op::Bound>()) describe_bound(*bound, json);
+  if (const auto* heads = policy.find<op::ArgMax>()) {
     json["action_kind"] = "discrete: the index of the choice with the largest logit";
-    for (size_t k = 0; k < policy.choices.size(); ++k) json["actions"][k]["choices"] = policy.choices[k];
+    for (size_t k = 0; k < heads->choices.size(); ++k) json["actions"][k]["choices"] = heads->choices[k];
   }
   json["normalisation"] =
-      policy.mean.empty() ? "none" : "inside the exported files: give them the task's own observations";
-  if (!policy.recurrent.empty())
-    json["recurrent_layers"] = {{"type", policy.rnn_type},
-                                {"number", policy.recurrent.size()},
-                                {"outputs", policy.rnn_width},
+      policy.find<op::Normalise>() ? "inside the exported files: give them the task's own observations" : "none";
+  if (const auto* layer = policy.find<op::Recurrent>())
+    json["recurrent_layers"] = {{"type", layer->type},
+                                {"number", policy.all<op::Recurrent>().size()},
+                                {"outputs", layer->width},
                                 {"state", policy.state_size()}};
   json["hidden_layers"] = Json::array();
-  for (size_t k = 0; k + 1 < policy.layers.size(); ++k) json["hidden_layers"].push_back(policy.layers[k].outputs);
-  json["activation"] = policy.activation;
+  std::vector<const op::Affine*> hidden = policy.all<op::Affine>();
+  hidden.pop_back();
+  for (const op::Affine* layer : hidden) json["hidden_layers"].push_back(layer->outputs);
+  const auto* activation = policy.find<op::Activation>();
+  json["activation"] = activation ? activation->name : "none";
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string torch_script(const ExportedPolicy& policy) {
-  if (!policy.recurrent.empty())
-    throw UsageError("--torchscript cannot write a recurrent policy (" + policy.rnn_type +
-                     "; its module would need a state): use --onnx or --c");
-  std::string body = "def forward(self, observation):\n    x = observation\n";
-  const auto line = [&](const std::string& text) { body += "    " + text + "\n"; };
-  if (!policy.mean.empty()) {
-    line("x = (x - self.mean) * self.scale");
-    if (std::isfinite(policy.clip)) line(fmt::format("x = torch.clamp(x, -{0}, {0})", Json(policy.clip).dump()));
-  }
-  for (size_t k = 0; k < policy.layers.size(); ++k) {
-    line(fmt::format("x = torch.linear(x, self.weight{0}, self.bias{0})", k));
-    if (!policy.layers[k].norm_weight.empty())
-      line(fmt::format("x = torch.layer_norm(x, [{}], self.norm_weight{}, self.norm_bias{}, 1e-5)",
-                       policy.layers[k].outputs, k, k));
-    if (k + 1 < policy.layers.size()) line("x = torch." + policy.activation + "(x)");
-  }
-  if (policy.choices.empty()) {
-    if (policy.bounding == Bounding::squash) line("x = self.low + self.range * torch.sigmoid(2 * x)");
-    if (policy.bounding == Bounding::beta) {
-      line("x = torch.softplus(x) + 1");
-      line(fmt::format("x = self.low + self.range * (x[:, :{0}] / (x[:, :{0}] + x[:, {0}:]))", policy.actions()));
-    }
-    line("x = torch.minimum(torch.maximum(x, self.low), self.high)");
-    line(policy.gain.empty() ? "return x" : "return self.offset + self.gain * x");
-    return body;
-  }
-  std::vector<std::string> parts;
-  int64_t first = 0;
-  for (const int64_t choices : policy.choices) {
-    parts.push_back(fmt::format("torch.argmax(x[:, {}:{}], 1, True)", first, first + choices));
-    first += choices;
-  }
-  line("return " + (parts.size() == 1 ? parts[0] : "torch.cat([" + join(parts, ", ") + "], 1)"));
-  return body;
 }
 
 }  // namespace drl

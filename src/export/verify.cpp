@@ -97,7 +97,7 @@ Played read_episode(const ExportedPolicy& policy, const Checkpoint& recording, c
     refuse(file, fmt::format("{} observations, and the policy has {}", observations->shape[1], policy.observations()));
   if (actions->shape.empty() || actions->shape.size() > 2 || observations->shape[0] <= actions->shape[0])
     refuse(file, group + " does not have an observation before and after each action");
-  const bool discrete = !policy.choices.empty();
+  const bool discrete = policy.is_discrete();
   const int64_t columns = actions->shape.size() == 1 ? 1 : actions->shape[1];
   if (columns != policy.actions() || actions->type != (discrete ? DType::i32 : DType::f32))
     refuse(file, fmt::format("{} {} actions, and the policy has {} {}", columns,
@@ -160,7 +160,7 @@ ReplayResult replay(const ExportedPolicy& policy, const PolicyFunction& exported
     for (size_t t = 0; t < episode.steps; ++t, ++result.steps) {
       const std::vector<double> found = exported(std::span(episode.observations).subspan(t * inputs, inputs), state);
       std::vector<double> wanted(&episode.actions[t * outputs], &episode.actions[t * outputs] + outputs);
-      if (policy.choices.empty()) wanted = applied(policy, wanted);
+      if (const auto* bound = policy.find<op::Bound>()) wanted = applied(*bound, wanted);
       for (size_t k = 0; k < outputs; ++k) {
         const double difference =
             k < found.size() ? std::abs(found[k] - wanted[k]) / std::max(1.0, std::abs(wanted[k])) : INFINITY;

@@ -42,6 +42,8 @@ void expect_action(const ExportedPolicy& policy, const Numbers& observation, con
   });
 }
 
+const op::Bound kUnitBounds{.low = {-1}, .high = {1}};
+
 ExportedPolicy small_policy() {
   ExportedPolicy policy;
   policy.task = "T";
@@ -51,10 +53,9 @@ ExportedPolicy small_policy() {
   policy.action_names = {"force"}, policy.action_units = {"N"};
   policy.observation_steps_before = {0, 0};
   policy.unit_scale = {1}, policy.unit_offset = {0};
-  policy.mean = {1, 2}, policy.scale = {0.5, 2}, policy.clip = 3;
-  policy.activation = "relu";
-  policy.layers = {{2, 2, {1, 2, -1, 1}, {0.5, 0}, {}, {}}, {2, 1, {0.5, 1}, {0.25}, {}, {}}};
-  policy.low = {-1}, policy.high = {1};
+  policy.ops = {op::Normalise{.mean = {1, 2}, .scale = {0.5, 2}, .clip = 3},
+                op::Affine{0, 2, 2, {1, 2, -1, 1}, {0.5, 0}}, op::Activation{"relu"},
+                op::Affine{1, 2, 1, {0.5, 1}, {0.25}}, kUnitBounds};
   return policy;
 }
 
@@ -70,9 +71,10 @@ TEST(Export, ClipsNormalisedObservations) { expect_action(small_policy(), {101, 
 
 TEST(Export, AppliesGainAndOffsetToTheBoundedAction) {
   ExportedPolicy policy = small_policy();
-  policy.gain = {2}, policy.offset = {10};
+  auto& bound = std::get<op::Bound>(policy.ops.back());
+  bound.gain = {2}, bound.offset = {10};
   expect_action(policy, {2, 2}, {11.5});
-  policy.layers[1].bias = {100};
+  std::get<op::Affine>(policy.ops[3]).bias = {100};
   expect_action(policy, {2, 2}, {12});
 }
 
@@ -80,32 +82,30 @@ TEST(Export, AppliesGainAndOffsetToTheBoundedAction) {
 // a Beta distribution with the raw numbers 0.75 and -0.5, it is -1 + 4 A / (A + B) with A = 1 + log(1 + e^0.75).
 TEST(Export, PlacesActionsBetweenTheirBoundsByHand) {
   ExportedPolicy policy = small_policy();
-  policy.low = {-1}, policy.high = {3}, policy.range = {4};
-  policy.bounding = Bounding::squash;
+  auto& bound = std::get<op::Bound>(policy.ops.back());
+  bound.low = {-1}, bound.high = {3}, bound.range = {4};
+  bound.outputs = Outputs::means_before_tanh;
   expect_action(policy, {2, 2}, {1 + 2 * std::tanh(0.75)});
-  policy.layers[1] = {2, 2, {0.5, 1, 0, 0}, {0.25, -0.5}, {}, {}};
-  policy.bounding = Bounding::beta;
+  policy.ops[3] = op::Affine{1, 2, 2, {0.5, 1, 0, 0}, {0.25, -0.5}};
+  bound.outputs = Outputs::alphas_and_betas;
   const double a = 1 + std::log1p(std::exp(0.75)), b = 1 + std::log1p(std::exp(-0.5));
   expect_action(policy, {2, 2}, {-1 + 4 * a / (a + b)});
-  policy.gain = {2}, policy.offset = {10};
+  bound.gain = {2}, bound.offset = {10};
   expect_action(policy, {2, 2}, {10 + 2 * (-1 + 4 * a / (a + b))});
 }
 
 // (1, 3) has mean 2 and variance 1, so that it becomes (-1, 1) / sqrt(1 + 1e-5); times (2, 3), plus (0, 1).
 TEST(Export, LayerNormByHand) {
   ExportedPolicy policy = small_policy();
-  policy.mean = policy.scale = {};
-  policy.layers[0] = {2, 2, {1, 0, 0, 1}, {0, 0}, {2, 3}, {0, 1}};
-  policy.layers[1] = {2, 1, {0, 0.25}, {0}, {}, {}};
+  policy.ops = {op::Affine{0, 2, 2, {1, 0, 0, 1}, {0, 0}}, op::Norm{0, {2, 3}, {0, 1}}, op::Activation{"relu"},
+                op::Affine{1, 2, 1, {0, 0.25}, {0}}, kUnitBounds};
   expect_action(policy, {1, 3}, {(3 / std::sqrt(1 + 1e-5) + 1) / 4});
 }
 
 // The first of equal logits is chosen, as by drl_eval.
 TEST(Export, ChoosesTheLargestLogitOfEachHead) {
   ExportedPolicy policy = small_policy();
-  policy.mean = policy.scale = policy.low = policy.high = {};
-  policy.layers = {{2, 5, {1, 0, 0, 1, 0, 0, 1, 0, 0, 1}, {0, 0, 0, 0, 0}, {}, {}}};
-  policy.choices = {3, 2};
+  policy.ops = {op::Affine{0, 2, 5, {1, 0, 0, 1, 0, 0, 1, 0, 0, 1}, {0, 0, 0, 0, 0}}, op::ArgMax{{3, 2}}};
   policy.action_names = {"a", "b"}, policy.action_units = {"", ""};
   policy.unit_scale = {1, 1}, policy.unit_offset = {0, 0};
   expect_action(policy, {1, 2}, {1, 1});    // logits 1 2 0, 1 2
@@ -121,9 +121,7 @@ TEST(Export, ActivationsByHand) {
                                     {"silu", -1 / (1 + std::exp(1))},
                                     {"gelu", -0.158655253931457}}) {
     ExportedPolicy policy = small_policy();
-    policy.mean = policy.scale = {};
-    policy.activation = name;
-    policy.layers = {{2, 1, {1, 0}, {0}, {}, {}}, {1, 1, {1}, {0}, {}, {}}};
+    policy.ops = {op::Affine{0, 2, 1, {1, 0}, {0}}, op::Activation{name}, op::Affine{1, 1, 1, {1}, {0}}, kUnitBounds};
     SCOPED_TRACE(name);
     expect_action(policy, {-1, 0}, {value});
   }
@@ -143,12 +141,17 @@ TEST(Export, FormatsAgreeForALargerNetwork) {
   policy.observation_steps_before.assign(17, 0);
   policy.action_names.assign(5, "u"), policy.action_units.assign(5, "");
   policy.unit_scale.assign(5, 1), policy.unit_offset.assign(5, 0);
-  policy.mean = numbers(17, 1), policy.scale = numbers(17, 1), policy.clip = 10;
-  policy.activation = "elu";
-  policy.layers = {{17, 33, numbers(17 * 33, 0.3f), numbers(33, 1), numbers(33, 1), numbers(33, 1)},
-                   {33, 9, numbers(33 * 9, 0.3f), numbers(9, 1), numbers(9, 1), numbers(9, 1)},
-                   {9, 5, numbers(45, 0.3f), numbers(5, 0.1f), {}, {}}};
-  policy.low.assign(5, -1), policy.high.assign(5, INFINITY);
+  const op::Activation elu{"elu"};
+  const std::vector<float> low(5, -1), high(5, INFINITY);
+  policy.ops = {op::Normalise{numbers(17, 1), numbers(17, 1), 10},
+                op::Affine{0, 17, 33, numbers(17 * 33, 0.3f), numbers(33, 1)},
+                op::Norm{0, numbers(33, 1), numbers(33, 1)},
+                elu,
+                op::Affine{1, 33, 9, numbers(33 * 9, 0.3f), numbers(9, 1)},
+                op::Norm{1, numbers(9, 1), numbers(9, 1)},
+                elu,
+                op::Affine{2, 9, 5, numbers(45, 0.3f), numbers(5, 0.1f)},
+                op::Bound{.low = low, .high = high}};
   Numbers observation(17);
   for (double& x : observation) x = normal(random);
   expect_action(policy, observation, act(policy, observation));
@@ -160,10 +163,9 @@ ExportedPolicy one_unit(const std::string& type, const std::vector<float>& input
                         const std::vector<float>& input_bias, const std::vector<float>& hidden_bias) {
   ExportedPolicy policy = small_policy();
   policy.observation_names = {"x"}, policy.observation_units = {""}, policy.observation_steps_before = {0};
-  policy.mean = policy.scale = {};
-  policy.rnn_type = type, policy.rnn_width = 1;
-  policy.recurrent = {{1, input_weight, input_bias, std::vector<float>(input_weight.size()), hidden_bias}};
-  policy.layers = {{1, 1, {1}, {0}, {}, {}}};
+  policy.ops = {
+      op::Recurrent{0, type, 1, 1, input_weight, input_bias, std::vector<float>(input_weight.size()), hidden_bias},
+      op::Affine{0, 1, 1, {1}, {0}}, kUnitBounds};
   return policy;
 }
 
@@ -203,12 +205,15 @@ TEST(Export, FormatsAgreeForRecurrentPolicies) {
   };
   for (const auto& [type, gates] : {std::pair{"gru", 3}, {"lstm", 4}}) {
     ExportedPolicy policy = small_policy();
-    policy.rnn_type = type, policy.rnn_width = 7;
     const int64_t all = 7 * gates;
-    policy.recurrent = {{2, numbers(2 * all), numbers(all), numbers(7 * all), numbers(all)},
-                        {7, numbers(7 * all), numbers(all), numbers(7 * all), numbers(all)}};
-    policy.layers = {{7, 9, numbers(63), numbers(9), numbers(9), numbers(9)}, {9, 4, numbers(36), numbers(4), {}, {}}};
-    policy.choices = {2, 2}, policy.low = policy.high = {};
+    policy.ops = {policy.ops.front(),
+                  op::Recurrent{0, type, 2, 7, numbers(2 * all), numbers(all), numbers(7 * all), numbers(all)},
+                  op::Recurrent{1, type, 7, 7, numbers(7 * all), numbers(all), numbers(7 * all), numbers(all)},
+                  op::Affine{0, 7, 9, numbers(63), numbers(9)},
+                  op::Norm{0, numbers(9), numbers(9)},
+                  op::Activation{"relu"},
+                  op::Affine{1, 9, 4, numbers(36), numbers(4)},
+                  op::ArgMax{{2, 2}}};
     policy.action_names = {"a", "b"}, policy.action_units = {"", ""};
     policy.unit_scale = {1, 1}, policy.unit_offset = {0, 0};
     std::vector<Numbers> observations, actions;
@@ -260,10 +265,11 @@ TEST(Export, ReadsWhatACheckpointSays) {
   const ExportedPolicy policy = exported_policy(described(), "f");
   EXPECT_EQ(policy.task, "T");
   EXPECT_EQ(policy.dt, 0.5);
-  EXPECT_EQ(policy.activation, "silu");
-  EXPECT_EQ(policy.scale, (std::vector<float>{0.4f, 2}));
-  EXPECT_EQ(policy.clip, 7);
-  EXPECT_EQ(policy.low, (std::vector<float>{-2}));
+  ASSERT_EQ(policy.ops.size(), 3u);
+  EXPECT_EQ(std::get<op::Normalise>(policy.ops[0]).scale, (std::vector<float>{0.4f, 2}));
+  EXPECT_EQ(std::get<op::Normalise>(policy.ops[0]).clip, 7);
+  EXPECT_EQ(std::get<op::Affine>(policy.ops[1]).inputs, 2);
+  EXPECT_EQ(std::get<op::Bound>(policy.ops[2]).low, (std::vector<float>{-2}));
   EXPECT_EQ(policy.observation_names, (std::vector<std::string>{"obs[0]", "obs[1]"}));
   EXPECT_EQ(policy.action_names, (std::vector<std::string>{"action[0]"}));
   EXPECT_EQ(policy.unit_scale, (std::vector<double>{1}));
