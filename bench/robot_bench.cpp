@@ -72,7 +72,7 @@ std::string model_file(VecEnv& envs) {
 }
 
 // Returns the task's options, changed so that no episode ends early, because the bare loop never resets a robot.
-std::vector<std::byte> params_of(const TaskRecord& record, const char* physics) {
+EnvSetup params_of(const TaskRecord& record, const char* physics) {
   TaskParams params(record);
   OptionTable table;
   table.section("env", "Task", params);
@@ -80,7 +80,7 @@ std::vector<std::byte> params_of(const TaskRecord& record, const char* physics) 
   for (int k = 0; k < record.param_count; ++k)
     if (record.params[k].name == std::string("terminate_when_unhealthy"))
       table.set("env.terminate_when_unhealthy", "false");
-  return params.bytes();
+  return params.setup();
 }
 
 std::vector<float> random_actions(const TaskRecord& record, int64_t n) {
@@ -100,7 +100,7 @@ class Envs {
  public:
   Envs(const TaskRecord& record, const char* physics, int64_t n)
       : queue_(make_queue(-1)),
-        envs(make_env(record.name, {.num_envs = n, .seed = 1, .params = params_of(record, physics)}, *queue_)),
+        envs(make_env(record.name, {.num_envs = n, .seed = 1, .setup = params_of(record, physics)}, *queue_)),
         rollout_(*queue_, envs->spec(), kRows, n),
         actions(random_actions(record, n)) {
     envs->reset(*queue_, rollout_.start_row(), {});

@@ -58,7 +58,7 @@ std::string physics_note(const Options& options, const Workplace& place) {
   if (const int iterations = options.env->robot_facts()->iterations; iterations < kFewIterations)
     note += fmt::format(", solved to convergence (the model asks for {})", counted(iterations, "iteration"));
   if (place.placement.device != "cpu") {
-    if (!is_robot_on_cores(options.train.task, options.env->bytes())) return note;
+    if (!is_robot_on_cores(options.env->setup())) return note;
     note += ", on the rank's " + counted(place.placement.threads, "thread");
   }
   const Isa compiled = compiled_isa(*robot->in_lanes, place.isa);

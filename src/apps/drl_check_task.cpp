@@ -137,13 +137,12 @@ int run(const std::vector<std::string>& words) {
   std::printf("%s%s%s, %d environments, %d steps of random actions\n", task.c_str(),
               library.empty() ? "" : (" from " + library).c_str(), physics.empty() ? "" : (", " + physics).c_str(),
               options.num_envs, options.steps);
-  const std::vector<std::byte> bytes = params->bytes();
-  const TaskRecord& record = TaskParams::record_of(task_record(task), bytes);
-  const std::string no_gpu = why_gpu_is_skipped(record);
+  const EnvSetup setup = params->setup();
+  const std::string no_gpu = why_gpu_is_skipped(*setup.record);
   CheckPlan plan{options.num_envs, options.steps, options.seconds, static_cast<uint64_t>(options.seed)};
   if (no_gpu.empty()) plan.gpu_queue = gpu_queue;
-  const TaskFindings found = check_task(task, bytes, plan);
-  print(found, record, no_gpu);
+  const TaskFindings found = check_task(task, setup, plan);
+  print(found, *setup.record, no_gpu);
   return found.faults.empty() ? kDone : kFailure;
 }
 

@@ -112,7 +112,7 @@ class Policy {
     options_.env->choose_physics();
     warn_if_model_changed(checkpoint, file, *options_.env);
     warn_if_contents_changed(checkpoint, file, *options_.env);
-    const TaskSpec task = task_spec(task_, task_params());
+    const TaskSpec task = task_spec(task_, setup());
     make_networks(task, options.threads);
     const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
     normalizer_.emplace(*queue_, spec_.normalized(), rule);
@@ -138,7 +138,7 @@ class Policy {
     options_.apply(table, [&] { table.apply({{"task", task_}}); });
     choose_task_options(table, options, task_options);
     options_.env->choose_physics();
-    make_networks(task_spec(task_, task_params()), options.threads);
+    make_networks(task_spec(task_, setup()), options.threads);
     std::fill_n(params_.data(), params_.size(), 0.0f);
     if (spec_.std >= 0 && !spec_.log_std)  // the standard deviation itself
       std::fill_n(params_.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
@@ -147,7 +147,7 @@ class Policy {
   }
 
   const std::string& task() const { return task_; }
-  std::vector<std::byte> task_params() const { return options_.env->bytes(); }
+  EnvSetup setup() const { return options_.env->setup(); }
   const std::vector<float>& curriculum() const { return curriculum_; }
   void describe(Checkpoint& checkpoint) const { describe_policy(checkpoint, spec_); }
   Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
@@ -269,7 +269,7 @@ EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
           std::min<int64_t>(envs, options.episodes),
           static_cast<uint64_t>(options.seed),
           options.stochastic || options.agent == "random" ? ActionChoice::sample : ActionChoice::most_probable,
-          policy.task_params(),
+          policy.setup(),
           options.threads,
           policy.curriculum()};
 }
@@ -304,7 +304,7 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
 
 // Records a video of environment 0.
 void make_film(const FilmOptions& options, int threads, const EvaluationPlan& plan, Policy& policy) {
-  const TaskSpec task = task_spec(plan.task, plan.params);
+  const TaskSpec task = task_spec(plan.task, plan.setup);
   require_draw(task_record(plan.task));
   Film film(options, task.name, task.dt, threads);
   policy.show(plan, [&](VecEnv& envs, const Moment& moment) {
@@ -350,7 +350,7 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   Checkpoint alone;
   if (!options.save_pretrained.empty()) alone = policy_alone(checkpoint, file);
   checkpoint = {};  // frees the state of the environments
-  const double dt = task_spec(policy.task(), policy.task_params()).dt;
+  const double dt = task_spec(policy.task(), policy.setup()).dt;
   Recording recording({{"task", policy.task()}, {"dt", dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };

@@ -112,7 +112,7 @@ void describe_old(Checkpoint& checkpoint, const std::string& file) {
     table.apply_run(attribute<std::string>(checkpoint, file, "options"), file);
   });
   options.env->choose_physics();
-  const PolicySpec policy = options.algorithm().policy(task_spec(name, options.env->bytes()), options.policy);
+  const PolicySpec policy = options.algorithm().policy(task_spec(name, options.env->setup()), options.policy);
   const std::unique_ptr<Queue> queue = make_host_queue(isa_of("auto"));
   const NormalizerRule rule = policy.normalizer.value_or(NormalizerRule{});
   Normalizer obs(*queue, policy.normalized(), rule), critic_obs(*queue, policy.normalized_of_critic(), rule);

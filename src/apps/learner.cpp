@@ -133,11 +133,11 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   const TrainOptions& train = options.train;
   const int gpu = placement_.gpu;
   if (options.algorithm().name() == "distill") teacher_run_.emplace(options, comm);
-  const std::vector<std::byte> params = teacher_run_ ? teacher_run_->student_params() : options.env->bytes();
+  const EnvSetup setup = teacher_run_ ? teacher_run_->student_setup() : options.env->setup();
   on_all_ranks(comm, [&] {
     require_engine(train, gpu >= 0);
     if (gpu >= 0) open_gpu_libraries();
-    const TaskSpec task = task_spec(train.task, params);
+    const TaskSpec task = task_spec(train.task, setup);
     plan_ = batch_plan(options, comm, task);
     spec_ = options.algorithm().policy(task, options.policy);
   });
@@ -146,15 +146,15 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   const uint64_t seed = static_cast<uint64_t>(train.seed);
   on_all_ranks(comm, [&] {
     const EnvConfig envs{plan_.num_envs, plan_.rank * plan_.num_envs, seed, train.init_at_random_ep_len,
-                         params,         placement_.threads};
+                         setup,          placement_.threads};
     queue_ = gpu < 0 ? make_host_queue(place.isa) : gpu_queue(gpu, place.isa);
     nets_ = make_nets(spec_.layout);
     envs_ = make_env(train.task, envs, *queue_);
-    if (train.nan_policy == "dump" && options.env->has_delays())
+    if (train.nan_policy == "dump" && std::get<DelayPlan>(setup.wrappers).delays())
       throw UsageError(
           "--nan_policy dump and --env.delay are given (a step with delayed actions cannot be repeated from the state "
           "alone): leave out one of them");
-    if (train.nan_policy == "dump" && (options.env->has_groups() || teacher_run_))
+    if (train.nan_policy == "dump" && std::get<GroupPlan>(setup.wrappers).any())
       throw UsageError(
           "--nan_policy dump cannot be combined with --env.actor_obs, --env.hidden_obs or --algorithm distill (a dump "
           "holds the task's own observations): leave it out");
@@ -205,7 +205,7 @@ double Learner::evaluate() {
                             64,
                             static_cast<uint64_t>(options_.train.seed),
                             ActionChoice::most_probable,
-                            options_.env->bytes(),
+                            options_.env->setup(),
                             placement_.threads,
                             algorithm_->stats().curriculum};
   const std::unique_ptr<Queue> queue = make_host_queue(queue_->isa());

@@ -115,7 +115,7 @@ struct Replay {
     warn_if_model_changed(states, file, *options.env);
   }
   EnvConfig config() const {
-    return {.seed = static_cast<uint64_t>(options.train.seed), .params = options.env->bytes()};
+    return {.seed = static_cast<uint64_t>(options.train.seed), .setup = options.env->setup()};
   }
 
   Options options;

@@ -39,20 +39,17 @@ TeacherRun::TeacherRun(const Options& student, Communicator& comm) : student_(st
     options_.add_to(table);
     options_.apply(table, [&] { table.apply_run(ini, file_); });
     options_.env->choose_physics();
-    spec_ = options_.algorithm().policy(task_spec(task_, options_.env->bytes()), options_.policy);
+    spec_ = options_.algorithm().policy(task_spec(task_, options_.env->setup()), options_.policy);
     require_fit();
   });
 }
 
-ObservationGroup TeacherRun::group() const {
-  const std::vector<std::byte> params = options_.env->bytes();
-  return TaskParams::groups(TaskParams::record_of(task_record(task_), params), params).actor;
-}
+ObservationGroup TeacherRun::group() const { return std::get<GroupPlan>(options_.env->setup().wrappers).actor; }
 
 // The teacher sees a whole group of the student's task. Observations of the policy's group must have the same names.
 void TeacherRun::require_fit() const {
   const std::string& task = student_.train.task;
-  const TaskSpec own = task_spec(task), now = task_spec(task, student_params());
+  const TaskSpec own = task_spec(task), now = task_spec(task, student_setup());
   const auto refuse = [&](const std::string& why) {
     throw UsageError(
         fmt::format("the teacher {} cannot teach {} ({}): give another --teacher or --task", file_, task, why));
@@ -77,11 +74,10 @@ void TeacherRun::require_fit() const {
                        now.action.size));
 }
 
-std::vector<std::byte> TeacherRun::student_params() const {
-  std::vector<std::byte> params = student_.env->bytes();
-  const TaskRecord& record = TaskParams::record_of(task_record(student_.train.task), params);
-  TaskParams::set_critic(record, group(), params);
-  return params;
+EnvSetup TeacherRun::student_setup() const {
+  EnvSetup setup = student_.env->setup();
+  std::get<GroupPlan>(setup.wrappers).critic = group();
+  return setup;
 }
 
 Teacher TeacherRun::load(Queue& queue, std::unique_ptr<Nets> nets, Communicator& comm) {

@@ -23,8 +23,8 @@ class TeacherRun {
   TeacherRun(const TeacherRun&) = delete;
   TeacherRun& operator=(const TeacherRun&) = delete;
 
-  // Returns the parameters of the student's environments, in which the critic's observations are what the teacher sees.
-  std::vector<std::byte> student_params() const;
+  // Returns the setup of the student's environments, in which the critic's observations are what the teacher sees.
+  EnvSetup student_setup() const;
   // Collective: loads the policy into the memory of the queue, which must outlive this object. `nets` must have the
   // layout of policy().
   Teacher load(Queue& queue, std::unique_ptr<Nets> nets, Communicator& comm);

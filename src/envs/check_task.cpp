@@ -133,12 +133,12 @@ struct RunningRange {
 
 class Checker {
  public:
-  Checker(std::string_view task, const std::vector<std::byte>& params, const CheckPlan& plan)
-      : task_(task), params_(params), plan_(plan) {}
+  Checker(std::string_view task, const EnvSetup& setup, const CheckPlan& plan)
+      : task_(task), setup_(setup), plan_(plan) {}
 
   TaskFindings run() {
     found_.hash = text_hash("");
-    const TaskRecord& record = TaskParams::record_of(task_record(task_), params_);
+    const TaskRecord& record = *setup_.record;
     std::vector<Isa> isas = available_isas();
     const Isa best = compiled_isa(record, isas.back());  // without loops, the environments report it
     std::erase_if(isas, [&](Isa isa) { return isa != best && !record.host[static_cast<int>(isa)].step; });
@@ -155,7 +155,7 @@ class Checker {
     compare("for one environment alone and among others", on_host,
             std::vector<int64_t>(static_cast<size_t>(plan_.num_envs), 1));
     if (plan_.gpu_queue) compare("on the GPU and on the host", plan_.gpu_queue, {plan_.num_envs});
-    if (record.exact && !TaskParams::network(record, params_)) compare_with_double();
+    if (record.exact && !setup_.network_in_lanes()) compare_with_double();
     for (Isa isa : isas)
       if (plan_.seconds > 0) found_.speeds.push_back(speed(isa));
     return std::move(found_);
@@ -163,7 +163,7 @@ class Checker {
 
  private:
   using MakeQueue = std::function<std::unique_ptr<Queue>()>;
-  EnvConfig config(int64_t first, int64_t count) const { return {count, first, plan_.seed, false, params_}; }
+  EnvConfig config(int64_t first, int64_t count) const { return {count, first, plan_.seed, false, setup_}; }
   std::unique_ptr<Bench> bench(Isa isa) const {
     return std::make_unique<Bench>(task_, config(0, plan_.num_envs), make_host_queue(isa));
   }
@@ -349,7 +349,7 @@ class Checker {
   }
 
   const std::string task_;
-  const std::vector<std::byte>& params_;
+  const EnvSetup& setup_;
   const CheckPlan plan_;
   TaskFindings found_;
   int64_t step_ = 0;
@@ -357,8 +357,8 @@ class Checker {
 
 }  // namespace
 
-TaskFindings check_task(std::string_view task, const std::vector<std::byte>& params, const CheckPlan& plan) {
-  return Checker(task, params, plan).run();
+TaskFindings check_task(std::string_view task, const EnvSetup& setup, const CheckPlan& plan) {
+  return Checker(task, setup, plan).run();
 }
 
 }  // namespace drl

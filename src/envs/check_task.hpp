@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/queue.hpp"
+#include "envs/env_setup.hpp"
 
 namespace drl {
 
@@ -52,7 +53,7 @@ struct TaskFindings {
 };
 
 // Steps environments of the task with random actions: on all instruction sets of this machine, twice, in two batches,
-// one by one, on a GPU if the plan has one, and in double. `params` are those of EnvConfig.
-TaskFindings check_task(std::string_view task, const std::vector<std::byte>& params, const CheckPlan& plan);
+// one by one, on a GPU if the plan has one, and in double. `setup` must not be empty.
+TaskFindings check_task(std::string_view task, const EnvSetup& setup, const CheckPlan& plan);
 
 }  // namespace drl

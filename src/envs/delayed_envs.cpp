@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/for_each.hpp"
+#include "envs/task_envs.hpp"
 
 namespace drl {
 namespace {
@@ -46,9 +47,12 @@ void DelayedEnvs::Line::visit_state(StateVisitor& visitor, const std::string& na
   }
 }
 
-DelayedEnvs::DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const std::vector<float>& error_bounds,
-                         const EnvConfig& config, Queue& queue)
-    : envs_(std::move(envs)),
+std::unique_ptr<VecEnv> DelayPlan::wrap(std::unique_ptr<VecEnv> envs, const EnvConfig& config, Queue& queue) const {
+  return std::make_unique<DelayedEnvs>(std::move(envs), *this, config, queue);
+}
+
+DelayedEnvs::DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const EnvConfig& config, Queue& queue)
+    : WrappedEnvs(std::move(envs)),
       queue_(queue),
       seed_(config.seed),
       first_global_index_(config.first_global_index),
@@ -56,6 +60,7 @@ DelayedEnvs::DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, co
       observation_(plan.observation, spec().obs_dim, num_envs(), queue),
       age_(queue, size_of(num_envs())) {
   if (plan.action.any()) delivered_ = Array<float>(queue, size_of(num_envs(), spec().action.numbers()));
+  const std::vector<float>& error_bounds = plan.error_bounds;
   if (plan.observation.any() || !error_bounds.empty()) raw_ = Array<float>(queue, size_of(num_envs(), spec().obs_dim));
   if (error_bounds.empty()) return;
   errors_ = Array<float>(queue, size_of(num_envs(), spec().obs_dim));
@@ -84,7 +89,7 @@ StepRow DelayedEnvs::inner(StepRow row) {
 }
 
 void DelayedEnvs::reset(Queue& queue, const StepRow& row, const Start& start) {
-  envs_->reset(queue, inner(row), start);
+  wrapped().reset(queue, inner(row), start);
   for_each(queue, num_envs(), BeginDelays{delays(), row, start.step, start.group_size});
 }
 
@@ -93,19 +98,19 @@ void DelayedEnvs::announce_step(Queue& queue, LifetimeStep step, int64_t begin, 
   if (!delivered_.empty())
     for_each(queue, begin, begin + count, DelayActions{delays(), static_cast<const float*>(row.action), step});
   announced_.push_back(begin);
-  envs_->announce_step(queue, step, begin, count, inner(row));
+  wrapped().announce_step(queue, step, begin, count, inner(row));
 }
 
 void DelayedEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) {
   const bool is_announced = steps_on_host() && std::erase(announced_, begin) > 0;
   if (!is_announced && !delivered_.empty())
     for_each(queue, begin, begin + count, DelayActions{delays(), static_cast<const float*>(row.action), step});
-  envs_->step(queue, step, begin, count, inner(row));
+  wrapped().step(queue, step, begin, count, inner(row));
   for_each(queue, begin, begin + count, DelayObservations{delays(), row, step});
 }
 
 void DelayedEnvs::visit_state(StateVisitor& visitor) {
-  envs_->visit_state(visitor);
+  wrapped().visit_state(visitor);
   visitor.array("env/delay/age", age_.data(), {num_envs()}, Sharding::per_env, &queue_);
   action_.visit_state(visitor, "action", spec().action.discrete, queue_);
   observation_.visit_state(visitor, "observation", false, queue_);

@@ -4,40 +4,57 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/options.hpp"
 #include "device/array.hpp"
+#include "drl/task/spec.hpp"
 #include "envs/delay_kernels.hpp"
-#include "envs/delay_options.hpp"
-#include "envs/task_envs.hpp"
+#include "envs/wrapped_envs.hpp"
 
 namespace drl {
 
+struct EnvConfig;  // envs/task_envs.hpp
+
+struct DelayRange {
+  int32_t low = 0, high = 0;  // steps; an episode draws a number from low to high
+  float hold = 0;             // the probability that a step repeats what the previous one showed
+  bool any() const { return high > 0 || hold > 0; }
+};
+struct DelayPlan {
+  DelayRange action, observation;
+  std::vector<float> error_bounds;  // the range of each observed number's error, [numbers, 2]; or nothing
+
+  bool delays() const { return action.any() || observation.any(); }
+  bool any() const { return delays() || !error_bounds.empty(); }
+  TaskSpec spec(TaskSpec task) const { return task; }
+  std::unique_ptr<VecEnv> wrap(std::unique_ptr<VecEnv> envs, const EnvConfig& config, Queue& queue) const;
+};
+
+// The options env.delay.* and env.sensor_error.
+struct DelayOptions {
+  std::string action = "0", observation = "0", sensor_error = "none";
+  double action_hold = 0, observation_hold = 0;
+
+  void describe(OptionVisitor& v);
+  // Throws UsageError if a range is malformed, a delay reaches the task's step limit, or a name of --env.sensor_error
+  // is none of its observations.
+  using Plan = DelayPlan;
+  Plan plan(const TaskSpec& task) const;
+};
+
 // Wraps environments. A delay of k steps shows at step t of an episode what the environment (or the policy) gave at
 // step t - k, and until step k what it gave first. The critic's own observations, rewards and ends are not delayed.
-class DelayedEnvs final : public VecEnv {
+class DelayedEnvs final : public WrappedEnvs {
  public:
   // `config` is that of the environments. `queue` must outlive this object.
-  DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const std::vector<float>& error_bounds,
-              const EnvConfig& config, Queue& queue);
+  DelayedEnvs(std::unique_ptr<VecEnv> envs, const DelayPlan& plan, const EnvConfig& config, Queue& queue);
 
-  const TaskSpec& spec() const override { return envs_->spec(); }
-  int64_t num_envs() const override { return envs_->num_envs(); }
-  bool steps_on_host() const override { return envs_->steps_on_host(); }
-  std::string host_speeds() const override { return envs_->host_speeds(); }
   void reset(Queue& queue, const StepRow& row, const Start& start) override;
   void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
-  void take_episode_sums(Queue& queue, double* out, double* scratch) override {
-    envs_->take_episode_sums(queue, out, scratch);
-  }
-  void draw(int64_t env, const CanvasCalls& canvas) override { envs_->draw(env, canvas); }
   void visit_state(StateVisitor& visitor) override;
-  std::string files() const override { return envs_->files(); }
-  void visit_shared_state(StateVisitor& visitor) override { envs_->visit_shared_state(visitor); }
-  void iteration_ended(Queue& queue, int64_t iteration, const EpisodeSums& episodes, std::vector<float>& now) override {
-    envs_->iteration_ended(queue, iteration, episodes, now);
-  }
 
  private:
   // The memory of a DelayLine.
@@ -55,7 +72,6 @@ class DelayedEnvs final : public VecEnv {
   // Returns the row that the wrapped environments read and write.
   StepRow inner(StepRow row);
 
-  std::unique_ptr<VecEnv> envs_;
   Queue& queue_;
   const uint64_t seed_;
   const int64_t first_global_index_;

@@ -80,10 +80,18 @@ std::vector<int32_t> GroupOptions::hidden_numbers(const TaskSpec& task) const {
   return numbers;
 }
 
-TaskSpec grouped_spec(TaskSpec task, const GroupPlan& plan, const std::vector<int32_t>& hidden) {
-  if (!plan.any()) return task;
+GroupPlan GroupOptions::plan(const TaskSpec& task) const {
+  GroupPlan plan{.hidden = hidden_numbers(task)};
+  if (actor == "critic") plan.actor = ObservationGroup::critic;
+  // A critic without observations of its own sees all of the policy's, also those that are hidden from the actor.
+  if (!plan.hidden.empty() && task.critic_obs_dim == 0) plan.critic = ObservationGroup::policy;
+  return plan;
+}
+
+TaskSpec GroupPlan::spec(TaskSpec task) const {
+  if (!any()) return task;
   const TaskSpec own = task;
-  if (plan.actor == ObservationGroup::critic) {
+  if (actor == ObservationGroup::critic) {
     if (own.critic_obs_dim == 0)
       throw UsageError("--env.actor_obs critic cannot be used with " + own.name +
                        " (it has no observations of its own for the critic): leave it out");
@@ -97,20 +105,23 @@ TaskSpec grouped_spec(TaskSpec task, const GroupPlan& plan, const std::vector<in
     if (!own.mirror.empty()) task.mirror.obs = mirror_of(own.mirror.obs, left);
     if (task.mirror.obs.empty()) task.mirror = {};
   }
-  const bool sees_critic = plan.critic == ObservationGroup::critic && own.critic_obs_dim > 0;
-  if (plan.has_other_critic) {
-    task.critic_obs_dim = plan.critic == ObservationGroup::critic ? own.critic_obs_dim : own.obs_dim;
+  const bool sees_critic = critic == ObservationGroup::critic && own.critic_obs_dim > 0;
+  if (critic) {
+    task.critic_obs_dim = critic == ObservationGroup::critic ? own.critic_obs_dim : own.obs_dim;
     if (!task.mirror.empty()) task.mirror.critic_obs = sees_critic ? own.mirror.critic_obs : own.mirror.obs;
   }
   return task;
 }
 
-GroupedEnvs::GroupedEnvs(std::unique_ptr<VecEnv> envs, const GroupPlan& plan, const std::vector<int32_t>& hidden,
-                         Queue& queue)
-    : envs_(std::move(envs)), queue_(queue), spec_(grouped_spec(envs_->spec(), plan, hidden)) {
-  const TaskSpec& own = envs_->spec();
+std::unique_ptr<VecEnv> GroupPlan::wrap(std::unique_ptr<VecEnv> envs, const EnvConfig&, Queue& queue) const {
+  return std::make_unique<GroupedEnvs>(std::move(envs), *this, queue);
+}
+
+GroupedEnvs::GroupedEnvs(std::unique_ptr<VecEnv> envs, const GroupPlan& plan, Queue& queue)
+    : WrappedEnvs(std::move(envs)), queue_(queue), spec_(plan.spec(wrapped().spec())) {
+  const TaskSpec& own = wrapped().spec();
   policy_.width = own.obs_dim, critic_.width = own.critic_obs_dim;
-  passes_critic_ = plan.actor == ObservationGroup::policy && !plan.has_other_critic;
+  passes_critic_ = plan.actor == ObservationGroup::policy && !plan.critic;
   for (Group* g : {&policy_, &critic_}) g->now = Array<float>(queue, static_cast<size_t>(num_envs() * g->width));
   const auto view = [&](ObservationGroup which, const std::vector<int32_t>& without) {
     const std::vector<int32_t> numbers = all_but(group(which).width, without);
@@ -119,8 +130,8 @@ GroupedEnvs::GroupedEnvs(std::unique_ptr<VecEnv> envs, const GroupPlan& plan, co
     queue.synchronize();
     return made;
   };
-  actor_view_ = view(plan.actor, hidden);
-  critic_view_ = view(plan.has_other_critic ? plan.critic : ObservationGroup::critic, {});
+  actor_view_ = view(plan.actor, plan.hidden);
+  critic_view_ = view(plan.critic.value_or(ObservationGroup::critic), {});
   if (spec_.critic_obs_dim == 0 || passes_critic_) critic_view_.index = Array<int32_t>(queue, 0);
 }
 
@@ -142,12 +153,12 @@ StepRow GroupedEnvs::inner(StepRow row) {
 }
 
 void GroupedEnvs::reset(Queue& queue, const StepRow& row, const Start& start) {
-  envs_->reset(queue, inner(row), start);
+  wrapped().reset(queue, inner(row), start);
   for_each(queue, num_envs(), SelectGroups{selected(actor_view_), selected(critic_view_), row, num_envs()});
 }
 
 void GroupedEnvs::step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) {
-  envs_->step(queue, step, begin, count, inner(row));
+  wrapped().step(queue, step, begin, count, inner(row));
   for_each(queue, begin, begin + count, SelectGroups{selected(actor_view_), selected(critic_view_), row, num_envs()});
 }
 

@@ -6,8 +6,6 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
-#include "envs/delayed_envs.hpp"
-#include "envs/grouped_envs.hpp"
 #include "envs/other_names.hpp"
 #include "envs/simulator_envs.hpp"
 #include "envs/task_libraries.hpp"
@@ -126,41 +124,32 @@ const TaskRecord& task_record(std::string_view task) { return *entry_of(task).re
 
 std::string task_origin(std::string_view task) { return entry_of(task).origin; }
 
-bool is_robot_on_cores(std::string_view task, const std::vector<std::byte>& params) {
-  const TaskRecord& named = task_record(task);
-  if (!named.robot) return false;
-  const TaskRecord& record = TaskParams::record_of(named, params);
-  return record.simulator || !*record.gpu || TaskParams::on_cores(record, params) ||
-         TaskParams::network(record, params);
+bool is_robot_on_cores(const EnvSetup& setup) {
+  if (!setup.robot) return false;
+  return setup.record->simulator || !*setup.record->gpu || setup.robot->on_cores || setup.network_in_lanes();
 }
 
 std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue& queue) {
   const TaskRecord& named = task_record(task);
-  if (config.params.empty()) config.params = TaskParams(named).bytes();
-  const TaskRecord& record = TaskParams::record_of(named, config.params);
-  if (named.robot && &record == named.robot->in_lanes) prepare_lanes(*named.robot, config.params);
+  if (!config.setup.record) config.setup = TaskParams(named).setup();
+  const TaskRecord& record = *config.setup.record;
+  if (named.robot && &record == named.robot->in_lanes) prepare_lanes(*named.robot, config.setup.params);
   std::unique_ptr<VecEnv> envs;
-  if (record.simulator || (named.robot && (!queue.on_gpu() || is_robot_on_cores(task, config.params))))
+  if (record.simulator || (named.robot && (!queue.on_gpu() || is_robot_on_cores(config.setup))))
     envs = std::make_unique<SimulatorEnvs>(record, config, queue);
   else
     envs = std::make_unique<TaskEnvs>(record, config, queue);
-  const DelayPlan delays = TaskParams::delays(record, config.params);
-  if (delays.any())
-    envs = std::make_unique<DelayedEnvs>(std::move(envs), delays, TaskParams::error_bounds(record, config.params),
-                                         config, queue);
-  const GroupPlan groups = TaskParams::groups(record, config.params);
-  if (groups.any())
-    envs = std::make_unique<GroupedEnvs>(std::move(envs), groups, TaskParams::hidden_numbers(record, config.params),
-                                         queue);
+  const auto wrap = [&](const auto& plan) {
+    if (plan.any()) envs = plan.wrap(std::move(envs), config, queue);
+  };
+  std::apply([&](const auto&... plan) { (wrap(plan), ...); }, config.setup.wrappers);
   return envs;
 }
 
-TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params) {
-  const TaskRecord& named = task_record(task);
-  if (params.empty()) return spec_of(named);
-  const TaskRecord& record = TaskParams::record_of(named, params);
-  return grouped_spec(spec_of(record, params), TaskParams::groups(record, params),
-                      TaskParams::hidden_numbers(record, params));
+TaskSpec task_spec(std::string_view task, const EnvSetup& setup) {
+  TaskSpec spec = spec_of(setup.record ? *setup.record : task_record(task), setup);
+  std::apply([&](const auto&... plan) { ((spec = plan.spec(std::move(spec))), ...); }, setup.wrappers);
+  return spec;
 }
 
 std::string_view task_preset(std::string_view task) { return task_record(task).preset; }

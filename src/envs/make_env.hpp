@@ -24,12 +24,12 @@ std::vector<std::string> task_names();
 const TaskRecord& task_record(std::string_view task);
 std::string task_origin(std::string_view task);  // "" for built-in tasks
 std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue& queue);
-// `params` are TaskParams::bytes; empty: the task's defaults.
-TaskSpec task_spec(std::string_view task, const std::vector<std::byte>& params = {});
+// Returns the task as its learner sees it, with the options of `setup`, or with their defaults.
+TaskSpec task_spec(std::string_view task, const EnvSetup& setup = {});
 std::string_view task_preset(std::string_view task);  // in the syntax of --config files
 
 // Returns whether the cores of a rank step the task's robot even if the rank's learner is on a GPU: if the options say
-// so, or if the robot has no code for GPUs. `params` are TaskParams::bytes().
-bool is_robot_on_cores(std::string_view task, const std::vector<std::byte>& params);
+// so, or if the robot has no code for GPUs.
+bool is_robot_on_cores(const EnvSetup& setup);
 
 }  // namespace drl

@@ -9,7 +9,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "envs/delay_options.hpp"
+#include "envs/delayed_envs.hpp"
 
 namespace drl {
 namespace {
@@ -136,6 +136,32 @@ DelayRange delay_of(const std::string& name, const std::string& text, double hol
   return range;
 }
 
+// Returns DelayPlan::error_bounds.
+std::vector<float> error_bounds(const std::string& sensor_error, const std::vector<NamedNumber>& observations) {
+  if (sensor_error == kNone) return {};
+  std::vector<float> bounds(2 * observations.size());
+  for (const Entry& entry : entries_of("--env.sensor_error", sensor_error)) {
+    std::vector<std::string> names;
+    bool is_set = false;
+    for (size_t k = 0; k < observations.size(); ++k) {
+      // "joint_pos" means all of joint_pos[0], joint_pos[1], ...
+      names.push_back(observations[k].name.substr(0, observations[k].name.find_first_of("[ ")));
+      if (!matches(entry.pattern, names.back()) && entry.pattern != observations[k].name) continue;
+      bounds[2 * k] = static_cast<float>(entry.numbers[0]), bounds[2 * k + 1] = static_cast<float>(entry.numbers[1]);
+      is_set = true;
+    }
+    if (is_set) continue;
+    if (names.empty())
+      throw UsageError("--env.sensor_error has no effect (the task does not name its observations): leave it out");
+    const std::string near = nearest(entry.pattern, names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    throw UsageError(fmt::format(
+        "--env.sensor_error {} (no observation is called {}): {}", shown(sensor_error), shown(entry.pattern),
+        near.empty() ? "the observations are " + join(names, ", ") : "did you mean " + near + "?"));
+  }
+  return bounds;
+}
+
 }  // namespace
 
 ModelOptions::ModelOptions() : values_(std::size(kQuantities), kNone) {}
@@ -202,34 +228,10 @@ void DelayOptions::describe(OptionVisitor& v) {
     between(0, 1));
 }
 
-std::vector<float> DelayOptions::error_bounds(const std::vector<NamedNumber>& observations) const {
-  if (sensor_error == kNone) return {};
-  std::vector<float> bounds(2 * observations.size());
-  for (const Entry& entry : entries_of("--env.sensor_error", sensor_error)) {
-    std::vector<std::string> names;
-    bool is_set = false;
-    for (size_t k = 0; k < observations.size(); ++k) {
-      // "joint_pos" means all of joint_pos[0], joint_pos[1], ...
-      names.push_back(observations[k].name.substr(0, observations[k].name.find_first_of("[ ")));
-      if (!matches(entry.pattern, names.back()) && entry.pattern != observations[k].name) continue;
-      bounds[2 * k] = static_cast<float>(entry.numbers[0]), bounds[2 * k + 1] = static_cast<float>(entry.numbers[1]);
-      is_set = true;
-    }
-    if (is_set) continue;
-    if (names.empty())
-      throw UsageError("--env.sensor_error has no effect (the task does not name its observations): leave it out");
-    const std::string near = nearest(entry.pattern, names);
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    throw UsageError(fmt::format(
-        "--env.sensor_error {} (no observation is called {}): {}", shown(sensor_error), shown(entry.pattern),
-        near.empty() ? "the observations are " + join(names, ", ") : "did you mean " + near + "?"));
-  }
-  return bounds;
-}
-
-DelayPlan DelayOptions::plan(int step_limit) const {
-  return {delay_of("action", action, action_hold, step_limit),
-          delay_of("observation", observation, observation_hold, step_limit), 0};
+DelayPlan DelayOptions::plan(const TaskSpec& task) const {
+  return {delay_of("action", action, action_hold, task.step_limit),
+          delay_of("observation", observation, observation_hold, task.step_limit),
+          error_bounds(sensor_error, task.observations)};
 }
 
 }  // namespace drl

@@ -11,9 +11,9 @@ namespace {
 
 std::unique_ptr<TaskEnvs> make_one(std::string_view task, EnvConfig config, int64_t index, Queue& queue) {
   const TaskRecord& named = task_record(task);
-  if (config.params.empty()) config.params = TaskParams(named).bytes();
+  if (!config.setup.record) config.setup = TaskParams(named).setup();
   config.num_envs = 1, config.first_global_index = index, config.random_start_ages = false;
-  return std::make_unique<TaskEnvs>(TaskParams::record_of(named, config.params), config, queue);
+  return std::make_unique<TaskEnvs>(*config.setup.record, config, queue);
 }
 
 }  // namespace

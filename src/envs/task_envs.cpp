@@ -46,12 +46,12 @@ Mirror mirror_of(const TaskRecord& record) {
 
 }  // namespace
 
-TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params) {
+TaskSpec spec_of(const TaskRecord& record, const EnvSetup& setup) {
   TaskSpec spec;
   spec.name = record.name, spec.step_limit = record.step_limit, spec.dt = record.dt;
   spec.obs_dim = record.obs_dim * record.history, spec.critic_obs_dim = record.critic_obs_dim;
-  if (!params.empty()) spec.dt = TaskParams::dt(record, params);
-  if (record.obs_dim_with && !params.empty()) spec.obs_dim = record.obs_dim_with(params.data());
+  if (setup.robot) spec.dt = setup.robot->dt;
+  if (record.obs_dim_with && !setup.params.empty()) spec.obs_dim = record.obs_dim_with(setup.params.data());
   spec.action.discrete = record.discrete != 0, spec.action.size = record.action_size;
   spec.action.heads.assign(record.heads, record.heads + record.head_count);
   if (!spec.action.discrete) {
@@ -95,7 +95,7 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
     : record_(record),
       config_(config),
       queue_(queue),
-      spec_(spec_of(record, config.params)),
+      spec_(spec_of(record, config.setup)),
       loops_(loops()),
       age_(queue, size()),
       episode_reward_(queue, size()),
@@ -104,19 +104,20 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
       counted_episodes_(queue, size()),
       sums_(queue, static_cast<size_t>(sum_rows()) * episode_columns(spec_)) {
   DRL_CHECK(config.num_envs > 0 && config.first_global_index >= 0, "environments [first, first + num) must exist");
-  if (config_.params.empty()) config_.params = TaskParams(record).bytes();
-  DRL_CHECK(TaskParams::fits(record, config_.params), "parameters of another task");
-  weights_ = TaskParams::scaled_weights(record, config_.params);
+  if (!config_.setup.record) config_.setup = TaskParams(record).setup();
+  DRL_CHECK(config_.setup.record == &record, "parameters of another task");
   int columns = record.obs_dim * (record.history - 1);
   for (int f = 0; f < record.field_count; ++f) columns += record.fields[f].count;
   for (int c = 0; c < columns; ++c) columns_.push_back(state_.emplace_back(queue, size()).data());
   for (int t = 0; t < record.reward_term_count + record.metric_count; ++t)
     term_columns_.push_back(terms_.emplace_back(queue, size()).data());
   queue.copy(curriculum_.data(), record.curriculum_start, curriculum_.size());
-  const std::vector<float> bounds = TaskParams::model_bounds(record, config_.params);
-  model_bounds_ = Array<float>(queue, bounds.size());
-  queue.copy(model_bounds_.data(), bounds.data(), bounds.size());
-  const MotorNetwork* network = TaskParams::network(record, config_.params);
+  const std::optional<RobotSetup>& robot = config_.setup.robot;
+  if (robot) {
+    model_bounds_ = Array<float>(queue, robot->model_bounds.size());
+    queue.copy(model_bounds_.data(), robot->model_bounds.data(), robot->model_bounds.size());
+  }
+  const MotorNetwork* network = config_.setup.network_in_lanes();
   DRL_CHECK(!network || !(queue.on_gpu() || config.exact), "only a host's loops in float drive motors by a network");
   motor_memory_ = Array<float>(queue, network ? static_cast<size_t>(record.motors * network->memory) * size() : 0);
   queue.synchronize();
@@ -134,14 +135,14 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
              sums_.data(),
              nullptr,
              model_bounds_.data(),
-             TaskParams::model_per_episode(record, config_.params) ? 1 : 0,
+             record.model_numbers > 0 && robot && robot->model_per_episode ? 1 : 0,
              network,
              motor_memory_.data()};
   if (record.simulator) {
-    const std::optional<RobotChoice> robot = TaskParams::robot_choice(record, config_.params);
+    const RobotChoice choice = robot ? robot->choice() : RobotChoice{};
     simulator_ = std::make_unique<Simulator>(
-        record, SimulatorConfig{config.num_envs, config.first_global_index, config.seed, robot ? &*robot : nullptr},
-        config_.params.data());
+        record, SimulatorConfig{config.num_envs, config.first_global_index, config.seed, robot ? &choice : nullptr},
+        config_.setup.params.data());
     arrays_.simulator = simulator_->handle();
   }
   if (queue.on_gpu()) run(loops_.probe, {});
@@ -169,8 +170,9 @@ const TaskLoops& TaskEnvs::loops() const {
 }
 
 LoopCall TaskEnvs::call(Queue& queue, const StepRow& row, int64_t begin, int64_t end) const {
-  const float* weights = weights_.empty() ? nullptr : weights_.data();
-  return {&arrays_, config_.params.data(), weights, &row, {}, begin, end, 0, 0, queue.native()};
+  const EnvSetup& setup = config_.setup;
+  const float* weights = setup.weights.empty() ? nullptr : setup.weights.data();
+  return {&arrays_, setup.params.data(), weights, &row, {}, begin, end, 0, 0, queue.native()};
 }
 
 void TaskEnvs::run(TaskLoop loop, const LoopCall& call) const {

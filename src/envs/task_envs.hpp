@@ -9,6 +9,7 @@
 
 #include "device/array.hpp"
 #include "drl/task/abi.hpp"
+#include "envs/env_setup.hpp"
 #include "envs/simulator.hpp"
 #include "envs/vec_env.hpp"
 
@@ -18,10 +19,10 @@ struct EnvConfig {
   int64_t num_envs = 1;            // on this rank
   int64_t first_global_index = 0;  // of this rank's first environment; the others follow
   uint64_t seed = 0;
-  bool random_start_ages = false;      // first episodes start at a random age, so that time limits are spread out
-  std::vector<std::byte> params = {};  // options of the task (TaskParams::bytes); empty: its defaults
-  int threads = 1;                     // of the host, for simulators and robots (simulator_envs.hpp)
-  bool exact = false;                  // compute in double (but store floats) as a reference; on a host's queue only
+  bool random_start_ages = false;  // first episodes start at a random age, so that time limits are spread out
+  EnvSetup setup = {};             // of the task's options (TaskParams::setup); empty: their defaults
+  int threads = 1;                 // of the host, for simulators and robots (simulator_envs.hpp)
+  bool exact = false;              // compute in double (but store floats) as a reference; on a host's queue only
 };
 
 // A task's loop on a GPU, as bench/gpu_kernels sees it (device/launch_watch.hpp).
@@ -30,8 +31,8 @@ struct TaskLaunch {
   const LoopCall* call;
 };
 
-// Returns the task's properties with these params (TaskParams::bytes); empty: its defaults.
-TaskSpec spec_of(const TaskRecord& record, const std::vector<std::byte>& params = {});
+// Returns the task's own properties with these options; empty: their defaults.
+TaskSpec spec_of(const TaskRecord& record, const EnvSetup& setup = {});
 // Returns the largest instruction set up to `isa` for which the task's library is compiled, or the smallest of all if
 // there is none.
 Isa compiled_isa(const TaskRecord& record, Isa isa);
@@ -39,7 +40,7 @@ Isa compiled_isa(const TaskRecord& record, Isa isa);
 void require_draw(const TaskRecord& record);
 
 // Environment k has the global index config.first_global_index + k. For given actions, its trajectory depends only on
-// config.seed, config.params and this index. step() allocates no memory.
+// config.seed, config.setup and this index. step() allocates no memory.
 class TaskEnvs final : public VecEnv {
  public:
   // `record` and `queue` must outlive this object.
@@ -79,7 +80,6 @@ class TaskEnvs final : public VecEnv {
   const TaskLoops& loops_;
   std::unique_ptr<Simulator> simulator_;
   std::vector<Array<float>> state_, terms_;  // [columns], [reward terms, metrics]; integer columns hold int32_t
-  std::vector<float> weights_;               // [reward terms], or empty
   Array<int32_t> age_;
   Array<float> episode_reward_, curriculum_, model_bounds_, motor_memory_;
   Array<int32_t> ended_by_;

@@ -26,20 +26,6 @@ void write(std::vector<std::byte>& bytes, int32_t offset, Value given) {
   std::memcpy(bytes.data() + offset, &value, sizeof(value));
 }
 
-// The last bytes of a robot's options, after three texts that end with 0: the model's file name, the ranges of its
-// numbers, and the file of the network of its motors.
-struct RobotBytes {
-  double dt;
-  int32_t frame_skip, model_per_episode;
-  int32_t in_lanes, randomised;  // 0 or 1: whether the record is RobotRecord::in_lanes, or RobotRecord::randomised
-  int32_t on_cores, unused;      // 0 or 1: whether the host steps the robot for a learner on a GPU
-};
-RobotBytes robot_bytes(const std::vector<std::byte>& bytes) {
-  return read<RobotBytes>(bytes.data(), static_cast<int32_t>(bytes.size() - sizeof(RobotBytes)));
-}
-
-int32_t weight_count(const TaskRecord& record) { return record.reward_weights ? record.reward_term_count : 0; }
-
 // Returns the double with the shortest decimal form of the float: 0.1, not 0.10000000149.
 double as_written(float value) {
   char text[32];
@@ -68,41 +54,6 @@ FileName file_name(const TaskParam& param, const std::string& text) {
                      "): move the file");
   path.copy(name.path, path.size());
   return name;
-}
-
-// Returns where the delays begin, after Params and weights.
-size_t delays_at(const TaskRecord& record) {
-  return static_cast<size_t>(record.params_size) + static_cast<size_t>(weight_count(record)) * sizeof(double);
-}
-// Returns where the groups of observations begin.
-size_t groups_at(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  const auto plan = read<DelayPlan>(bytes.data(), static_cast<int32_t>(delays_at(record)));
-  return delays_at(record) + sizeof(DelayPlan) + static_cast<size_t>(plan.error_bounds) * sizeof(float);
-}
-// Returns where the bounds of the model's numbers begin, and where they end: then all bytes of a task that is no robot
-// have passed.
-size_t bounds_at(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  const size_t at = groups_at(record, bytes);
-  const auto plan = read<GroupPlan>(bytes.data(), static_cast<int32_t>(at));
-  return at + sizeof(GroupPlan) + static_cast<size_t>(plan.hidden_count) * sizeof(int32_t);
-}
-size_t size_of(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return bounds_at(record, bytes) + 2 * static_cast<size_t>(record.model_numbers) * sizeof(float);
-}
-std::vector<float> floats_at(const std::vector<std::byte>& bytes, size_t at, size_t count) {
-  std::vector<float> numbers(count);
-  if (count > 0) std::memcpy(numbers.data(), bytes.data() + at, count * sizeof(float));
-  return numbers;
-}
-
-// Returns the network whose file follows the text of the ranges, or null.
-const MotorNetwork* network_of(const char* ranges) {
-  const char* file = ranges + std::strlen(ranges) + 1;
-  return *file ? &motor_network(file) : nullptr;
-}
-
-bool is_robot(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return bytes.size() > size_of(record, bytes);
 }
 
 }  // namespace
@@ -151,8 +102,7 @@ void TaskParams::describe(OptionVisitor& v) {
         v(p.name, *text, p.help, one_of({p.choices, p.choices + p.choice_count}));
     }
   }
-  delays_.describe(v);
-  groups_.describe(v);
+  std::apply([&](auto&... wrapper) { (wrapper.describe(v), ...); }, wrappers_);
   if (!record_.robot) return;
   v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1));
   v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path);
@@ -166,17 +116,9 @@ void TaskParams::describe(OptionVisitor& v) {
 }
 
 const TaskParams::Inspection& TaskParams::inspection() const {
-  const std::string ranges = model_numbers_.ranges();
-  if (inspection_ && inspection_->model == model_ && inspection_->frame_skip == frame_skip_ &&
-      inspection_->ranges == ranges && inspection_->network == model_numbers_.network())
-    return *inspection_;
-  Inspection inspected{.model = model_,
-                       .frame_skip = frame_skip_,
-                       .ranges = ranges,
-                       .network = model_numbers_.network(),
-                       .facts = {},
-                       .why_not_lanes = ""};
-  const RobotChoice choice = this->choice(ranges);
+  Inspection inspected{.robot = robot(), .facts = {}, .why_not_lanes = ""};
+  if (inspection_ && inspection_->robot == inspected.robot) return *inspection_;
+  const RobotChoice choice = inspected.robot.choice();
   char error[8192] = "";
   const int32_t code = record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error));
   if (code == 2) throw UsageError(printable(error, sizeof(error)));  // it may contain names of the model
@@ -187,10 +129,14 @@ const TaskParams::Inspection& TaskParams::inspection() const {
   return inspection_.emplace(std::move(inspected));
 }
 
-RobotChoice TaskParams::choice(const std::string& ranges) const {
+RobotSetup TaskParams::robot() const {
   const std::string network = model_numbers_.network();
-  return {model_.c_str(), frame_skip_, ranges.c_str(), model_numbers_.per_episode() ? 1 : 0,
-          network.empty() ? nullptr : &motor_network(network)};
+  return {.model = model_,
+          .frame_skip = frame_skip_,
+          .ranges = model_numbers_.ranges(),
+          .model_per_episode = model_numbers_.per_episode(),
+          .network = network.empty() ? nullptr : &motor_network(network),
+          .on_cores = device_ == "cpu"};
 }
 
 std::string TaskParams::check_lanes() const {
@@ -236,76 +182,6 @@ std::vector<OptionFile> TaskParams::files() const {
 
 std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
 
-const TaskRecord& TaskParams::record_of(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  if (!record.robot) return record;
-  const RobotBytes robot = robot_bytes(bytes);
-  return robot.randomised ? *record.robot->randomised : robot.in_lanes ? *record.robot->in_lanes : record;
-}
-
-bool TaskParams::fits(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  if (bytes.size() < delays_at(record) + sizeof(DelayPlan) + sizeof(GroupPlan)) return false;
-  if (!is_robot(record, bytes)) return bytes.size() == size_of(record, bytes);
-  return bytes.size() > size_of(record, bytes) + sizeof(RobotBytes) &&
-         (robot_bytes(bytes).in_lanes != 0) == (record.simulator == nullptr);
-}
-
-double TaskParams::dt(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return is_robot(record, bytes) ? robot_bytes(bytes).dt : record.dt;
-}
-
-std::optional<RobotChoice> TaskParams::robot_choice(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  if (!record.robot || !is_robot(record, bytes)) return std::nullopt;
-  const RobotBytes robot = robot_bytes(bytes);
-  const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record, bytes));
-  const char* ranges = model + std::strlen(model) + 1;
-  return RobotChoice{model, robot.frame_skip, ranges, robot.model_per_episode, network_of(ranges)};
-}
-
-const MotorNetwork* TaskParams::network(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  if (record.motors == 0 || !is_robot(record, bytes)) return nullptr;
-  const char* model = reinterpret_cast<const char*>(bytes.data() + size_of(record, bytes));
-  return network_of(model + std::strlen(model) + 1);
-}
-
-bool TaskParams::on_cores(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return is_robot(record, bytes) && robot_bytes(bytes).on_cores != 0;
-}
-
-DelayPlan TaskParams::delays(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return read<DelayPlan>(bytes.data(), static_cast<int32_t>(delays_at(record)));
-}
-
-GroupPlan TaskParams::groups(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return read<GroupPlan>(bytes.data(), static_cast<int32_t>(groups_at(record, bytes)));
-}
-
-std::vector<int32_t> TaskParams::hidden_numbers(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  std::vector<int32_t> numbers(static_cast<size_t>(groups(record, bytes).hidden_count));
-  if (!numbers.empty())
-    std::memcpy(numbers.data(), bytes.data() + groups_at(record, bytes) + sizeof(GroupPlan),
-                numbers.size() * sizeof(int32_t));
-  return numbers;
-}
-
-void TaskParams::set_critic(const TaskRecord& record, ObservationGroup critic, std::vector<std::byte>& bytes) {
-  GroupPlan plan = groups(record, bytes);
-  plan.has_other_critic = 1, plan.critic = critic;
-  write<GroupPlan>(bytes, static_cast<int32_t>(groups_at(record, bytes)), plan);
-}
-
-std::vector<float> TaskParams::model_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return floats_at(bytes, bounds_at(record, bytes), 2 * static_cast<size_t>(record.model_numbers));
-}
-
-std::vector<float> TaskParams::error_bounds(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return floats_at(bytes, delays_at(record) + sizeof(DelayPlan),
-                   static_cast<size_t>(delays(record, bytes).error_bounds));
-}
-
-bool TaskParams::model_per_episode(const TaskRecord& record, const std::vector<std::byte>& bytes) {
-  return record.model_numbers > 0 && robot_bytes(bytes).model_per_episode != 0;
-}
-
 void TaskParams::Rewards::describe(OptionVisitor& v) {
   const TaskRecord& record = params.record_;
   for (size_t t = 0; t < params.weights_.size(); ++t)
@@ -314,18 +190,24 @@ void TaskParams::Rewards::describe(OptionVisitor& v) {
       any_number());
 }
 
-std::vector<float> TaskParams::scaled_weights(const TaskRecord& record, const std::vector<std::byte>& bytes) {
+std::vector<float> TaskParams::weights(double dt) const {
   std::vector<float> weights;
-  for (int t = 0; t < weight_count(record); ++t) {
-    const auto weight = read<double>(bytes.data() + record.params_size, t * static_cast<int32_t>(sizeof(double)));
-    weights.push_back(static_cast<float>(record.scale_rewards_by_dt ? weight * dt(record, bytes) : weight));
-  }
+  for (const double weight : weights_)
+    weights.push_back(static_cast<float>(record_.scale_rewards_by_dt ? weight * dt : weight));
   return weights;
 }
 
-std::vector<std::byte> TaskParams::bytes() const {
-  const bool in_lanes = is_in_lanes();
-  const TaskRecord& record = in_lanes ? *record_in_lanes() : record_;
+std::vector<float> TaskParams::model_bounds(const TaskRecord& record, const RobotSetup& robot) const {
+  std::vector<float> bounds(2 * static_cast<size_t>(record.model_numbers));
+  if (bounds.empty()) return bounds;
+  const RobotChoice choice = robot.choice();
+  char error[8192] = "";
+  if (record_.robot->bounds(&choice, bounds.data(), static_cast<int64_t>(bounds.size()), error, sizeof(error)) != 0)
+    throw UsageError(printable(error, sizeof(error)));
+  return bounds;
+}
+
+std::vector<std::byte> TaskParams::params(const TaskRecord& record) const {
   const auto* defaults = static_cast<const std::byte*>(record.default_params);
   std::vector<std::byte> bytes(defaults, defaults + record.params_size);
   for (int k = 0; k < record.param_count; ++k) {
@@ -347,54 +229,20 @@ std::vector<std::byte> TaskParams::bytes() const {
       }
     }
   }
-  const auto append = [&](const void* from, size_t size) {
-    const auto* first = static_cast<const std::byte*>(from);
-    bytes.insert(bytes.end(), first, first + size);
-  };
-  append(weights_.data(), weights_.size() * sizeof(double));
-  DelayPlan delays = delays_.plan(record_.step_limit);
-  std::vector<NamedNumber> observations = spec_of(record_).observations;
-  if (record.obs_dim_with && record.obs_dim_with(bytes.data()) != static_cast<int>(observations.size()))
-    observations.clear();  // the names are those of the default options
-  const std::vector<float> errors = delays_.error_bounds(observations);
-  delays.error_bounds = static_cast<int32_t>(errors.size());
-  append(&delays, sizeof(delays));
-  append(errors.data(), errors.size() * sizeof(float));
-  TaskSpec spec = spec_of(record_);
-  spec.observations = observations;
-  const std::vector<int32_t> hidden = groups_.hidden_numbers(spec);
-  // A critic without observations of its own sees all of the policy's, also those that are hidden from the actor.
-  const bool critic_sees_all = !hidden.empty() && record.critic_obs_dim == 0;
-  const GroupPlan groups{.actor = groups_.actor_group(),
-                         .has_other_critic = critic_sees_all ? 1 : 0,
-                         .critic = critic_sees_all ? ObservationGroup::policy : ObservationGroup::critic,
-                         .hidden_count = static_cast<int32_t>(hidden.size())};
-  append(&groups, sizeof(groups));
-  append(hidden.data(), hidden.size() * sizeof(int32_t));
-  if (!record_.robot) return bytes;
-  const std::string ranges = model_numbers_.ranges();
-  const bool is_randomised = in_lanes && !ranges.empty();
-  if (is_randomised) {
-    std::vector<float> bounds(2 * static_cast<size_t>(record.model_numbers));
-    const RobotChoice choice = this->choice(ranges);
-    char error[8192] = "";
-    if (record_.robot->bounds(&choice, bounds.data(), static_cast<int64_t>(bounds.size()), error, sizeof(error)) != 0)
-      throw UsageError(printable(error, sizeof(error)));
-    append(bounds.data(), bounds.size() * sizeof(float));
-  }
-  append(model_.c_str(), model_.size() + 1);
-  append(ranges.c_str(), ranges.size() + 1);
-  const std::string network = model_numbers_.network();
-  append(network.c_str(), network.size() + 1);
-  const RobotBytes robot{.dt = inspection().facts.dt,
-                         .frame_skip = frame_skip_,
-                         .model_per_episode = model_numbers_.per_episode() ? 1 : 0,
-                         .in_lanes = in_lanes,
-                         .randomised = is_randomised,
-                         .on_cores = device_ == "cpu",
-                         .unused = 0};
-  append(&robot, sizeof(robot));
   return bytes;
+}
+
+EnvSetup TaskParams::setup() const {
+  EnvSetup setup{.record = is_in_lanes() ? record_in_lanes() : &record_};
+  setup.params = params(*setup.record);
+  setup.wrappers = plans_of(wrappers_, spec_of(*setup.record, setup));
+  if (record_.robot) {
+    setup.robot = robot();
+    setup.robot->dt = inspection().facts.dt;
+    setup.robot->model_bounds = model_bounds(*setup.record, *setup.robot);
+  }
+  setup.weights = weights(setup.robot ? setup.robot->dt : record_.dt);
+  return setup;
 }
 
 }  // namespace drl

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "envs/vec_env.hpp"
+#include "envs/env_setup.hpp"
 #include "policy/actor.hpp"
 #include "store/recording.hpp"
 
@@ -17,7 +17,7 @@ struct EvaluationPlan {
   int64_t num_envs = 100;  // each plays ceil(episodes / num_envs), so that long and short episodes count alike
   uint64_t seed = 0;
   ActionChoice choice = ActionChoice::most_probable;
-  std::vector<std::byte> params = {};  // see EnvConfig
+  EnvSetup setup = {};                 // see EnvConfig
   int threads = 1;                     // see EnvConfig
   std::vector<float> curriculum = {};  // curriculum values; empty: the initial ones of the task
 };

@@ -178,7 +178,7 @@ LostStates::Bytes LostStates::observation(const RolloutView& rollout, int64_t st
 
 // `lost`: number of lost environments of all ranks, and so the most that this one can have.
 void LostStates::find(int64_t iteration, int64_t first_step, const RolloutView& rollout, int lost) {
-  const ActionSpace space = task_spec(task_, config_.params).action;
+  const ActionSpace space = task_spec(task_, config_.setup).action;
   const Steps steps(*queue_, rollout, space, first_step);
   const int before = count_;
   int64_t left = kMostRepeatedSteps;

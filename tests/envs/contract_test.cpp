@@ -207,7 +207,7 @@ TEST(Robot, WeightsAreOptions) {
   table.apply_ini("[env]\nreward.tracking = -1.5\n", "another");
   table.apply_command_line({"--env.noise", "0"});
   const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs envs(record_of("Robot"), {.num_envs = 16, .seed = kSeed, .params = params.bytes()}, *queue);
+  TaskEnvs envs(record_of("Robot"), {.num_envs = 16, .seed = kSeed, .setup = params.setup()}, *queue);
   const Rollout rollout(*queue, envs.spec(), 1, 16);
   const RolloutView& r = rollout.view();
   std::fill_n(r.env_action, 32, 1.0f);

@@ -21,12 +21,12 @@ namespace {
 
 constexpr int64_t kEnvs = 37, kSteps = 460;  // more than two of Pendulum's episodes
 
-std::vector<std::byte> params_of(const std::string& task, const std::map<std::string, std::string>& options) {
+EnvSetup params_of(const std::string& task, const std::map<std::string, std::string>& options) {
   TaskParams params(task_record(task));
   OptionTable table;
   table.section("env", "Task", params);
   for (const auto& [name, value] : options) table.set("env." + name, value);
-  return params.bytes();
+  return params.setup();
 }
 
 // What one environment saw and did. Step t leads from observation t to observation t + 1; if it ends an episode, `last`
@@ -44,7 +44,7 @@ class Played {
  public:
   Played(const std::string& task, const std::map<std::string, std::string>& options, int64_t envs = kEnvs)
       : queue_(make_host_queue(available_isas().back())),
-        envs_(make_env(task, {.num_envs = envs, .seed = 5, .params = params_of(task, options)}, *queue_)),
+        envs_(make_env(task, {.num_envs = envs, .seed = 5, .setup = params_of(task, options)}, *queue_)),
         n_(envs),
         width_(envs_->spec().action.numbers()),
         obs_dim_(envs_->spec().obs_dim) {

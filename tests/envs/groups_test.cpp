@@ -20,20 +20,20 @@ namespace {
 
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-std::vector<std::byte> bytes_of(const std::string& task, const Options& options) {
+EnvSetup setup_of(const std::string& task, const Options& options) {
   TaskParams params(task_record(task));
   OptionTable table;
   table.section("env", "Task", params);
   for (const auto& [name, value] : options) table.set("env." + name, value);
-  return params.bytes();
+  return params.setup();
 }
 
 // The observations of 37 environments of the task "Robot" (12 numbers for the actor, 6 for the critic), which end their
 // episodes in different steps. The actions depend on environment and step only.
 struct Robots {
   static constexpr int64_t kEnvs = 37, kSteps = 60;
-  explicit Robots(std::vector<std::byte> params) {
-    envs = make_env("Robot", {.num_envs = kEnvs, .seed = 3, .params = std::move(params)}, *queue);
+  explicit Robots(EnvSetup setup) {
+    envs = make_env("Robot", {.num_envs = kEnvs, .seed = 3, .setup = std::move(setup)}, *queue);
     rollout.emplace(*queue, envs->spec(), kSteps, kEnvs, /*every_end=*/true);
     const RolloutView& r = rollout->view();
     envs->reset(*queue, rollout->start_row(), {});
@@ -71,7 +71,7 @@ class Groups : public testing::Test {
 };
 
 TEST_F(Groups, AnActorCanSeeWhatTheCriticSees) {
-  const Robots own(bytes_of("Robot", {})), teacher(bytes_of("Robot", {{"actor_obs", "critic"}}));
+  const Robots own(setup_of("Robot", {})), teacher(setup_of("Robot", {{"actor_obs", "critic"}}));
   const TaskSpec& spec = teacher.envs->spec();
   EXPECT_EQ(spec.obs_dim, 6);
   EXPECT_EQ(spec.critic_obs_dim, 0);
@@ -89,14 +89,14 @@ TEST_F(Groups, AnActorCanSeeWhatTheCriticSees) {
 }
 
 TEST_F(Groups, ObservationsCanBeHiddenFromTheActorOnly) {
-  const Robots own(bytes_of("Robot", {}));
+  const Robots own(setup_of("Robot", {}));
   const std::vector<NamedNumber>& names = own.envs->spec().observations;
   ASSERT_EQ(names.size(), 12u);
   const std::string hidden = names[0].name.substr(0, names[0].name.find_first_of("[ "));
   std::vector<int> left;
   for (int k = 0; k < 12; ++k)
     if (!names[static_cast<size_t>(k)].name.starts_with(hidden)) left.push_back(k);
-  const Robots some(bytes_of("Robot", {{"hidden_obs", hidden}}));
+  const Robots some(setup_of("Robot", {{"hidden_obs", hidden}}));
   const TaskSpec& spec = some.envs->spec();
   ASSERT_EQ(spec.obs_dim, static_cast<int>(left.size()));
   ASSERT_EQ(spec.obs_dim, 6) << "three frames of the command";
@@ -109,18 +109,18 @@ TEST_F(Groups, ObservationsCanBeHiddenFromTheActorOnly) {
 
 // A teacher sees all that the student's task has, in the place of the critic's observations.
 TEST_F(Groups, TheCriticCanSeeTheHiddenObservations) {
-  const Robots own(bytes_of("Robot", {}));
+  const Robots own(setup_of("Robot", {}));
   const std::string first = own.envs->spec().observations[0].name;
-  std::vector<std::byte> params = bytes_of("Robot", {{"hidden_obs", first}});
-  TaskParams::set_critic(task_record("Robot"), ObservationGroup::policy, params);
-  const Robots student(params);
+  EnvSetup setup = setup_of("Robot", {{"hidden_obs", first}});
+  std::get<GroupPlan>(setup.wrappers).critic = ObservationGroup::policy;
+  const Robots student(setup);
   EXPECT_EQ(student.envs->spec().obs_dim, 11);
   EXPECT_EQ(student.envs->spec().critic_obs_dim, 12);
   expect_numbers(student.view().critic_obs, own.view().obs, kRows, 12, numbers_below(12));
 }
 
 TEST_F(Groups, ACriticWithoutObservationsOfItsOwnSeesWhatIsHidden) {
-  const TaskSpec spec = task_spec("Pendulum-v1", bytes_of("Pendulum-v1", {{"hidden_obs", "theta_dot"}}));
+  const TaskSpec spec = task_spec("Pendulum-v1", setup_of("Pendulum-v1", {{"hidden_obs", "theta_dot"}}));
   EXPECT_EQ(spec.obs_dim, 2);
   EXPECT_EQ(spec.critic_obs_dim, 3);
 }
@@ -130,16 +130,16 @@ TEST_F(Groups, MirrorsAreThoseOfTheNumbersThatAreLeft) {
   task.obs_dim = 4;
   task.observations = {{"a", ""}, {"left", ""}, {"b", ""}, {"right", ""}};
   task.mirror = {{{0, -1}, {3, 1}, {2, 1}, {1, 1}}, {}, {{0, 1}}};
-  const TaskSpec without = grouped_spec(task, {.hidden_count = 1}, {0});
+  const TaskSpec without = GroupPlan{.hidden = {0}}.spec(task);
   ASSERT_EQ(without.mirror.obs.size(), 3u);
   const int sources[] = {2, 1, 0};
   for (size_t k = 0; k < 3; ++k) EXPECT_EQ(without.mirror.obs[k].source, sources[k]);
-  EXPECT_TRUE(grouped_spec(task, {.hidden_count = 1}, {1}).mirror.empty()) << "right has no left to mirror";
+  EXPECT_TRUE(GroupPlan{.hidden = {1}}.spec(task).mirror.empty()) << "right has no left to mirror";
 }
 
 TEST_F(Groups, WrongNamesAreRefused) {
   const auto message = [](const std::string& task, const Options& options) {
-    return caught_usage_error([&] { task_spec(task, bytes_of(task, options)); });
+    return caught_usage_error([&] { task_spec(task, setup_of(task, options)); });
   };
   expect_mentions(message("Cartpole", {{"hidden_obs", "x_dott"}}),
                   {"--env.hidden_obs", "x_dott", "did you mean x_dot?"});

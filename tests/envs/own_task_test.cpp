@@ -94,7 +94,7 @@ TEST(OwnTask, CanObserveMoreWithAnOption) {
     SCOPED_TRACE(name_of(isa));
     constexpr int64_t kEnvs = 37;
     const auto queue = make_host_queue(isa);
-    TaskEnvs envs(record_of("Cutting"), {.num_envs = kEnvs, .params = params.bytes()}, *queue);
+    TaskEnvs envs(record_of("Cutting"), {.num_envs = kEnvs, .setup = params.setup()}, *queue);
     ASSERT_EQ(envs.spec().obs_dim, 2);
     const Rollout rollout(*queue, envs.spec(), 7, kEnvs);
     const RolloutView& r = rollout.view();
@@ -239,8 +239,8 @@ TEST(Spring, TakesItsParametersFromOptions) {
   Spring::Params expected;
   expected.stiffness = 4000, expected.max_rounds = 3;
   Spring::Params read;
-  ASSERT_GE(params.bytes().size(), sizeof(read));  // the bytes begin with Params
-  std::memcpy(&read, params.bytes().data(), sizeof(read));
+  ASSERT_GE(params.setup().params.size(), sizeof(read));
+  std::memcpy(&read, params.setup().params.data(), sizeof(read));
   EXPECT_EQ(read.stiffness, 4000);
   EXPECT_EQ(read.max_rounds, 3);
   EXPECT_EQ(read.gust, 0.5f);
@@ -252,13 +252,13 @@ TEST(Spring, TakesItsParametersFromOptions) {
     names.section("env", "Task", other);
     names.set("env.winds", "/" + std::string(static_cast<size_t>(length - 1), 'x'));
     if (length == room)
-      EXPECT_NO_THROW(other.bytes());
+      EXPECT_NO_THROW(other.setup());
     else
-      EXPECT_THROW(other.bytes(), UsageError);
+      EXPECT_THROW(other.setup(), UsageError);
   }
 
   const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs envs(record_of("Spring"), {.num_envs = 20, .seed = kSeed, .params = params.bytes()}, *queue);
+  TaskEnvs envs(record_of("Spring"), {.num_envs = 20, .seed = kSeed, .setup = params.setup()}, *queue);
   const Rollout rollout(*queue, envs.spec(), 1, 20);
   std::fill_n(rollout.view().env_action, 20, 0.0f);
   envs.reset(*queue, rollout.start_row(), {});

@@ -207,9 +207,9 @@ TEST_F(Simulators, TakeTheirParametersFromOptions) {
   const auto speed = [](double gravity) {
     Arm::Params params;
     params.gravity = gravity;
-    std::vector<std::byte> bytes = TaskParams(task_record("Arm")).bytes();  // they begin with Params
-    std::memcpy(bytes.data(), &params, sizeof(params));
-    Stepped s("Arm", {.num_envs = 1, .params = bytes}, 1);
+    EnvSetup setup = TaskParams(task_record("Arm")).setup();
+    std::memcpy(setup.params.data(), &params, sizeof(params));
+    Stepped s("Arm", {.num_envs = 1, .setup = setup}, 1);
     s.r.env_action[0] = s.r.env_action[1] = 0;
     const int64_t t = 0;
     s.envs->step(*s.queue, {&t}, 0, 1, s.rollout.row(0));

@@ -160,7 +160,7 @@ TEST(TaskLibraries, WithTheSameTaskNameAreRefused) {
 TEST(TaskLibraries, TheirTasksFulfilTheContract) {
   load_task_library(library("libtest_library"));
   for (const char* task : {"DoubleIntegrator", "Spring"}) {
-    const TaskFindings found = check_task(task, TaskParams(task_record(task)).bytes(), {.steps = 200, .seconds = 0});
+    const TaskFindings found = check_task(task, TaskParams(task_record(task)).setup(), {.steps = 200, .seconds = 0});
     EXPECT_EQ(found.faults, std::vector<std::string>{}) << task;
     EXPECT_GT(found.episodes, 0) << task;
     ASSERT_EQ(found.from_double.size(), 3u) << task;
@@ -176,7 +176,7 @@ TEST(TaskLibraries, TheirOptionsApplyInDouble) {
   OptionTable table;
   table.section("env", "Task", params);
   table.set("env.stiffness", "4000");
-  for (const Difference& each : check_task("Spring", params.bytes(), {.steps = 50, .seconds = 0}).from_double)
+  for (const Difference& each : check_task("Spring", params.setup(), {.steps = 50, .seconds = 0}).from_double)
     EXPECT_LT(each.largest, 1e-4) << each.what << " " << each.where;
 }
 
@@ -190,7 +190,7 @@ TEST(TaskLibraries, OptionsMayHaveNamedValues) {
     for (int k = 0; k < record.param_count; ++k)
       if (record.params[k].name == std::string("wind")) {
         int32_t value = -1;
-        std::memcpy(&value, params.bytes().data() + record.params[k].offset, sizeof(value));
+        std::memcpy(&value, params.setup().params.data() + record.params[k].offset, sizeof(value));
         return value;
       }
     return -2;
@@ -206,7 +206,7 @@ TEST(TaskLibraries, OptionsMayHaveNamedValues) {
 TEST(TaskLibraries, TheCheckShowsRoundingErrors) {
   load_task_library(library("libtest_faulty"));
   const TaskFindings found =
-      check_task("Cancels", TaskParams(task_record("Cancels")).bytes(), {.steps = 200, .seconds = 0});
+      check_task("Cancels", TaskParams(task_record("Cancels")).setup(), {.steps = 200, .seconds = 0});
   EXPECT_EQ(found.faults, std::vector<std::string>{});
   ASSERT_EQ(found.from_double.size(), 3u);
   EXPECT_LT(found.from_double[0].largest, 1e-6);
@@ -223,7 +223,7 @@ TEST(TaskLibraries, TheCheckShowsRoundingErrors) {
 TEST(TaskLibraries, TheCheckFindsViolationsOfTheContract) {
   load_task_library(library("libtest_faulty"));
   const auto faults = [](const char* task) {
-    return check_task(task, TaskParams(task_record(task)).bytes(), {.steps = 200, .seconds = 0}).faults;
+    return check_task(task, TaskParams(task_record(task)).setup(), {.steps = 200, .seconds = 0}).faults;
   };
   const std::vector<std::string> lanes = faults("LanesMeet"), nan = faults("GivesNan"), terms = faults("WrongTerms");
   EXPECT_TRUE(std::ranges::any_of(lanes, [](const auto& f) { return f.starts_with("trajectories"); }));
@@ -237,7 +237,7 @@ TEST(TaskLibraries, TheCheckFindsViolationsOfTheContract) {
 TEST(TaskLibraries, TheirTasksAreBitIdenticalToBuiltInTasks) {
   load_task_library(library("libtest_programs"));
   const auto hash = [](const char* task) {
-    return check_task(task, TaskParams(task_record(task)).bytes(), {.steps = 250, .seconds = 0}).hash;
+    return check_task(task, TaskParams(task_record(task)).setup(), {.steps = 250, .seconds = 0}).hash;
   };
   EXPECT_EQ(hash("Pendulum-outside"), hash("Pendulum-v1"));
   EXPECT_NE(hash("Pendulum-v1"), hash("Acrobot-v1"));

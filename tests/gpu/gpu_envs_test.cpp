@@ -23,7 +23,7 @@ TEST_P(GpuEnvs, PassTheChecksOfTasks) {
   if (GetParam() == "Breaking") GTEST_SKIP() << "this task has values that are not finite";
   CheckPlan plan{.num_envs = 35, .steps = 100, .seconds = 0};
   plan.gpu_queue = [] { return make_gpu_queue(); };
-  const TaskFindings found = check_task(GetParam(), TaskParams(task_record(GetParam())).bytes(), plan);
+  const TaskFindings found = check_task(GetParam(), TaskParams(task_record(GetParam())).setup(), plan);
   EXPECT_EQ(found.faults, std::vector<std::string>{});
   expect_mentions(found.identical.back(), {"GPU", "host"});
   ASSERT_EQ(found.from_double.size(), 3u);
@@ -42,7 +42,7 @@ TEST(GpuDelays, EqualTheHosts) {
     table.set("env.sensor_error", "theta_dot=-0.1,0.1");
     CheckPlan plan{.num_envs = 35, .steps = 250, .seconds = 0};
     plan.gpu_queue = [] { return make_gpu_queue(); };
-    const TaskFindings found = check_task(task, params.bytes(), plan);
+    const TaskFindings found = check_task(task, params.setup(), plan);
     EXPECT_EQ(found.faults, std::vector<std::string>{}) << task;
     expect_mentions(found.identical.back(), {"GPU", "host"});
   }

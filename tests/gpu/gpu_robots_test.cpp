@@ -59,11 +59,11 @@ TEST_P(GpuRobots, StepOnTheRanksCoresIfTheOptionsSaySo) {
   TaskParams params(task_record(GetParam()));
   OptionTable table;
   table.section("env", "Task", params);
-  EXPECT_FALSE(is_robot_on_cores(GetParam(), params.bytes()));
+  EXPECT_FALSE(is_robot_on_cores(params.setup()));
   table.set("env.device", "cpu");
-  EXPECT_TRUE(is_robot_on_cores(GetParam(), params.bytes()));
+  EXPECT_TRUE(is_robot_on_cores(params.setup()));
   const auto gpu = make_gpu_queue(isa_of("auto"));
-  EXPECT_TRUE(make_env(GetParam(), {.num_envs = 3, .params = params.bytes()}, *gpu)->steps_on_host());
+  EXPECT_TRUE(make_env(GetParam(), {.num_envs = 3, .setup = params.setup()}, *gpu)->steps_on_host());
 }
 
 TEST_P(GpuRobots, EqualTheHostsLanes) {

@@ -64,7 +64,7 @@ std::string error_of(const std::string& task, const std::string& requested) {
 TEST_F(RobotsInLanes, KeepTheContractOfTasks) {
   for (const std::string task : {"Carrier", "InvertedDoublePendulum-v5", "Ant-v5"}) {
     ASSERT_EQ(physics_of(task, "auto"), "lanes");
-    const TaskFindings found = check_task(task, TaskParams(task_record(task)).bytes(), {.steps = 120, .seconds = 0});
+    const TaskFindings found = check_task(task, TaskParams(task_record(task)).setup(), {.steps = 120, .seconds = 0});
     EXPECT_EQ(found.faults, std::vector<std::string>()) << task;
     EXPECT_EQ(found.from_double.size(), 3u);
     EXPECT_GE(found.identical.size(), 3u);
@@ -97,13 +97,13 @@ TEST_F(RobotsInLanes, ReportCriticObservationsAndUnsolvedSteps) {
   EXPECT_EQ(sums.ends[0] + sums.ends[1], sums.count);
 }
 
-std::vector<std::byte> with_options(const std::string& task, const std::map<std::string, std::string>& options) {
+EnvSetup with_options(const std::string& task, const std::map<std::string, std::string>& options) {
   TaskParams params(task_record(task));
   OptionTable table;
   table.section("env", "Task", params);
   for (const auto& [name, value] : options) table.set("env." + name, value);
   params.choose_physics();
-  return params.bytes();
+  return params.setup();
 }
 const std::map<std::string, std::string> kRandomised = {
     {"dr.body_mass", "0.5,2"}, {"dr.gravity", "-1,1"}, {"dr.joint_damping", "0.5,2"}, {"dr.kp", "0.5,1.5"}};
@@ -115,7 +115,7 @@ TEST_F(RobotsInLanes, DrawTheSameModelsWithEitherEngine) {
   const auto masses = [](const std::string& physics, const std::string& when) {
     std::map<std::string, std::string> options = kRandomised;
     options["physics"] = physics, options["dr.when"] = when;
-    Stepped s("Carrier", {.num_envs = kEnvs, .seed = 2, .params = with_options("Carrier", options)}, kSteps);
+    Stepped s("Carrier", {.num_envs = kEnvs, .seed = 2, .setup = with_options("Carrier", options)}, kSteps);
     s.step(0, kSteps);
     std::vector<std::set<float>> all(kEnvs);
     for (int64_t t = 0; t <= kSteps; ++t)
@@ -156,7 +156,7 @@ TEST_F(RobotsInLanes, DriveMotorsByNetworks) {
     const auto params = [&](const std::string& physics) {
       return with_options("Keyed", {{"dr.motor_network", file}, {"physics", physics}});
     };
-    const std::vector<std::byte> in_lanes = params("lanes");
+    const EnvSetup in_lanes = params("lanes");
     const auto one = trajectories("Keyed", 1, 1, 48, in_lanes);
     EXPECT_NE(one, plain);
     EXPECT_EQ(trajectories("Keyed", 1, 3, 48, in_lanes), one) << "on three threads";
@@ -269,7 +269,7 @@ TEST_F(RobotsInLanes, StartFromAKeyframeWithEitherEngine) {
       table.section("env", "Task", params);
       table.set("env.physics", physics), table.set("env.back", back ? "true" : "false");
       params.choose_physics();
-      const Stepped s("Keyed", {.num_envs = 3, .params = params.bytes()}, 1);
+      const Stepped s("Keyed", {.num_envs = 3, .setup = params.setup()}, 1);
       const float expected[2][7] = {{0.25f, 0.5f, 0, 0, 0.75f, 0, 20 * 0.5f},
                                     {-0.5f, -1.5f, 0.125f, 2, -0.25f, 2, 20 * 0.25f}};
       for (int64_t i = 0; i < 3; ++i)
@@ -319,7 +319,7 @@ TEST_F(RobotsInLanes, FindTheModelThatWasCompiled) {
 // pitch.
 TEST_F(RobotsInLanes, CastRaysWithEitherEngine) {
   for (const std::string physics : {"lanes", "mujoco"}) {
-    Stepped s("Stomper", {.num_envs = 20, .params = with_options("Stomper", {{"physics", physics}})}, 30);
+    Stepped s("Stomper", {.num_envs = 20, .setup = with_options("Stomper", {{"physics", physics}})}, 30);
     s.step(0, 30);
     for (int64_t k = 0; k < 31 * 20; ++k) {
       const float* obs = s.r.obs + 6 * k;

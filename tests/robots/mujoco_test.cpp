@@ -77,7 +77,7 @@ TEST_F(Robots, HaveTheirOwnFriction) {
   OptionTable table;
   table.section("env", "Task", params);
   table.set("env.push", "0");
-  Stepped s("Sled", {.num_envs = 40, .seed = 1, .params = params.bytes()}, 10);
+  Stepped s("Sled", {.num_envs = 40, .seed = 1, .setup = params.setup()}, 10);
   for (int64_t t = 0; t < 10; ++t) {
     std::fill_n(s.r.env_action, 40, 0.0f);
     s.step_with_given_actions(t);
@@ -141,13 +141,12 @@ TEST_F(Robots, CallAFunctionAfterEachTimeStep) {
   EXPECT_EQ(watched.qpos(0), robot.qpos(0));
 }
 
-std::vector<std::byte> with_options(const std::string& task,
-                                    const std::vector<std::pair<std::string, std::string>>& all) {
+EnvSetup with_options(const std::string& task, const std::vector<std::pair<std::string, std::string>>& all) {
   TaskParams params(task_record(task));
   OptionTable table;
   table.section("env", "Task", params);
   for (const auto& [name, value] : all) table.set("env." + name, value);
-  return params.bytes();
+  return params.setup();
 }
 
 // One step of frame skip 5 and five steps of frame skip 1 give bit-identical observations. The rewarded speeds agree on
@@ -155,7 +154,7 @@ std::vector<std::byte> with_options(const std::string& task,
 TEST_F(Robots, AcceptAnotherFrameSkip) {
   const auto played = [](const std::string& frame_skip, int64_t steps) {
     const auto params = with_options("HalfCheetah-v5", {{"frame_skip", frame_skip}, {"physics", "mujoco"}});
-    Stepped s("HalfCheetah-v5", {.num_envs = 1, .seed = 3, .params = params}, steps);
+    Stepped s("HalfCheetah-v5", {.num_envs = 1, .seed = 3, .setup = params}, steps);
     EXPECT_DOUBLE_EQ(s.envs->spec().dt, 0.01 * std::stod(frame_skip));
     EXPECT_EQ(s.envs->spec().step_limit, 1000);
     for (int64_t t = 0; t < steps; ++t) {
@@ -183,7 +182,7 @@ TEST_F(Robots, AcceptAnotherModel) {
   const auto files_or_error = [&](const char* file, const char* frame_skip) -> std::string {
     try {
       const auto params = with_options("Sled", {{"xml_file", folder / file}, {"frame_skip", frame_skip}});
-      return Stepped("Sled", {.num_envs = 1, .params = params}, 1).envs->files();
+      return Stepped("Sled", {.num_envs = 1, .setup = params}, 1).envs->files();
     } catch (const UsageError& error) {
       return error.what();
     }

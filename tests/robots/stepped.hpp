@@ -72,12 +72,12 @@ struct AllState final : StateVisitor {
 
 // Returns the trajectories of 48 environments that are stepped on `ranks` ranks with `threads` threads each.
 inline std::vector<std::vector<float>> trajectories(const std::string& task, int64_t ranks, int threads, int64_t tile,
-                                                    const std::vector<std::byte>& params = {}) {
+                                                    const EnvSetup& params = {}) {
   constexpr int64_t kEnvs = 48, kSteps = 70;
   std::vector<std::vector<float>> all;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     const int64_t n = kEnvs / ranks;
-    Stepped s(task, {.num_envs = n, .first_global_index = rank * n, .seed = 3, .params = params, .threads = threads},
+    Stepped s(task, {.num_envs = n, .first_global_index = rank * n, .seed = 3, .setup = params, .threads = threads},
               kSteps);
     s.step(0, kSteps, tile);
     for (int64_t i = 0; i < n; ++i) all.push_back(s.numbers(i, kSteps));
@@ -88,10 +88,10 @@ inline std::vector<std::vector<float>> trajectories(const std::string& task, int
 // Expects that environments continue identically when their state is copied in the middle of an episode. The state must
 // contain the fields `names`.
 inline void expect_resumes_from_state(const std::string& task, const std::vector<std::string>& names,
-                                      const std::vector<std::byte>& params = {}) {
-  Stepped whole(task, {.num_envs = 20, .seed = 5, .params = params}, 50),
-      first(task, {.num_envs = 20, .seed = 5, .params = params, .threads = 2}, 50),
-      second(task, {.num_envs = 20, .seed = 5, .params = params}, 50);
+                                      const EnvSetup& params = {}) {
+  Stepped whole(task, {.num_envs = 20, .seed = 5, .setup = params}, 50),
+      first(task, {.num_envs = 20, .seed = 5, .setup = params, .threads = 2}, 50),
+      second(task, {.num_envs = 20, .seed = 5, .setup = params}, 50);
   whole.step(0, 50);
   first.step(0, 17);
   const AllState from(*first.envs), to(*second.envs);
