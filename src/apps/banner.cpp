@@ -17,7 +17,7 @@ namespace {
 
 std::string layers(const NetSpec& spec) {
   std::vector<std::string> widths;
-  for (int width : spec.dims) widths.push_back(std::to_string(width));
+  for (int width : spec.widths()) widths.push_back(std::to_string(width));
   return join(widths, "-");
 }
 

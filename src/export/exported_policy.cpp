@@ -173,9 +173,9 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
   auto& attributes = checkpoint.attributes;
   attributes["policy/task"] = policy.task;
   attributes["policy/seconds_per_step"] = policy.dt;
-  attributes["policy/layers"] = int64_t{actor.layers()};
-  attributes["policy/activation"] = std::string(kActivations[static_cast<size_t>(actor.activation)]);
-  attributes["policy/layer_norm"] = int64_t{actor.layer_norm};
+  attributes["policy/layers"] = int64_t{actor.num_layers()};
+  attributes["policy/activation"] = std::string(kActivations[static_cast<size_t>(actor.layers.front().activation)]);
+  attributes["policy/layer_norm"] = int64_t{actor.layers.front().norm};
   if (const RnnSpec& rnn = policy.actor_rnn; !rnn.empty()) {
     attributes["policy/rnn_type"] = std::string(kRnnTypes[static_cast<size_t>(rnn.type)]);
     attributes["policy/rnn_layers"] = static_cast<int64_t>(rnn.layers.size());

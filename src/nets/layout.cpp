@@ -2,7 +2,28 @@
 
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace drl {
+
+NetSpec::NetSpec(std::string name_, const std::vector<int>& widths, Activation activation, bool norm)
+    : name(std::move(name_)) {
+  for (size_t k = 1; k < widths.size(); ++k) layers.push_back({widths[k - 1], widths[k], activation, norm});
+  layers.back().activation = Activation::linear, layers.back().norm = false;
+}
+
+std::vector<int> NetSpec::widths() const {
+  std::vector<int> all = {inputs()};
+  for (const LayerSpec& layer : layers) all.push_back(layer.outputs);
+  return all;
+}
+
+std::vector<int> widths_of(int inputs, const std::vector<int>& hidden, int outputs) {
+  std::vector<int> widths = {inputs};
+  widths.insert(widths.end(), hidden.begin(), hidden.end());
+  widths.push_back(outputs);
+  return widths;
+}
 
 int64_t ParamSlice::count() const {
   int64_t n = 1;
@@ -11,16 +32,17 @@ int64_t ParamSlice::count() const {
 }
 
 NetId ParamLayout::add_net(NetSpec spec) {
-  nets_.push_back({std::move(spec), slices_.size()});
-  const NetSpec& net = nets_.back().spec;
-  for (int layer = 0; layer < net.layers(); ++layer) {
-    const std::string path = net.single ? net.name : net.name + "/" + std::to_string(layer);
-    add(path + "/weight", {net.dims[static_cast<size_t>(layer) + 1], net.dims[static_cast<size_t>(layer)]});
-    add(path + "/bias", {net.dims[static_cast<size_t>(layer) + 1]});
-    if (!net.layer_norm || layer + 1 == net.layers()) continue;
-    add(path + "/norm/weight", {net.dims[static_cast<size_t>(layer) + 1]});
-    add(path + "/norm/bias", {net.dims[static_cast<size_t>(layer) + 1]});
+  const LayerSpec& last = spec.layers.back();
+  DRL_CHECK(last.activation == Activation::linear && !last.norm, "the last layer of a network must be linear");
+  for (int number = 0; LayerSpec & layer : spec.layers) {
+    const std::string path = spec.single ? spec.name : spec.name + "/" + std::to_string(number++);
+    layer.first_slice = slices_.size();
+    add(path + "/weight", {layer.outputs, layer.inputs});
+    add(path + "/bias", {layer.outputs});
+    if (layer.norm) add(path + "/norm/weight", {layer.outputs}, 1.0f), add(path + "/norm/bias", {layer.outputs}, 0.0f);
+    layer.num_slices = slices_.size() - layer.first_slice;
   }
+  nets_.push_back(std::move(spec));
   return nets() - 1;
 }
 
@@ -35,8 +57,8 @@ int64_t ParamLayout::count() const {
   return n;
 }
 
-void ParamLayout::add(std::string name, std::vector<int64_t> shape) {
-  slices_.push_back({std::move(name), std::move(shape), size_});
+void ParamLayout::add(std::string name, std::vector<int64_t> shape, std::optional<float> initial) {
+  slices_.push_back({std::move(name), std::move(shape), size_, initial});
   size_ += (slices_.back().count() + kAligned - 1) / kAligned * kAligned;
 }
 

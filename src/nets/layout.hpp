@@ -1,34 +1,57 @@
-// The layout of the parameters in one flat buffer.
+// Networks as lists of layers, and the layout of their parameters in one flat buffer.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace drl {
 
-enum class Activation { elu, tanh, relu, silu, gelu };                                       // of the hidden layers
-inline constexpr std::string_view kActivations[] = {"elu", "tanh", "relu", "silu", "gelu"};  // their names
+// The list of activations: expands use(name, struct) for each (the structs are in nets/activation.hpp).
+#define DRL_ACTIVATIONS(use) \
+  use(elu, Elu) use(tanh, Tanh) use(relu, Relu) use(silu, Silu) use(gelu, Gelu) use(linear, Linear)
+#define DRL_ENUMERATOR(name, type) name,
+enum class Activation { DRL_ACTIVATIONS(DRL_ENUMERATOR) };
+#undef DRL_ENUMERATOR
+#define DRL_TEXT(name, type) #name,
+inline constexpr std::string_view kActivations[] = {DRL_ACTIVATIONS(DRL_TEXT)};
+#undef DRL_TEXT
 
-// A network of fully connected layers.
-struct NetSpec {
-  std::string name;       // "policy/actor"
-  std::vector<int> dims;  // inputs, hidden..., outputs
-  Activation activation = Activation::elu;
-  bool layer_norm = false;  // in the hidden layers, before the activation
-  bool single = false;      // one layer, whose parameters are "NAME/weight" and "NAME/bias", without the layer's number
-
-  int layers() const { return static_cast<int>(dims.size()) - 1; }
-  int inputs() const { return dims.front(); }
-  int outputs() const { return dims.back(); }
+// A fully connected layer: f(norm(weight x + bias)), where f is the activation.
+struct LayerSpec {
+  int inputs, outputs;
+  Activation activation = Activation::linear;
+  bool norm = false;                       // layer norm; otherwise, norm is the identity
+  size_t first_slice = 0, num_slices = 0;  // of its parameters, in the slices() of a ParamLayout, which sets them
 };
+
+// A network. Its last layer is linear and has no norm.
+struct NetSpec {
+  // `widths`: inputs, hidden layers..., outputs. `activation` and `norm` are those of the hidden layers.
+  NetSpec(std::string name, const std::vector<int>& widths, Activation activation = Activation::elu, bool norm = false);
+
+  std::string name;  // "policy/actor"
+  std::vector<LayerSpec> layers;
+  bool single = false;  // one layer, whose parameters are "NAME/weight" and "NAME/bias", without the layer's number
+
+  int num_layers() const { return static_cast<int>(layers.size()); }
+  int inputs() const { return layers.front().inputs; }
+  int outputs() const { return layers.back().outputs; }
+  // Returns the widths of its input and of each layer's output.
+  std::vector<int> widths() const;
+};
+// Returns the widths of a network: {inputs, hidden..., outputs}.
+std::vector<int> widths_of(int inputs, const std::vector<int>& hidden, int outputs);
 
 // A parameter array in the buffer.
 struct ParamSlice {
-  std::string name;            // "policy/actor/0/weight"
-  std::vector<int64_t> shape;  // weights are [outputs, inputs], row-major
-  int64_t offset = 0;          // in floats, a multiple of kAligned; the padding between slices is 0 and stays 0
+  std::string name;                // "policy/actor/0/weight"
+  std::vector<int64_t> shape;      // weights are [outputs, inputs], row-major
+  int64_t offset = 0;              // in floats, a multiple of kAligned; the padding between slices is 0 and stays 0
+  std::optional<float> initial{};  // the value with which all its numbers start; none: they start at random
 
   int64_t count() const;
 };
@@ -44,29 +67,26 @@ class ParamLayout {
   // Adds a parameter that belongs to no network. Returns its index in slices().
   int add_free(std::string name, std::vector<int64_t> shape);
 
-  const NetSpec& net(NetId id) const { return nets_[static_cast<size_t>(id)].spec; }
+  const NetSpec& net(NetId id) const { return nets_[static_cast<size_t>(id)]; }
   int nets() const { return static_cast<int>(nets_.size()); }
   const std::vector<ParamSlice>& slices() const { return slices_; }
   const ParamSlice& weight(NetId id, int layer) const { return slices_[first_slice(id, layer)]; }
   const ParamSlice& bias(NetId id, int layer) const { return slices_[first_slice(id, layer) + 1]; }
-  // Scale and shift of layer norm, for the hidden layers of a network that has it.
+  // Scale and shift of layer norm, for layers that have it.
   const ParamSlice& norm_weight(NetId id, int layer) const { return slices_[first_slice(id, layer) + 2]; }
   const ParamSlice& norm_bias(NetId id, int layer) const { return slices_[first_slice(id, layer) + 3]; }
-  size_t first_slice(NetId id, int layer = 0) const {
-    const Net& net = nets_[static_cast<size_t>(id)];
-    return net.first_slice + (net.spec.layer_norm ? 4 : 2) * static_cast<size_t>(layer);
+  size_t first_slice(NetId id, int layer = 0) const { return net(id).layers[static_cast<size_t>(layer)].first_slice; }
+  // Returns all parameters of a layer.
+  std::span<const ParamSlice> slices_of(NetId id, int layer) const {
+    return std::span(slices_).subspan(first_slice(id, layer), net(id).layers[static_cast<size_t>(layer)].num_slices);
   }
   int64_t size() const { return size_; }  // floats in the buffer
   int64_t count() const;                  // number of parameters, without padding
 
  private:
-  struct Net {
-    NetSpec spec;
-    size_t first_slice;
-  };
-  void add(std::string name, std::vector<int64_t> shape);
+  void add(std::string name, std::vector<int64_t> shape, std::optional<float> initial = {});
 
-  std::vector<Net> nets_;
+  std::vector<NetSpec> nets_;
   std::vector<ParamSlice> slices_;
   int64_t size_ = 0;
 };

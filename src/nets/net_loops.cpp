@@ -10,15 +10,11 @@ DRL_LOOP(GatherRows)
 DRL_LOOP(NormalizeRows)
 DRL_LOOP(NormalizeRowsBackward)
 
-#define DRL_ACTIVATION_LOOPS(A) \
-  DRL_LOOP(Activate<A>)         \
-  DRL_LOOP(ActivateBackward<A>) \
-  DRL_LOOP(ScaleAndActivate<A>) \
+#define DRL_ACTIVATION_LOOPS(name, A) \
+  DRL_LOOP(Activate<A>)               \
+  DRL_LOOP(ActivateBackward<A>)       \
+  DRL_LOOP(ScaleAndActivate<A>)       \
   DRL_LOOP(ScaleAndActivateBackward<A>)
-DRL_ACTIVATION_LOOPS(Elu)
-DRL_ACTIVATION_LOOPS(Tanh)
-DRL_ACTIVATION_LOOPS(Relu)
-DRL_ACTIVATION_LOOPS(Silu)
-DRL_ACTIVATION_LOOPS(Gelu)
+DRL_ACTIVATIONS(DRL_ACTIVATION_LOOPS)
 
 }  // namespace drl::DRL_ISA

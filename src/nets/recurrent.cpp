@@ -25,9 +25,9 @@ void copy_states(Queue& queue, int64_t rows, const CopyRows& copy) { for_each_ro
 RnnSpec add_rnn(ParamLayout& layout, const std::string& name, RnnType type, int inputs, int width, int count) {
   RnnSpec spec{type, width, {}};
   const auto add = [&](int layer, const char* map, int from) {
-    return layout.add_net({.name = name + "/rnn/" + std::to_string(layer) + "/" + map,
-                           .dims = {from, gates_of(type) * width},
-                           .single = true});
+    NetSpec net(name + "/rnn/" + std::to_string(layer) + "/" + map, {from, gates_of(type) * width});
+    net.single = true;
+    return layout.add_net(net);
   };
   for (int k = 0; k < count; ++k) {
     const NetId of_input = add(k, "input", k == 0 ? inputs : width);

@@ -59,25 +59,23 @@ void fill_orthogonal(std::span<float> weight, int outputs, int inputs, double ga
 void initialize_net(const ParamLayout& layout, NetId id, double output_gain, bool orthogonal, uint64_t seed,
                     uint64_t first_slice, std::span<float> params) {
   const NetSpec& spec = layout.net(id);
-  for (int layer = 0; layer < spec.layers(); ++layer) {
-    const int inputs = spec.dims[static_cast<size_t>(layer)];
+  for (int layer = 0; layer < spec.num_layers(); ++layer) {
+    const int inputs = spec.layers[static_cast<size_t>(layer)].inputs;
     const double bound = orthogonal ? 0 : 1 / std::sqrt(static_cast<double>(inputs));
     uint64_t number = first_slice + layout.first_slice(id, layer);
-    for (const ParamSlice* slice : {&layout.weight(id, layer), &layout.bias(id, layer)}) {
+    for (const ParamSlice& slice : layout.slices_of(id, layer)) {
       const std::span<float> values =
-          params.subspan(static_cast<size_t>(slice->offset), static_cast<size_t>(slice->count()));
-      if (orthogonal && slice->shape.size() == 2) {
-        const double gain = layer + 1 < spec.layers() ? std::numbers::sqrt2 : output_gain;
-        fill_orthogonal(values, static_cast<int>(slice->shape[0]), inputs, gain, seed, number);
+          params.subspan(static_cast<size_t>(slice.offset), static_cast<size_t>(slice.count()));
+      if (slice.initial) {
+        std::ranges::fill(values, *slice.initial);
+      } else if (orthogonal && slice.shape.size() == 2) {
+        const double gain = layer + 1 < spec.num_layers() ? std::numbers::sqrt2 : output_gain;
+        fill_orthogonal(values, static_cast<int>(slice.shape[0]), inputs, gain, seed, number);
       } else {
         for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(bound * symmetric(seed, number, i));
       }
       ++number;
     }
-    if (!spec.layer_norm || layer + 1 == spec.layers()) continue;
-    const ParamSlice &weight = layout.norm_weight(id, layer), &bias = layout.norm_bias(id, layer);
-    std::fill_n(params.begin() + weight.offset, weight.count(), 1.0f);
-    std::fill_n(params.begin() + bias.offset, bias.count(), 0.0f);
   }
 }
 
@@ -85,8 +83,8 @@ void initialize_net(const ParamLayout& layout, NetId id, double output_gain, boo
 // beta, equal to `value` for all observations.
 void initialize_second_half(const PolicySpec& policy, int size, float value, std::span<float> params) {
   const NetSpec& net = policy.actor_net();
-  const int last = net.layers() - 1;
-  const int64_t inputs = net.dims[static_cast<size_t>(last)];
+  const int last = net.num_layers() - 1;
+  const int64_t inputs = net.layers.back().inputs;
   std::fill_n(params.begin() + policy.layout.weight(policy.actor, last).offset + size * inputs, size * inputs, 0.0f);
   std::fill_n(params.begin() + policy.layout.bias(policy.actor, last).offset + size, size, value);
 }

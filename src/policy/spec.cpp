@@ -47,10 +47,7 @@ Distribution distribution_of(const TaskSpec& task, const PolicyOptions& options)
 }
 
 NetSpec net(std::string name, int inputs, const std::vector<int>& hidden, int outputs, const PolicyOptions& options) {
-  NetSpec spec{std::move(name), {inputs}, activation_of(options.activation), options.layer_norm};
-  spec.dims.insert(spec.dims.end(), hidden.begin(), hidden.end());
-  spec.dims.push_back(outputs);
-  return spec;
+  return {std::move(name), widths_of(inputs, hidden, outputs), activation_of(options.activation), options.layer_norm};
 }
 
 // Returns the task's names, or "obs[0]", "obs[1]", ... for a task without names.

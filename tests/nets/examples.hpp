@@ -63,15 +63,6 @@ struct Example {
   Rows rows;
 };
 
-inline std::vector<const ParamSlice*> slices_of(const ParamLayout& layout, NetId net, int layer) {
-  std::vector<const ParamSlice*> slices = {&layout.weight(net, layer), &layout.bias(net, layer)};
-  if (layout.net(net).layer_norm && layer + 1 < layout.net(net).layers()) {
-    slices.push_back(&layout.norm_weight(net, layer));
-    slices.push_back(&layout.norm_bias(net, layer));
-  }
-  return slices;
-}
-
 // Expects that outputs and gradients of a pass with a tape equal those of autograd in double.
 inline void expect_equals_autograd(Example& s, double output_tolerance = 2e-6, double gradient_tolerance = 1e-5) {
   const ParamLayout& layout = s.nets->layout();
@@ -89,10 +80,10 @@ inline void expect_equals_autograd(Example& s, double output_tolerance = 2e-6, d
   std::vector<float> grad(s.params.size()), twice(s.params.size()), d_in(s.inputs(s.rows).numel(), NAN);
   s.nets->backward(s.net, *s.weights, *tape, d_out.data(), grad.data(), d_in.data());
   expect_close(d_in, x.grad(), gradient_tolerance, "d_in");
-  for (int layer = 0; layer < spec.layers(); ++layer)
-    for (const ParamSlice* at : slices_of(layout, s.net, layer))
-      expect_close({&grad[static_cast<size_t>(at->offset)], static_cast<size_t>(at->count())},
-                   flat.grad().narrow(0, at->offset, at->count()), 2 * gradient_tolerance, at->name);
+  for (int layer = 0; layer < spec.num_layers(); ++layer)
+    for (const ParamSlice& at : layout.slices_of(s.net, layer))
+      expect_close({&grad[static_cast<size_t>(at.offset)], static_cast<size_t>(at.count())},
+                   flat.grad().narrow(0, at.offset, at.count()), 2 * gradient_tolerance, at.name);
   for (size_t i = 0; i < grad.size(); ++i)
     EXPECT_TRUE(grad[i] == 0 || flat.grad().data_ptr<double>()[i] != 0)
         << "the gradient of another network or of padding changed: " << i;

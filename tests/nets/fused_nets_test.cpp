@@ -117,20 +117,20 @@ TEST(FusedNets, GradientsThroughLayerNormEqualCentralDifferences) {
   sum();
   s.nets->backward(s.net, *s.weights, *tape, d_out.data(), grad.data());
   for (int layer = 0; layer < 3; ++layer)
-    for (const ParamSlice* at : slices_of(s.nets->layout(), s.net, layer)) {
-      const std::vector<float> along = uniforms(s.random, at->count(), -1, 1);
+    for (const ParamSlice& at : s.nets->layout().slices_of(s.net, layer)) {
+      const std::vector<float> along = uniforms(s.random, at.count(), -1, 1);
       const auto moved = [&](float by) {
         s.params = params;
-        for (size_t i = 0; i < along.size(); ++i) s.params[static_cast<size_t>(at->offset) + i] += by * along[i];
+        for (size_t i = 0; i < along.size(); ++i) s.params[static_cast<size_t>(at.offset) + i] += by * along[i];
         return sum();
       };
       constexpr float h = 2e-3f;
       double expected = 0, size = 0;
       for (size_t i = 0; i < along.size(); ++i) {
-        const double term = static_cast<double>(grad[static_cast<size_t>(at->offset) + i]) * along[i];
+        const double term = static_cast<double>(grad[static_cast<size_t>(at.offset) + i]) * along[i];
         expected += term, size += std::abs(term);
       }
-      EXPECT_NEAR((moved(h) - moved(-h)) / (2 * h), expected, 2e-3 * size) << at->name;
+      EXPECT_NEAR((moved(h) - moved(-h)) / (2 * h), expected, 2e-3 * size) << at.name;
     }
 }
 

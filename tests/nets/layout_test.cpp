@@ -28,7 +28,8 @@ TEST(ParamLayout, SlicesAreInOrderAndAlignedTo16Bytes) {
   EXPECT_EQ(layout.slices()[static_cast<size_t>(free)].name, "b");
   EXPECT_EQ(&layout.weight(first, 1), &test::slice(layout, "a/1/weight"));
   EXPECT_EQ(&layout.bias(second, 0), &test::slice(layout, "c/0/bias"));
-  EXPECT_EQ(layout.net(first).activation, Activation::tanh);
+  EXPECT_EQ(layout.net(first).layers[0].activation, Activation::tanh);
+  EXPECT_EQ(layout.net(first).layers[1].activation, Activation::linear);
   EXPECT_EQ(layout.net(first).inputs(), 3);
   EXPECT_EQ(layout.net(second).outputs(), 1);
 }

@@ -79,8 +79,8 @@ TEST(PolicySpec, UsesTheActivationFromTheOptions) {
                                          {"gelu", Activation::gelu}}) {
     options.activation = name;
     const PolicySpec spec = policy_spec(gaussian_task(1, 1), options);
-    EXPECT_EQ(spec.layout.net(spec.actor).activation, activation);
-    EXPECT_EQ(spec.layout.net(spec.critic).activation, activation);
+    EXPECT_EQ(spec.layout.net(spec.actor).layers.front().activation, activation);
+    EXPECT_EQ(spec.layout.net(spec.critic).layers.front().activation, activation);
   }
 }
 

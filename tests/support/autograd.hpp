@@ -32,13 +32,13 @@ inline at::Tensor param(const at::Tensor& flat, const ParamSlice& s) {
 }
 inline at::Tensor mlp(const ParamLayout& layout, NetId net, const at::Tensor& flat, at::Tensor x) {
   const NetSpec& spec = layout.net(net);
-  for (int layer = 0; layer < spec.layers(); ++layer) {
+  for (int layer = 0; layer < spec.num_layers(); ++layer) {
     x = at::matmul(x, param(flat, layout.weight(net, layer)).t()) + param(flat, layout.bias(net, layer));
-    if (layer + 1 == spec.layers()) return x;
-    if (spec.layer_norm)
+    const LayerSpec& l = spec.layers[static_cast<size_t>(layer)];
+    if (l.norm)
       x = at::layer_norm(x, {x.size(1)}, param(flat, layout.norm_weight(net, layer)),
                          param(flat, layout.norm_bias(net, layer)));
-    switch (spec.activation) {
+    switch (l.activation) {
       case Activation::elu:
         x = at::elu(x);
         break;
@@ -53,6 +53,9 @@ inline at::Tensor mlp(const ParamLayout& layout, NetId net, const at::Tensor& fl
         break;
       case Activation::gelu:
         x = at::gelu(x);
+        break;
+      case Activation::linear:
+        break;
     }
   }
   return x;

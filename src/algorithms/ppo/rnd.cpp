@@ -20,10 +20,7 @@ int inputs_of(const TaskSpec& task, const RndOptions& options) {
 }
 
 NetSpec net(const TaskSpec& task, const RndOptions& options, const char* name, const std::vector<int>& hidden) {
-  NetSpec spec{name, {inputs_of(task, options)}, activation_of(options.activation)};
-  spec.dims.insert(spec.dims.end(), hidden.begin(), hidden.end());
-  spec.dims.push_back(options.num_outputs);
-  return spec;
+  return {name, widths_of(inputs_of(task, options), hidden, options.num_outputs), activation_of(options.activation)};
 }
 
 ParamLayout layout_of(const TaskSpec& task, const RndOptions& options, bool with_target) {

@@ -6,18 +6,6 @@
 
 namespace drl {
 
-struct Linear {  // the identity, for the last layer
-  static constexpr bool kFromOutput = true;
-  template <class F>
-  DRL_HD static F value(F x) {
-    return x;
-  }
-  template <class F>
-  DRL_HD static F backward(F d, F) {
-    return d;
-  }
-};
-
 inline namespace DRL_ISA {
 
 // Versions of the activations that use fused multiply-adds. They take half as many instructions as those of

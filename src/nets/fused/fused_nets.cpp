@@ -51,17 +51,17 @@ struct RowArray {
 template <class Numbers>
 struct FusedTape final : Tape {
   FusedTape(Queue& queue, const NetSpec& spec, int64_t tile) {
-    for (int k = 0; k <= spec.layers(); ++k) {
-      const int width = spec.dims[static_cast<size_t>(k)];
-      const bool hidden = k > 0 && k < spec.layers();
-      values.emplace_back(queue, tile, width);
-      gradients.emplace_back(queue, tile, width);
-      const size_t size = values.back().numbers.size();
-      sums.emplace_back(queue, hidden && !from_output(spec.activation) ? size : 0);
-      const bool norm = hidden && spec.layer_norm;
-      units.emplace_back(queue, norm ? size : 0), scaled_gradients.emplace_back(queue, norm ? size : 0);
-      inv_std.emplace_back(queue, static_cast<size_t>(norm ? tile : 0));
-    }
+    add(queue, tile, {0, spec.inputs()});
+    for (const LayerSpec& layer : spec.layers) add(queue, tile, layer);
+  }
+  // Adds the buffers of a layer's outputs.
+  void add(Queue& queue, int64_t tile, const LayerSpec& layer) {
+    values.emplace_back(queue, tile, layer.outputs);
+    gradients.emplace_back(queue, tile, layer.outputs);
+    const size_t size = values.back().numbers.size();
+    sums.emplace_back(queue, from_output(layer.activation) ? 0 : size);
+    units.emplace_back(queue, layer.norm ? size : 0), scaled_gradients.emplace_back(queue, layer.norm ? size : 0);
+    inv_std.emplace_back(queue, static_cast<size_t>(layer.norm ? tile : 0));
   }
   std::vector<RowArray<Numbers>> values;
   std::vector<RowArray<Numbers>> gradients;  // of the loss, with respect to the sums from which `values` were computed
@@ -93,16 +93,15 @@ class FusedWeights final : public Weights {
  private:
   FusedLayers layers_of(Queue& queue, const NetSpec& spec) {
     FusedLayers layers;
-    for (int k = 0; k < spec.layers(); ++k) {
-      const int inputs = spec.dims[static_cast<size_t>(k)], outputs = spec.dims[static_cast<size_t>(k) + 1];
+    for (const LayerSpec& layer : spec.layers) {
+      const int inputs = layer.inputs, outputs = layer.outputs;
       const auto add = [&](int64_t count) { return arrays_.emplace_back(queue, static_cast<size_t>(count)).data(); };
-      const bool few = k + 1 == spec.layers() && outputs <= kFewOutputs,
-                 norm = k + 1 < spec.layers() && spec.layer_norm;
+      const bool few = &layer == &spec.layers.back() && outputs <= kFewOutputs;
       layers.push_back({inputs, outputs, padded(inputs), padded(outputs),
                         few ? nullptr : add(padded(outputs) * words<Numbers>(inputs)),
                         few ? nullptr : add(padded(inputs) * words<Numbers>(outputs)), add(padded(outputs)),
-                        few ? add(outputs * padded(inputs)) : nullptr, norm ? add(padded(outputs)) : nullptr,
-                        norm ? add(padded(outputs)) : nullptr, has_pair_instruction()});
+                        few ? add(outputs * padded(inputs)) : nullptr, layer.norm ? add(padded(outputs)) : nullptr,
+                        layer.norm ? add(padded(outputs)) : nullptr, has_pair_instruction()});
     }
     return layers;
   }
@@ -228,9 +227,10 @@ class FusedNets final : public Nets {
     float* out_of_part = out ? out + part.first * outputs : nullptr;
     auto x = tape.values.begin();
     for_each(queue_, part.rows, GatherRows{rows, spec.inputs(), x->stride, x->from(part.first)});
-    for (int k = 0; k < spec.layers(); ++k, ++x) {
+    for (int k = 0; k < spec.num_layers(); ++k, ++x) {
       x->refresh(queue_, part.first, part.rows);
-      if (!out && k + 1 == spec.layers()) return;
+      const bool last = k + 1 == spec.num_layers();
+      if (!out && last) return;
       auto y = std::next(x);
       const FusedLayer& l = layers[static_cast<size_t>(k)];
       const int64_t row_blocks = blocks(part.rows, kRowBlock);
@@ -244,13 +244,11 @@ class FusedNets final : public Nets {
         product(Linear{}, nullptr, of_part.z);
         for_each(queue_, row_blocks, NormForward<A>{of_part, sums, y->from(part.first), part.rows});
       };
-      if (k + 1 < spec.layers()) {
-        with_activation(spec.activation, pass);
-      } else if (l.by_output) {
+      if (l.by_output) {
         for_each(queue_, row_blocks, FewOutputs{l, x->from(part.first), out_of_part, part.rows});
       } else {
-        product(Linear{}, nullptr, y->from(part.first));
-        for_each(queue_, part.rows, CopyRows{y->from(part.first), out_of_part, outputs, y->stride, outputs});
+        with_activation(spec.layers[static_cast<size_t>(k)].activation, pass);
+        if (last) for_each(queue_, part.rows, CopyRows{y->from(part.first), out_of_part, outputs, y->stride, outputs});
       }
     }
   }
@@ -266,10 +264,11 @@ class FusedNets final : public Nets {
       for_each(queue_, part.rows, CopyRows{d_out_of_part, dy->from(part.first), outputs, outputs, dy->stride});
       dy->refresh(queue_, part.first, part.rows);
     }
-    for (int k = spec.layers() - 1; k >= (d_in ? 0 : 1); --k, --dy) {
+    for (int k = spec.num_layers() - 1; k >= (d_in ? 0 : 1); --k, --dy) {
       auto dx = std::prev(dy);
-      const bool through_norm = k > 0 && spec.layer_norm;
       const auto at = static_cast<size_t>(k);
+      const LayerSpec below = k > 0 ? spec.layers[at - 1] : LayerSpec{};
+      const bool through_norm = below.norm;
       float* to = through_norm ? tape.scaled_gradients[at].data() + part.first * dx->stride : dx->from(part.first);
       const auto pass = [&]<class A>(A) {
         const float* from =
@@ -279,11 +278,7 @@ class FusedNets final : public Nets {
         if (l.by_output) return for_each(queue_, row_blocks, FewBackward<A>{l, d_out_of_part, from, to, part.rows});
         for_each(queue_, row_blocks, LayerBackward<Numbers, A>{l, dy->words_by_row(part.first), from, to, part.rows});
       };
-      if (k > 0) {
-        with_activation(spec.activation, pass);
-      } else {
-        pass(Linear{});
-      }
+      with_activation(below.activation, pass);
       if (through_norm)
         for_each(queue_, part.rows,
                  NormBackward{layer_norm(layers[at - 1], tape, k, part.first), to, dx->from(part.first)});

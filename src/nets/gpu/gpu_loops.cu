@@ -5,15 +5,11 @@
 
 namespace drl {
 
-#define DRL_LAYER_LOOPS(A)           \
+#define DRL_LAYER_LOOPS(name, A)     \
   DRL_LOOP(AddBiasAndActivate<A, 1>) \
   DRL_LOOP(AddBiasAndActivate<A, 4>) \
   DRL_SUM_COLUMNS(LoadActivationBackward<A>)
-DRL_LAYER_LOOPS(Elu)
-DRL_LAYER_LOOPS(Tanh)
-DRL_LAYER_LOOPS(Relu)
-DRL_LAYER_LOOPS(Silu)
-DRL_LAYER_LOOPS(Gelu)
+DRL_ACTIVATIONS(DRL_LAYER_LOOPS)
 DRL_LOOP(AddBias)
 DRL_SUM_COLUMNS(LoadMatrix)
 DRL_SUM_COLUMNS(LoadProduct)

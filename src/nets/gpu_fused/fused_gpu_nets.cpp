@@ -28,10 +28,10 @@ void with_factors(FusedPrecision precision, const Use& use) {
 
 // Returns why the engine does not know the network with factors of `parts` parts, or "".
 std::string unknown_shape(const NetSpec& spec, int parts) {
-  const int hidden = spec.layers() - 1, width = hidden > 0 ? spec.dims[1] : 0;
+  const int hidden = spec.num_layers() - 1, width = hidden > 0 ? spec.layers.front().outputs : 0;
   const bool is_width = width == 32 || width == 64 || width == 128;
-  if (hidden == 0 || !is_width ||
-      std::any_of(spec.dims.begin() + 1, spec.dims.end() - 1, [&](int n) { return n != width; }))
+  const std::span<const LayerSpec> all(spec.layers.data(), static_cast<size_t>(hidden));
+  if (hidden == 0 || !is_width || std::ranges::any_of(all, [&](const LayerSpec& l) { return l.outputs != width; }))
     return "its hidden layers do not all have 32, 64 or 128 units";
   if (const int most = most_hidden_layers(width, parts); hidden > most)
     return fmt::format("it has {} hidden layers of {} units, and {} are possible{}", hidden, width, most,
@@ -41,8 +41,11 @@ std::string unknown_shape(const NetSpec& spec, int parts) {
   if (spec.inputs() > kMostInputs || spec.outputs() > kMostOutputs)
     return fmt::format("it has {} inputs and {} outputs, and {} and {} are possible", spec.inputs(), spec.outputs(),
                        kMostInputs, kMostOutputs);
-  if (spec.layer_norm) return "it has layer norm";
-  return is_fused_activation(spec.activation) ? "" : "its activation is neither tanh nor elu nor relu";
+  if (std::ranges::any_of(all, &LayerSpec::norm)) return "it has layer norm";
+  const Activation activation = all.front().activation;
+  if (std::ranges::any_of(all, [&](const LayerSpec& l) { return l.activation != activation; }))
+    return "its hidden layers have different activations";
+  return is_fused_activation(activation) ? "" : "its activation is neither tanh nor elu nor relu";
 }
 
 // Hands out consecutive places, in words.
@@ -55,8 +58,8 @@ struct Places {
 FusedPlan plan_of(const ParamLayout& layout, NetId net, int parts) {
   const NetSpec& spec = layout.net(net);
   FusedPlan plan{};
-  plan.inputs = spec.inputs(), plan.outputs = spec.outputs(), plan.width = spec.dims[1], plan.layers = spec.layers();
-  plan.activation = spec.activation;
+  plan.inputs = spec.inputs(), plan.outputs = spec.outputs(), plan.layers = spec.num_layers();
+  plan.width = spec.layers.front().outputs, plan.activation = spec.layers.front().activation;
 
   const int64_t first = layout.weight(net, 0).offset;
   const ParamSlice& end = layout.bias(net, plan.layers - 1);
