@@ -105,12 +105,12 @@ class Recorder final : public LaunchWatch {
 };
 
 // Trains without graphs, so that every launch can be watched.
-class Loop {
+class Loop final : public Engine {
  public:
   Loop(const KernelOptions& options, int gpu)
       : queue_(make_queue(gpu)),
         spec_(policy_spec(task_spec(options.task), policy_options())),
-        nets_(make_gpu_nets(*queue_, spec_.layout, (options.num_steps + 1) * int64_t{options.num_envs})),
+        nets_(make_nets(spec_.layout, (options.num_steps + 1) * int64_t{options.num_envs})),
         envs_(make_env(options.task, {options.num_envs, 0, 0, true}, *queue_)),
         ppo_(LearnerParts{*queue_,
                           policy_options(),
@@ -119,14 +119,21 @@ class Loop {
                           spec_,
                           *nets_,
                           *envs_,
-                          false},
+                          nullptr,
+                          nullptr,
+                          this},
              {}) {}
-  void iterate() { ppo_.iterate(iteration_++, *comm_, {}); }
+  void iterate() { ppo_.iterate(iteration_++, *comm_); }
   std::vector<Work> watched(bool timed) {
     Recorder recorder(*queue_, timed);
     iterate();
     return recorder.take();
   }
+
+  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, int64_t rows) override {
+    return make_gpu_nets(*queue_, layout, rows);
+  }
+  bool records_graphs() const override { return false; }
 
  private:
   static PolicyOptions policy_options() {

@@ -51,32 +51,34 @@ PolicyOptions policy_options() {
   return policy;
 }
 
-// The networks' engine on a GPU: cuBLAS layer by layer, or fused kernels with a precision.
-enum class Engine { layerwise, fused_fp32, fused_fp16, fused_bf16 };
+// The networks' backend on a GPU: cuBLAS layer by layer, or fused kernels with a precision.
+enum class Backend { layerwise, fused_fp32, fused_fp16, fused_bf16 };
 
 std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe_unused]] int64_t rows,
-                                [[maybe_unused]] Engine engine) {
+                                [[maybe_unused]] Backend backend) {
 #ifdef DRL_GPU_SUPPORT
   if (queue.on_gpu()) {
-    if (engine == Engine::layerwise) return make_gpu_nets(queue, layout, rows);
+    if (backend == Backend::layerwise) return make_gpu_nets(queue, layout, rows);
     return make_fused_gpu_nets(queue, layout, rows,
-                               engine == Engine::fused_fp32   ? FusedPrecision::fp32
-                               : engine == Engine::fused_fp16 ? FusedPrecision::fp16
-                                                              : FusedPrecision::bf16);
+                               backend == Backend::fused_fp32   ? FusedPrecision::fp32
+                               : backend == Backend::fused_fp16 ? FusedPrecision::fp16
+                                                                : FusedPrecision::bf16);
   }
 #endif
   return make_host_nets(queue, layout, "auto", 1);
 }
 
 // Runs and times drl's whole iterations.
-class Loop {
+class Loop final : public Engine {
  public:
   // `gpu` is -1 to use one core.
-  Loop(int64_t num_envs, int gpu, bool graphs = true, Engine engine = Engine::layerwise)
-      : samples_(num_envs * kSteps),
+  Loop(int64_t num_envs, int gpu, bool graphs = true, Backend backend = Backend::layerwise)
+      : backend_(backend),
+        graphs_(graphs),
+        samples_(num_envs * kSteps),
         queue_(make_queue(gpu)),
         spec_(policy_spec(task_spec(kTask), policy_options())),
-        nets_(make_nets(*queue_, spec_.layout, samples_ + num_envs, engine)),
+        nets_(make_nets(spec_.layout, samples_ + num_envs)),
         envs_(make_env(kTask, {num_envs, 0, 0, true}, *queue_)),
         ppo_(LearnerParts{*queue_,
                           policy_options(),
@@ -85,11 +87,13 @@ class Loop {
                           spec_,
                           *nets_,
                           *envs_,
-                          graphs},
+                          nullptr,
+                          nullptr,
+                          this},
              {}) {}
   void iterate() {
     const double start = now();
-    ppo_.iterate(iteration_++, *comm_, {});
+    ppo_.iterate(iteration_++, *comm_);
     const IterationStats& stats = ppo_.stats();
     total_.push_back(now() - start);
     collect_.push_back(stats.collection_time);
@@ -105,7 +109,14 @@ class Loop {
   double collect_share() const { return median(collect_) / seconds(); }
   double update_share() const { return median(update_) / seconds(); }
 
+  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, int64_t rows) override {
+    return drl::make_nets(*queue_, layout, rows, backend_);
+  }
+  bool records_graphs() const override { return graphs_; }
+
  private:
+  Backend backend_;
+  bool graphs_;
   int64_t samples_;
   std::unique_ptr<Communicator> comm_ = make_serial_communicator();
   std::unique_ptr<Queue> queue_;
@@ -172,10 +183,10 @@ void measure_gpu(int64_t num_envs, int iterations, int gpu) {
               static_cast<long long>(num_envs), this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
   print("GPU, graphs", graphs);
   print("GPU, without graphs", eager);
-  for (const auto& [name, engine] : {std::pair{"GPU, fused fp32", Engine::fused_fp32},
-                                     {"GPU, fused fp16", Engine::fused_fp16},
-                                     {"GPU, fused bf16", Engine::fused_bf16}}) {
-    Loop fused(num_envs, gpu, true, engine);
+  for (const auto& [name, backend] : {std::pair{"GPU, fused fp32", Backend::fused_fp32},
+                                      {"GPU, fused fp16", Backend::fused_fp16},
+                                      {"GPU, fused bf16", Backend::fused_bf16}}) {
+    Loop fused(num_envs, gpu, true, backend);
     fused.warm_up();
     for (int k = 0; k < iterations; ++k) fused.iterate();
     print(name, fused);

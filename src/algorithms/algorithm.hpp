@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "algorithms/slots.hpp"
 #include "base/metric.hpp"
 #include "comm/communicator.hpp"
 #include "device/state.hpp"
@@ -26,12 +28,23 @@ struct PolicyView {
   NormalizerView normalizer;
 };
 
+// What distinguishes the kinds of algorithms for the program.
+struct AlgorithmTraits {
+  std::string_view name, title;  // "ppo", "PPO"
+  bool has_critic = false;
+  bool collects_episodes = false;  // whole ones, instead of a number of steps
+  bool needs_teacher = false;
+};
+
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // Runs iteration number `iteration` (from 0) on all ranks together. `loop_sums` are numbers that the training loop
-  // wants summed over the ranks. The iteration's only float64 all-reduce sums them, and the sums replace them.
-  virtual void iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) = 0;
+  // Runs iteration number `iteration` (from 0) on all ranks together.
+  virtual void iterate(int64_t iteration, Communicator& comm) = 0;
+  // Returns the sums of the iteration's only float64 all-reduce. The training loop adds places of its own before the
+  // first iteration. They also hold the fingerprints of the replicated state in the queue's memory, computed before
+  // the last iteration's update.
+  virtual Slots& slots() = 0;
   virtual const IterationStats& stats() const = 0;
   // Returns the algorithm's metrics of the last iteration, reduced over all ranks. The metrics and their order never
   // change during a run.
@@ -44,11 +57,6 @@ class Algorithm {
   virtual PolicyView policy() = 0;
   // Sets the learning rate to that of the options, overriding the one in the state.
   virtual void restart_learning_rate() = 0;
-  // Return fingerprints of the replicated state in the queue's memory, computed before the last iteration's update.
-  // fingerprints() returns one per rank, exchanged in the iteration's float64 all-reduce. field_fingerprints() returns
-  // this rank's fingerprint of each field of that state, in the order of visit_state().
-  virtual std::span<const double> fingerprints() const = 0;
-  virtual std::vector<uint64_t> field_fingerprints() const = 0;
 };
 
 }  // namespace drl

@@ -51,7 +51,7 @@ DRL_HD Mask<F> below(int64_t i, int64_t bound) {
 }
 
 // The factors of an Adam step (Kingma and Ba, "Adam: A Method for Stochastic Optimization", arXiv:1412.6980):
-// learning_rate / (1 - beta1^n) and 1 / sqrt(1 - beta2^n) at step n. A network has its own step_size.
+// learning_rate / (1 - beta1^n) and 1 / sqrt(1 - beta2^n) at step n. A group of parameters has its own step_size.
 struct AdamScale {
   static constexpr double kBeta1 = 0.9, kBeta2 = 0.999;
   float inv_sqrt_correction2, epsilon;

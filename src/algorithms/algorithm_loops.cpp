@@ -7,6 +7,7 @@ namespace drl::DRL_ISA {
 
 DRL_LOOP(CheckFinite)
 DRL_LOOP(ResetUpdateNumbers)
+DRL_LOOP(RestartUpdate)
 DRL_LOOP(MiniBatchRows)
 DRL_LOOP(SequenceRows)
 DRL_LOOP(FinalSums<StoreLoss>)

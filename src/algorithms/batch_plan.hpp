@@ -42,6 +42,9 @@ struct BatchPlan {
   DRL_HD int64_t envs_per_shard() const { return num_envs / local_shards(); }
   DRL_HD int64_t samples_per_shard() const { return envs_per_shard() * num_steps; }
   DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // in one mini-batch
+  // Returns the number of samples of all ranks in a mini-batch.
+  int64_t samples_per_step() const { return num_steps * num_envs * world_size / num_mini_batches; }
+  int64_t observations() const { return (num_steps + 1) * num_envs; }        // of this rank in a rollout
   DRL_HD int64_t rows() const { return rows_per_shard() * local_shards(); }  // of this rank in one mini-batch
   // Throws EnvCountError unless the environments divide evenly into shards and mini-batches, and UsageError if the
   // numbers cannot be used otherwise. For the message, `section` is the section of the algorithm's options, and

@@ -16,7 +16,7 @@ inline constexpr int64_t kOneBlockParameters = 16384;
 template <class Step>
 struct OneBlockStep {
   static constexpr int kWarps = 16, kBlocksPerMultiprocessor = 1;
-  static constexpr int kColumns = GradientSquares::kColumns, kThreads = 32 * kWarps;
+  static constexpr int kColumns = GradientSquares::kColumns, kThreads = 32 * kWarps;  // a column for each group
   static constexpr size_t kShared = size_t{kColumns} * kThreads * sizeof(double);
   struct Registers {};
 
@@ -29,7 +29,7 @@ struct OneBlockStep {
   DRL_WARP void operator()(Block<OneBlockStep>& block) const {
     auto* sums = static_cast<double*>(block.shared());  // [kThreads, kColumns]
     block.threads([&](int thread) {
-      for (int column = 0; column < kColumns; ++column) {
+      for (int column = 0; column < squares.groups.count; ++column) {
         double sum = 0;
         for (int64_t i = thread; i < count; i += kThreads) sum += squares.template at<float>(i, column);
         sums[thread * kColumns + column] = sum;
@@ -38,12 +38,13 @@ struct OneBlockStep {
     for (int half = kThreads / 2; half > 0; half /= 2)
       block.threads([&](int thread) {
         if (thread >= half) return;
-        for (int column = 0; column < kColumns; ++column)
+        for (int column = 0; column < squares.groups.count; ++column)
           sums[thread * kColumns + column] += sums[(thread + half) * kColumns + column];
       });
     block.threads([&](int thread) {
       if (thread > 0) return;
-      for (int column = 0; column < kColumns; ++column) prepare.numbers->squared_norms[column] = sums[column];
+      for (int column = 0; column < squares.groups.count; ++column)
+        prepare.numbers->squared_norms[column] = sums[column];
       prepare(0);
     });
     block.threads([&](int thread) {

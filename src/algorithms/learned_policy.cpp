@@ -92,11 +92,4 @@ void LearnedPolicy::state_changed() {
   queue_.synchronize();
 }
 
-void visit_as_parameters(StateVisitor& visitor, const std::string& name, const ParamLayout& layout, float* numbers,
-                         Queue& queue) {
-  StateField field{name, DType::f32, {layout.count()}, nullptr, Sharding::replicated, &queue};
-  for (const ParamSlice& slice : layout.slices()) field.parts.push_back({numbers + slice.offset, slice.count()});
-  visitor.field(field);
-}
-
 }  // namespace drl

@@ -64,8 +64,4 @@ class LearnedPolicy {
   Array<double> scratch_;
 };
 
-// Visits `numbers`, which are laid out as parameters are, as one field without the padding between the slices.
-void visit_as_parameters(StateVisitor& visitor, const std::string& name, const ParamLayout& layout, float* numbers,
-                         Queue& queue);
-
 }  // namespace drl

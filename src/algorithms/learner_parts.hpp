@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "algorithms/batch_plan.hpp"
@@ -27,6 +26,16 @@ class RolloutWatch {
                              const EpisodeSums& episodes) = 0;
 };
 
+// What computes the networks of a run: the backend and its precision.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // Makes networks of any layout, for passes with at most `rows` rows.
+  virtual std::unique_ptr<Nets> make_nets(const ParamLayout& layout, int64_t rows) = 0;
+  // Returns whether a GPU's work is recorded as graphs; otherwise, its kernels are launched one at a time.
+  virtual bool records_graphs() const { return true; }
+};
+
 // A policy whose actions another one learns. Its parameters and its normaliser are in the queue's memory, and do not
 // change.
 struct Teacher {
@@ -37,8 +46,8 @@ struct Teacher {
   bool sees_critic_obs = false;  // it sees the critic's observations instead of the actor's
 };
 
-// The parts of a learner. The caller owns the referenced objects, and `queue`, `nets` and `envs` must outlive the
-// learner. `nets` must have the layout of `spec`. If `graphs` is false, a GPU's kernels are launched one at a time.
+// The parts of a learner. The caller owns the referenced objects, and all but `policy` and `spec` must outlive the
+// learner. `nets` must have the layout of `spec`.
 struct LearnerParts {
   Queue& queue;
   const PolicyOptions& policy;
@@ -47,11 +56,11 @@ struct LearnerParts {
   const PolicySpec& spec;
   Nets& nets;
   VecEnv& envs;
-  bool graphs = true;
   RolloutWatch* watch = nullptr;     // null: nobody watches
-  const Teacher* teacher = nullptr;  // only for distillation
-  // Makes networks of another layout on the same backend; only for random network distillation.
-  std::function<std::unique_ptr<Nets>(const ParamLayout&)> make_nets = {};
+  const Teacher* teacher = nullptr;  // of algorithms that have one
+  Engine* engine = nullptr;          // null: the learner has no other networks than `nets`, and records its work
+
+  bool records_graphs() const { return !engine || engine->records_graphs(); }
 };
 
 }  // namespace drl

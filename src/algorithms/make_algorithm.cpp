@@ -24,4 +24,10 @@ std::vector<std::string> algorithm_names() {
   return names;
 }
 
+std::string algorithm_with_teacher() {
+  for (const auto& kind : all_algorithms())
+    if (kind->needs_teacher()) return std::string(kind->name());
+  return "";
+}
+
 }  // namespace drl

@@ -1,9 +1,13 @@
 // Options of on-policy algorithms. Names follow rsl_rl where it has the option, and so do most defaults.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "algorithms/batch_plan.hpp"
 #include "base/options.hpp"
 #include "nets/normalizer.hpp"
 
@@ -99,6 +103,13 @@ struct UpdateOptions {
       only_with("obs_normalization"));
   }
   bool anneals() const { return entropy_coef_end || desired_kl_end; }  // whether options change to an end value
+  // Returns the facts that decide whether these options have an effect.
+  std::vector<Circumstance> circumstances() const;
+  // Describes the update for users, see AlgorithmKind.
+  std::string describe_update(const BatchPlan& plan) const;
+  // Returns a warning, with the option to give, if some of the iterations that remain after the first `done` of
+  // `max_iterations` are beyond the linear schedule, where the learning rate is 0. `section` is that of the options.
+  std::vector<std::string> warnings(std::string_view section, int64_t done, int64_t max_iterations) const;
   // Returns the rule by which observations are normalised, if they are.
   std::optional<NormalizerRule> normalizer() const {
     if (!obs_normalization) return std::nullopt;

@@ -1,4 +1,4 @@
-// Kernels of an on-policy update apart from the losses: mini-batches, learning rate, gradient clipping, Adam.
+// Kernels of an update apart from the losses: mini-batches, learning rate, gradient clipping, Adam.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,39 @@ namespace drl {
 // "tail"). Every loss has the first two columns: the number of samples, and KL(old || new).
 inline constexpr int kSamples = 0, kKl = 1, kMaxLossColumns = 8;
 
-// Numbers that are passed from one mini-batch to the next, and to the host at the end of an iteration.
+// An optimiser's parameters are divided into groups, which have their own learning rates and clipping.
+inline constexpr int kMaxGroups = 4;
+
+// An optimiser's numbers, which are passed from one mini-batch to the next, and to the host at the end of an iteration.
 struct UpdateNumbers {
-  int64_t lifetime_step;  // the environments' lifetime step at the rollout's row 0
   int64_t optimizer_steps;
-  double learning_rate;  // of the actor
+  double learning_rate;  // of the first group
   double desired_kl;     // of this iteration
   int64_t iteration;
-  int32_t mini_batch;           // number of mini-batches finished in this iteration
-  int32_t gradient_not_finite;  // 1: the parameters no longer change in this iteration
+  int32_t mini_batch;  // number of mini-batches finished in this iteration
+  int32_t not_finite;  // g + 1: the gradient of group g was not finite, so no parameter changes in this iteration
   AdamScale adam;
-  // Each array has a number for the actor and one for the critic. `step_size` multiplies the gradient or its mean,
-  // `decay` the parameters (AdamW), and `clip` the gradient, whose squared norm is in `squared_norms`.
-  float step_size[2], decay[2];
-  double squared_norms[2];
-  float clip[2];
+  // Each array has a number for each group. `step_size` multiplies the gradient or its mean, `decay` the parameters
+  // (AdamW), and `clip` the gradient, whose squared norm is in `squared_norms`.
+  float step_size[kMaxGroups], decay[kMaxGroups];
+  double squared_norms[kMaxGroups];
+  float clip[kMaxGroups];
   float per_sample;              // the mean gradient is its sum times this
   double sums[kMaxLossColumns];  // the loss's columns, summed over the iteration's mini-batches
   double gradient_norm;          // summed over the iteration's mini-batches
+
+  // Starts the mini-batches of an iteration.
+  DRL_HD void restart() {
+    mini_batch = not_finite = 0;
+    for (double& sum : sums) sum = 0;
+    gradient_norm = 0;
+  }
+};
+
+// Starts an iteration's update with the learning rate of the iteration before.
+struct RestartUpdate {
+  UpdateNumbers* numbers;
+  DRL_HD void operator()(int64_t) const { numbers->restart(); }
 };
 
 // Inputs of an iteration, written by the host.
@@ -56,17 +71,15 @@ DRL_HD double adapted_learning_rate(double learning_rate, double kl, double desi
 struct ResetUpdateNumbers {
   UpdateNumbers* numbers;
   const UpdateInputs* inputs;
+  int64_t* lifetime_step;
   int64_t num_steps;  // of the collected rollout
   DRL_HD void operator()(int64_t) const {
     UpdateNumbers& x = *numbers;
-    x.lifetime_step += num_steps;
+    *lifetime_step += num_steps;
     if (inputs->learning_rate == inputs->learning_rate) x.learning_rate = inputs->learning_rate;
     x.iteration = inputs->iteration;
     x.desired_kl = inputs->desired_kl;
-    x.mini_batch = 0;
-    x.gradient_not_finite = 0;
-    for (double& sum : x.sums) sum = 0;
-    x.gradient_norm = 0;
+    x.restart();
   }
 };
 
@@ -181,39 +194,69 @@ DRL_HD float per_sample(const float* tail) {
   return static_cast<float>(1 / math::max(static_cast<double>(tail[kSamples]), 1.0));
 }
 
-// Squares of the mean gradient: column 0 for the actor, column 1 for the critic.
-struct GradientSquares {
-  static constexpr int kColumns = 2;
-  const float *gradient, *tail;
-  int64_t first_critic;
+// The ranges of the groups: group g has the parameters from end[g - 1], or 0, to end[g].
+struct ParamGroups {
+  int32_t count = 1;
+  int64_t end[kMaxGroups] = {};
+
+  DRL_HD int64_t begin(int group) const { return group == 0 ? 0 : end[group - 1]; }
+  // Returns the number of each lane's group for the parameters i, i + 1, ...
   template <class F>
-  DRL_HD Wide<F> at(int64_t i, int column) const {
-    const F g = load<F>(gradient + i) * F(per_sample(tail)),
-            of_actor = math::select(below<F>(i, first_critic), g, F(0));
-    const Wide<F> x = convert<Wide<F>>(column == 0 ? of_actor : g - of_actor);
+  DRL_HD F of(const float (&numbers)[kMaxGroups], int64_t i) const {
+    int group = 0;
+    while (group + 1 < count && end[group] <= i) ++group;
+    F number = F(numbers[group]);
+    for (; group + 1 < count && end[group] < i + kLanesOf<F>; ++group)
+      number = math::select(below<F>(i, end[group]), number, F(numbers[group + 1]));
+    return number;
+  }
+};
+
+// Squares of the mean gradient, with a column for each group.
+struct GradientSquares {
+  static constexpr int kColumns = kMaxGroups;
+  const float *gradient, *tail;
+  ParamGroups groups;
+  template <class F>
+  DRL_HD Wide<F> at(int64_t i, int group) const {
+    if (group >= groups.count) return Wide<F>(0);
+    const int64_t begin = groups.begin(group), end = groups.end[group];
+    if (end <= i || i + kLanesOf<F> <= begin) return Wide<F>(0);
+    const F g = load<F>(gradient + i) * F(per_sample(tail));
+    const Wide<F> x = convert<Wide<F>>(math::select(below<F>(i, end) & !below<F>(i, begin), g, F(0)));
     return x * x;
   }
 };
 
 enum class OptimizerType : int32_t { adam, adamw, sgd };
 
+// How a group's learning rate follows that of the first group, which the schedule changes: it is the same, or changes
+// by the same factor from its own initial rate, or is constant.
+enum class GroupSchedule : int32_t { same, proportional, constant };
+
+struct GroupRule {
+  double learning_rate = 1e-3;  // initial rate
+  double max_grad_norm = 1;
+  GroupSchedule schedule = GroupSchedule::same;
+};
+
 // The optimiser, without what changes from step to step.
 struct OptimizerRule {
   OptimizerType type = OptimizerType::adam;
-  bool adaptive = false;             // the learning rate follows the KL divergence
-  bool joint_clip = false;           // clip actor and critic together
-  double max_grad_norm[2] = {1, 1};  // of actor and critic
-  double learning_rate = 1e-3;       // initial rate, of the actor
-  double critic_learning_rate = 0;   // initial rate; 0: the critic has the actor's rate
+  bool adaptive = false;    // the first group's learning rate follows the KL divergence
+  bool joint_clip = false;  // clip all groups together
   double adam_eps = 1e-8;
   double weight_decay = 0;  // of AdamW
   double momentum = 0;      // of SGD
+  int32_t num_groups = 1;
+  GroupRule groups[kMaxGroups];
 
-  // Returns the critic's rate while the actor's is `rate`. An adaptive schedule changes only the actor's, and a linear
-  // one changes both by the same factor.
-  DRL_HD double critic_rate(double rate) const {
-    if (critic_learning_rate == 0) return rate;
-    return adaptive ? critic_learning_rate : critic_learning_rate * (rate / learning_rate);
+  // Returns a group's learning rate while that of the first one is `rate`.
+  DRL_HD double rate_of(int group, double rate) const {
+    const GroupRule& rule = groups[group];
+    if (rule.schedule == GroupSchedule::same) return rate;
+    if (rule.schedule == GroupSchedule::constant) return rule.learning_rate;
+    return rule.learning_rate * (rate / groups[0].learning_rate);
   }
 };
 
@@ -230,49 +273,53 @@ struct PrepareStep {
     // On the first mini-batch the policy is still the old one, and its KL is rounding noise.
     if (rule.adaptive && x.mini_batch > 0)
       x.learning_rate = adapted_learning_rate(x.learning_rate, kl / n, x.desired_kl);
-    const double both = x.squared_norms[0] + x.squared_norms[1];
-    if (!(both - both == 0)) x.gradient_not_finite = 1;  // NaN or infinite
+    double all = 0;
+    for (int g = 0; g < rule.num_groups; ++g) {
+      const double squares = x.squared_norms[g];
+      if (x.not_finite == 0 && !(squares - squares == 0)) x.not_finite = g + 1;  // NaN or infinite
+      all += squares;
+    }
     x.per_sample = per_sample(tail);
     x.optimizer_steps += 1;
     x.adam = AdamScale::at(x.optimizer_steps, rule.adam_eps);
-    for (int part = 0; part < 2; ++part) {
-      const double norm = math::sqrt_double(rule.joint_clip ? both : x.squared_norms[part]);
-      x.clip[part] = math::min(1.0f, static_cast<float>(rule.max_grad_norm[part] / (norm + 1e-6)));
-      const double rate = part == 0 ? x.learning_rate : rule.critic_rate(x.learning_rate);
-      x.step_size[part] =
+    for (int g = 0; g < rule.num_groups; ++g) {
+      const double norm = math::sqrt_double(rule.joint_clip ? all : x.squared_norms[g]);
+      x.clip[g] = math::min(1.0f, static_cast<float>(rule.groups[g].max_grad_norm / (norm + 1e-6)));
+      const double rate = rule.rate_of(g, x.learning_rate);
+      x.step_size[g] =
           rule.type == OptimizerType::sgd ? static_cast<float>(rate) : AdamScale::step_size(x.optimizer_steps, rate);
-      x.decay[part] = rule.type == OptimizerType::adamw ? static_cast<float>(1 - rate * rule.weight_decay) : 1.0f;
+      x.decay[g] = rule.type == OptimizerType::adamw ? static_cast<float>(1 - rate * rule.weight_decay) : 1.0f;
     }
-    x.gradient_norm += math::sqrt_double(both);
+    x.gradient_norm += math::sqrt_double(all);
     for (int column = 0; column < columns; ++column) x.sums[column] += static_cast<double>(tail[column]);
     x.mini_batch += 1;
   }
 };
 
-// The part that the steps of all optimisers share. A step clips the gradient, changes the parameters, and clamps the
-// standard deviation's parameters to their bounds. It does not zero the gradient at the bounds, and does nothing if the
-// gradient is not finite.
+// Parameters that are kept in an interval, e.g. those of the standard deviation.
+struct ParamBounds {
+  int64_t begin = 0, end = 0;  // the parameters; none by default
+  float low = 0, high = 0;
+};
+
+// The part that the steps of all optimisers share. A step clips the gradient, changes the parameters, and clamps those
+// that have bounds. It does not zero the gradient at the bounds, and does nothing if the gradient is not finite.
 struct StepTarget {
   const UpdateNumbers* numbers;
   const float* gradient;
   float* params;
-  int64_t first_critic, std_begin, std_end;
-  float std_low, std_high;
+  ParamGroups groups;
+  ParamBounds bounds;
 
-  // Returns the value for lanes i, i + 1, ... of a pair of values for actor and critic.
-  template <class F>
-  DRL_HD F of_network(const float (&pair)[2], int64_t i) const {
-    return math::select(below<F>(i, first_critic), F(pair[0]), F(pair[1]));
-  }
   template <class F>
   DRL_HD F clipped_gradient(int64_t i) const {
-    return load<F>(gradient + i) * F(numbers->per_sample) * of_network<F>(numbers->clip, i);
+    return load<F>(gradient + i) * F(numbers->per_sample) * groups.of<F>(numbers->clip, i);
   }
   template <class F>
   DRL_HD void store_parameters(int64_t i, F p) const {
-    if (i < std_end && std_begin < i + kLanesOf<F>) {
-      const Mask<F> of_std = below<F>(i, std_end) & !below<F>(i, std_begin);
-      p = math::select(of_std, math::clamp(p, F(std_low), F(std_high)), p);
+    if (i < bounds.end && bounds.begin < i + kLanesOf<F>) {
+      const Mask<F> is_bounded = below<F>(i, bounds.end) & !below<F>(i, bounds.begin);
+      p = math::select(is_bounded, math::clamp(p, F(bounds.low), F(bounds.high)), p);
     }
     store(params + i, p);
   }
@@ -285,10 +332,10 @@ struct AdamStep {
   float *m, *v;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
-    if (to.numbers->gradient_not_finite) return;
-    F p = load<F>(to.params + i) * to.of_network<F>(to.numbers->decay, i), first = load<F>(m + i),
+    if (to.numbers->not_finite) return;
+    F p = load<F>(to.params + i) * to.groups.of<F>(to.numbers->decay, i), first = load<F>(m + i),
       second = load<F>(v + i);
-    to.numbers->adam.update(to.of_network<F>(to.numbers->step_size, i), p, to.clipped_gradient<F>(i), first, second);
+    to.numbers->adam.update(to.groups.of<F>(to.numbers->step_size, i), p, to.clipped_gradient<F>(i), first, second);
     to.store_parameters(i, p);
     store(m + i, first);
     store(v + i, second);
@@ -302,9 +349,9 @@ struct SgdStep {
   float momentum;
   template <class F>
   DRL_HD void lanes(int64_t i) const {
-    if (to.numbers->gradient_not_finite) return;
+    if (to.numbers->not_finite) return;
     const F buffer = F(momentum) * load<F>(b + i) + to.clipped_gradient<F>(i);
-    to.store_parameters(i, load<F>(to.params + i) - to.of_network<F>(to.numbers->step_size, i) * buffer);
+    to.store_parameters(i, load<F>(to.params + i) - to.groups.of<F>(to.numbers->step_size, i) * buffer);
     store(b + i, buffer);
   }
 };

@@ -21,12 +21,6 @@ std::string layers(const NetSpec& spec) {
   return join(widths, "-");
 }
 
-std::string with_commas(int64_t number) {
-  std::string text = std::to_string(number);
-  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
-  return text;
-}
-
 // Names the hosts, or only the first and the last of more than four.
 std::string hosts_text(const std::vector<std::string>& hosts) {
   if (hosts.size() <= 4) return join(hosts, ", ");
@@ -126,9 +120,8 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   line("environments", with_commas(plan.num_envs) + " per rank, " + with_commas(envs) + " in total");
   if (const auto physics = facts.versions.find("physics"); physics != facts.versions.end())
     line("physics", physics->second + physics_note(options, place));
-  line("iteration",
-       fmt::format("{} steps per environment, {} in total; {} of {} samples", with_commas(plan.num_steps),
-                   with_commas(samples), algorithm.describe_update(), with_commas(samples / plan.num_mini_batches)));
+  line("iteration", fmt::format("{} steps per environment, {} in total; {}", with_commas(plan.num_steps),
+                                with_commas(samples), algorithm.describe_update(plan)));
   const auto net = [&](NetId id) { return layers(policy.layout.net(id)); };
   const RnnSpec& rnn = policy.actor_rnn;
   const std::string recurrent =

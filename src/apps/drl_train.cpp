@@ -47,8 +47,8 @@ namespace {
 constexpr double kBannerPatience = 1;  // seconds that squeue may take to report the time left
 
 constexpr const char* kUsage =
-    "drl_train: trains a policy by data-parallel PPO, or another --algorithm, on one\n"
-    "rank or many.\n"
+    "drl_train: trains a policy by data-parallel reinforcement learning, on one rank\n"
+    "or many.\n"
     "\n"
     "  drl_train --task Cartpole                       one rank\n"
     "  drl_train --task Cartpole --ranks 4             four ranks on this machine\n"

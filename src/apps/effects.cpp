@@ -1,5 +1,8 @@
 #include "apps/effects.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "envs/make_env.hpp"
 
 namespace drl {
@@ -30,8 +33,7 @@ std::vector<std::string> warnings_of_effects(const Settings& settings, const std
   const Options& options = settings.options;
   std::vector<std::string> warnings =
       settings.table.without_effect(settings.chosen_options(config_ini), circumstances(options, place));
-  const std::string of_algorithm = options.algorithm().warning(done, options.train.max_iterations);
-  if (!of_algorithm.empty()) warnings.push_back(of_algorithm);
+  std::ranges::copy(options.algorithm().warnings(done, options.train.max_iterations), std::back_inserter(warnings));
   return warnings;
 }
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "apps/engine.hpp"
 #include "apps/teacher.hpp"
 #include "apps/workplace.hpp"
-#include "comm/gpu_energy.hpp"
 #include "run/lost_states.hpp"
 #include "run/run_manifest.hpp"
 #include "run/train_options.hpp"
@@ -25,10 +25,8 @@ class Learner {
   const BatchPlan& plan() const { return plan_; }
   const PolicySpec& policy() const { return spec_; }
   Algorithm& algorithm() { return *algorithm_; }
-  // The communicator of its all-reduces: NCCL on GPUs, else the host's.
-  Communicator& comm() { return gpu_comm_ ? *gpu_comm_ : host_comm_; }
-  // Collective on GPUs. Returns GpuEnergyMeter::read(); nullopt on CPUs.
-  std::optional<GpuEnergy> gpu_energy();
+  Communicator& comm() { return engine_->comm(); }
+  std::optional<GpuEnergy> gpu_energy() { return engine_->energy(); }
   std::string host_speeds() const { return envs_->host_speeds(); }
   std::string files() const { return envs_->files(); }
   // Returns the contents of the files that options name (run/option_files.hpp).
@@ -41,23 +39,17 @@ class Learner {
   double evaluate();
 
  private:
-  std::unique_ptr<Nets> make_nets(const ParamLayout& layout);
-
   const Options& options_;
-  const Placement& placement_;
-  Communicator& host_comm_;
+  int threads_;
   BatchPlan plan_;
   PolicySpec spec_;
-  std::unique_ptr<Communicator> gpu_comm_;  // must outlive the recorded graphs, which hold its all-reduces
-  std::unique_ptr<Queue> queue_;
+  std::optional<RunEngine> engine_;  // must outlive the recorded graphs, which hold its communicator's all-reduces
   std::unique_ptr<Nets> nets_;
   std::unique_ptr<VecEnv> envs_;
   std::optional<LostStates> lost_states_;
-  std::optional<TeacherRun> teacher_run_;  // of distillation
-  std::optional<Teacher> teacher_;
+  std::optional<TeacherRun> teacher_;
   std::unique_ptr<Algorithm> algorithm_;
   std::string contents_;
-  std::optional<GpuEnergyMeter> energy_;  // on GPUs
 };
 
 }  // namespace drl

@@ -18,9 +18,9 @@ TeacherRun::TeacherRun(const Options& student, Communicator& comm) : student_(st
   const std::string& run = student.train.teacher;
   file_ = on_rank_zero(comm, [&] {
     if (run.empty())
-      throw UsageError(
-          "--algorithm distill needs a teacher (the student learns its actions): give --teacher RUN, or --teacher "
-          "pretrained/NAME");
+      throw UsageError("--algorithm " + student.train.algorithm +
+                       " needs a teacher (the student learns its actions): give --teacher RUN, or --teacher "
+                       "pretrained/NAME");
     std::string file = find_checkpoint(run).string();
     checkpoint_ = read_checkpoint(file);
     load_task_of(checkpoint_, file);
@@ -64,11 +64,11 @@ void TeacherRun::require_fit() const {
       if (own.observations[k].name != spec_.observations[k].name)
         refuse(fmt::format("it sees {}, where the student's task has {}", spec_.observations[k].name,
                            own.observations[k].name));
-  if (spec_.action.discrete) refuse("its actions are discrete, and distillation compares continuous ones");
+  if (spec_.action.discrete) refuse("its actions are discrete, and the student learns continuous ones");
   if (std::visit([](const auto& d) { return are_within_bounds(d.kOutputs); }, spec_.distribution))
-    refuse("with its --policy.distribution, actions are not the outputs of its network, which distillation compares");
+    refuse("with its --policy.distribution, actions are not the outputs of its network, which the student learns");
   if (outputs(spec_.distribution) != spec_.action.size)
-    refuse("its networks compute standard deviations, and distillation compares actions alone");
+    refuse("its networks compute standard deviations, and the student learns actions alone");
   if (spec_.action.size != now.action.size)
     refuse(fmt::format("it chooses {}, and the student's task has {}", counted(spec_.action.size, "action"),
                        now.action.size));
@@ -80,8 +80,9 @@ EnvSetup TeacherRun::student_setup() const {
   return setup;
 }
 
-Teacher TeacherRun::load(Queue& queue, std::unique_ptr<Nets> nets, Communicator& comm) {
-  nets_ = std::move(nets);
+const Teacher& TeacherRun::load(RunEngine& engine, int64_t rows, Communicator& comm) {
+  Queue& queue = engine.queue();
+  on_all_ranks(comm, [&] { nets_ = engine.make_nets(spec_.layout, rows); });
   params_ = Array<float>(queue, static_cast<size_t>(spec_.layout.size()));
   const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
   normalizer_.emplace(queue, spec_.normalized(), rule);
@@ -96,7 +97,7 @@ Teacher TeacherRun::load(Queue& queue, std::unique_ptr<Nets> nets, Communicator&
   restore_state(state, checkpoint_, comm);
   normalizer_->refresh();
   checkpoint_ = {};
-  return {spec_, *nets_, params_.data(), normalizer_->view(), /*sees_critic_obs=*/true};
+  return teacher_.emplace(Teacher{spec_, *nets_, params_.data(), normalizer_->view(), /*sees_critic_obs=*/true});
 }
 
 }  // namespace drl

@@ -1,4 +1,4 @@
-// The teacher of --algorithm distill: the policy of another run.
+// The teacher of an algorithm that has one: the policy of another run.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/learner_parts.hpp"
+#include "apps/engine.hpp"
 #include "comm/communicator.hpp"
 #include "envs/grouped_envs.hpp"
 #include "nets/normalizer.hpp"
@@ -25,10 +25,9 @@ class TeacherRun {
 
   // Returns the setup of the student's environments, in which the critic's observations are what the teacher sees.
   EnvSetup student_setup() const;
-  // Collective: loads the policy into the memory of the queue, which must outlive this object. `nets` must have the
-  // layout of policy().
-  Teacher load(Queue& queue, std::unique_ptr<Nets> nets, Communicator& comm);
-  const PolicySpec& policy() const { return spec_; }
+  // Collective: loads the policy into the memory of the engine's queue, which must outlive this object. Its networks
+  // have at most `rows` rows at once.
+  const Teacher& load(RunEngine& engine, int64_t rows, Communicator& comm);
 
  private:
   ObservationGroup group() const;
@@ -43,6 +42,7 @@ class TeacherRun {
   std::unique_ptr<Nets> nets_;
   Array<float> params_;
   std::optional<Normalizer> normalizer_;
+  std::optional<Teacher> teacher_;
 };
 
 }  // namespace drl

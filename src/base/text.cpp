@@ -108,6 +108,12 @@ std::string counted(int64_t number, const std::string& thing) {
   return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
 }
 
+std::string with_commas(int64_t number) {
+  std::string text = std::to_string(number);
+  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   return boost::join(parts, separator);
 }

@@ -37,6 +37,8 @@ std::string wrap(std::string_view text, size_t width, const std::string& indent)
 // Returns the number with its noun: "1 rank", "4 ranks".
 std::string counted(int64_t number, const std::string& thing);
 
+std::string with_commas(int64_t number);  // 12345 is "12,345"
+
 // Returns "a, b, c" for {a, b, c} and ", ".
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 

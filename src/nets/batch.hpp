@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "nets/layout.hpp"
 #include "nets/normalizer.hpp"
@@ -13,7 +14,7 @@ namespace drl {
 
 class Weights;
 
-enum class LossId { ppo, grpo, distill };
+using LossId = std::string_view;  // the algorithm's name
 // The number of a distribution in the list of policy/distribution.hpp.
 enum class DistributionId : int {};
 

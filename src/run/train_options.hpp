@@ -42,7 +42,7 @@ struct TrainOptions {
     v("teacher", teacher,
       "run or checkpoint whose policy the student learns (pretrained/NAME comes with drl); the teacher sees all "
       "observations of the group with which it was trained: policy, or critic with --env.actor_obs critic",
-      as_path, only_with("algorithm", "distill"));
+      as_path, only_with("algorithm", algorithm_with_teacher()));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24), only_with("num_envs_total", "0"));
     v("num_envs_total", num_envs_total, "environments on all ranks together; 0 = num_envs on each rank",
       between(0, 1 << 30));
@@ -181,7 +181,7 @@ struct Options {
     table.section("", "Run directory", run);
     table.section("", "GPUs", gpu);
     table.section("policy", "Policy", policy);
-    for (const auto& kind : algorithms) kind->add_to(table);
+    for (const auto& kind : algorithms) kind->describe(table);
     table.defer_section("env");
   }
   // Sets all options by calling `apply` twice: the task's own options are only known once `apply` has set the task.

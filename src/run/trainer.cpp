@@ -20,19 +20,17 @@ namespace {
 
 constexpr double kJoulesPerKwh = 3.6e6;
 
-// Layout of the values that are appended to the iteration's float64 all-reduce: for each kind of stop, the number of
-// ranks that request it; rank 0's request to save; and for each rank three slots (zero on all other ranks) with the
-// fingerprint of its host_state_ and its collection and waiting times in the previous iteration.
-struct ExtraSums {
-  static constexpr size_t save = 5, slots = 6;
-  static size_t stop(Stop kind) { return static_cast<size_t>(kind) - 1; }  // not for Stop::none
-  static size_t fingerprint(int rank) { return slots + 3 * static_cast<size_t>(rank); }
-  static size_t collection(int rank) { return fingerprint(rank) + 1; }
-  static size_t waiting(int rank) { return fingerprint(rank) + 2; }
-  static size_t size(int world_size) { return fingerprint(world_size); }
-};
+constexpr Stop kStops[] = {Stop::time_limit, Stop::to_be_continued, Stop::passed_on, Stop::interrupted,
+                           Stop::terminated};  // the first is the weakest
 
 }  // namespace
+
+Trainer::Sums::Sums(Slots& slots, size_t ranks)
+    : stops(slots.add(std::size(kStops))),
+      save(slots.add(1)),
+      fingerprints(slots.add(ranks)),
+      collection(slots.add(ranks)),
+      waiting(slots.add(ranks)) {}
 
 Trainer::Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& algorithm, const TaskSpec& task,
                  Communicator& comm, Evaluation evaluate)
@@ -43,8 +41,7 @@ Trainer::Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& al
       comm_(comm),
       evaluate_(std::move(evaluate)),
       window_(task.reward_terms.size(), task.metrics.size(), task.ends.size()),
-      extra_sums_(ExtraSums::size(comm.size())),
-      all_waiting_(comm.size()),
+      sums_(algorithm.slots(), static_cast<size_t>(comm.size())),
       start_(steady_seconds()) {
   state_ = list_state([this](StateVisitor& visitor) {
     visitor.scalar("trainer/iteration", iteration_);
@@ -97,10 +94,10 @@ int Trainer::nothing_to_do(RunMonitor* monitor) const {
 void Trainer::iterate(RunMonitor* monitor) {
   const double begin = steady_seconds(), seconds_before = iteration_seconds_;
   wait_before_ = comm_.stats().wait_seconds;
-  write_extra_sums(monitor);
-  algorithm_.iterate(iteration_, comm_, extra_sums_);
-  read_extra_sums();
-  if (monitor) monitor->waiting(seconds_before, all_waiting_);
+  write_sums(monitor);
+  algorithm_.iterate(iteration_, comm_);
+  read_sums();
+  if (monitor) monitor->waiting(seconds_before, algorithm_.slots().sums(sums_.waiting));
   check_replicas();
   iteration_ += 1;
   env_steps_ += algorithm_.env_steps_per_iteration() * comm_.size();
@@ -110,27 +107,25 @@ void Trainer::iterate(RunMonitor* monitor) {
   iteration_seconds_ = steady_seconds() - begin;
 }
 
-void Trainer::write_extra_sums(RunMonitor* monitor) {
-  std::fill(extra_sums_.begin(), extra_sums_.end(), 0.0);
+void Trainer::write_sums(RunMonitor* monitor) {
+  Slots& slots = algorithm_.slots();
   Stop wanted = requested_stop();
   if (monitor) wanted = std::max(wanted, monitor->requested_stop());
-  if (wanted != Stop::none) extra_sums_[ExtraSums::stop(wanted)] = 1;
-  extra_sums_[ExtraSums::save] = monitor && steady_seconds() - last_save_ > run_.save_seconds;
+  for (size_t k = 0; k < std::size(kStops); ++k) slots.own(sums_.stops)[k] = kStops[k] == wanted;
+  slots.own(sums_.save)[0] = monitor && steady_seconds() - last_save_ > run_.save_seconds;
   hashes_ = hash_state(host_state_);
-  extra_sums_[ExtraSums::fingerprint(comm_.rank())] = fingerprint(hashes_);
-  extra_sums_[ExtraSums::collection(comm_.rank())] = algorithm_.stats().collection_time;
-  extra_sums_[ExtraSums::waiting(comm_.rank())] = waiting_;
+  const auto rank = static_cast<size_t>(comm_.rank());
+  slots.own(sums_.fingerprints)[rank] = fingerprint(hashes_);
+  slots.own(sums_.collection)[rank] = algorithm_.stats().collection_time;
+  slots.own(sums_.waiting)[rank] = waiting_;
 }
 
-void Trainer::read_extra_sums() {
-  for (Stop stop : {Stop::time_limit, Stop::to_be_continued, Stop::passed_on, Stop::interrupted, Stop::terminated})
-    if (extra_sums_[ExtraSums::stop(stop)] > 0) stop_ = stop;
-  save_requested_ = extra_sums_[ExtraSums::save] > 0;
-  slowest_collection_ = algorithm_.stats().collection_time;
-  for (int rank = 0; rank < comm_.size(); ++rank) {
-    slowest_collection_ = std::max(slowest_collection_, extra_sums_[ExtraSums::collection(rank)]);
-    all_waiting_[rank] = extra_sums_[ExtraSums::waiting(rank)];
-  }
+void Trainer::read_sums() {
+  const Slots& slots = algorithm_.slots();
+  for (size_t k = 0; k < std::size(kStops); ++k)
+    if (slots.sums(sums_.stops)[k] > 0) stop_ = kStops[k];
+  save_requested_ = slots.sums(sums_.save)[0] > 0;
+  slowest_collection_ = std::max(algorithm_.stats().collection_time, std::ranges::max(slots.sums(sums_.collection)));
 }
 
 // The count is a sum over all ranks, so all ranks decide alike.
@@ -150,14 +145,14 @@ void Trainer::check_lost_environments(bool is_reporting) {
 
 // All ranks see all fingerprints, so they decide alike.
 void Trainer::check_replicas() {
-  const std::span<const double> others = algorithm_.fingerprints();
-  bool equal = std::ranges::adjacent_find(others, std::not_equal_to()) == others.end();
-  for (int rank = 1; rank < comm_.size(); ++rank)
-    equal &= extra_sums_[ExtraSums::fingerprint(rank)] == extra_sums_[ExtraSums::fingerprint(0)];
-  if (equal) return;
+  const Slots& slots = algorithm_.slots();
+  const auto are_equal = [](std::span<const double> all) {
+    return std::ranges::adjacent_find(all, std::not_equal_to()) == all.end();
+  };
+  if (are_equal(slots.fingerprints()) && are_equal(slots.sums(sums_.fingerprints))) return;
   // Compares the state at the beginning of the iteration: fields that diverged may be equal again at its end.
   StateHashes all;
-  const std::vector<uint64_t> on_queue = algorithm_.field_fingerprints();
+  const std::vector<uint64_t> on_queue = slots.field_fingerprints();
   auto of_queue = on_queue.begin();
   auto of_host = hashes_.begin();
   for (const StateField& field : state_)

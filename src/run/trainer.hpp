@@ -19,6 +19,7 @@ class Trainer {
   // Returns the mean return of a deterministic evaluation. Called on rank 0 only.
   using Evaluation = std::function<double()>;
 
+  // Adds places to the algorithm's sums, so the algorithm must not have begun an iteration.
   Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& algorithm, const TaskSpec& task,
           Communicator& comm, Evaluation evaluate);
 
@@ -40,11 +41,19 @@ class Trainer {
   int run(RunMonitor* monitor);
 
  private:
+  // The training loop's places in the iteration's float64 all-reduce.
+  struct Sums {
+    Sums(Slots& slots, size_t ranks);
+    // For each kind of stop, the number of ranks that request it, and rank 0's request to save.
+    Slots::Place stops, save;
+    // For each rank, the fingerprint of its host_state_, and its times in the previous iteration.
+    Slots::Place fingerprints, collection, waiting;
+  };
   bool finished() const;
   bool target_reached() const;
   void iterate(RunMonitor* monitor);
-  void write_extra_sums(RunMonitor* monitor);
-  void read_extra_sums();
+  void write_sums(RunMonitor* monitor);
+  void read_sums();
   void check_lost_environments(bool is_reporting);
   void check_replicas();
   void check_replicas_now();
@@ -73,12 +82,11 @@ class Trainer {
   int64_t env_steps_ = 0;  // on all ranks
   RewardWindow window_;
 
-  std::vector<double> extra_sums_;  // see ExtraSums in trainer.cpp
-  StateHashes hashes_;              // of host_state_ at the beginning of the iteration
+  Sums sums_;
+  StateHashes hashes_;  // of host_state_ at the beginning of the iteration
   Stop stop_ = Stop::none;
   bool save_requested_ = false;
   double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;
-  std::vector<double> all_waiting_;  // [ranks] seconds, in the previous iteration
   double elapsed_before_ = 0, start_ = 0, last_save_ = 0;
   int64_t saved_iteration_ = -1;
   std::optional<GpuEnergy> energy_;  // at the last save

@@ -9,9 +9,10 @@ namespace {
 
 using namespace test;
 
-// Parameters and their Adam steps. The critic's parameters start at `first_critic`.
+// Parameters and their Adam steps. Groups of parameters end at `ends`.
 struct Optimiser {
-  explicit Optimiser(size_t n, int64_t first_critic = 0) : first_critic(first_critic), params(n), m(n), v(n) {}
+  explicit Optimiser(size_t n) : Optimiser(n, {static_cast<int64_t>(n)}) {}
+  Optimiser(size_t n, std::vector<int64_t> ends) : ends(std::move(ends)), params(n), m(n), v(n) {}
 
   // Takes a step with this mean gradient, passed to the kernels as a sum over `samples` samples.
   void step(const std::vector<float>& mean_gradient, double learning_rate, const Loops& loops = Loops(),
@@ -20,14 +21,17 @@ struct Optimiser {
     for (float& g : gradient) g *= samples;
     const float tail[kLossColumns] = {samples};
     const auto n = static_cast<int64_t>(params.size());
-    std::vector<double> scratch(2 * kSumLanes);
-    sum_columns(loops.queue(), n, 2, scratch.data(), GradientSquares{gradient.data(), tail, first_critic},
+    ParamGroups groups{static_cast<int32_t>(ends.size())};
+    std::ranges::copy(ends, groups.end);
+    std::vector<double> scratch(kMaxGroups * kSumLanes);
+    sum_columns(loops.queue(), n, kMaxGroups, scratch.data(), GradientSquares{gradient.data(), tail, groups},
                 StoreTo{numbers.squared_norms});
     numbers.learning_rate = learning_rate;
-    rule.joint_clip = joint, rule.adam_eps = epsilon;
-    if (max_norm > 0) rule.max_grad_norm[0] = rule.max_grad_norm[1] = max_norm;
+    rule.joint_clip = joint, rule.adam_eps = epsilon, rule.num_groups = groups.count;
+    if (max_norm > 0)
+      for (GroupRule& group : rule.groups) group.max_grad_norm = max_norm;
     loops(1, PrepareStep{&numbers, tail, kLossColumns, rule});
-    const StepTarget target{&numbers, gradient.data(), params.data(), first_critic, std_begin, std_end, -0.5f, 0.25f};
+    const StepTarget target{&numbers, gradient.data(), params.data(), groups, {std_begin, std_end, -0.5f, 0.25f}};
     if (rule.type == OptimizerType::sgd) {
       loops(n, SgdStep{target, m.data(), static_cast<float>(rule.momentum)});
     } else {
@@ -35,7 +39,8 @@ struct Optimiser {
     }
   }
 
-  int64_t first_critic, std_begin = 0, std_end = 0;
+  std::vector<int64_t> ends;
+  int64_t std_begin = 0, std_end = 0;
   double max_norm = 1e9, epsilon = 1e-8;  // max_norm 0: those of the rule
   bool joint = false;
   OptimizerRule rule;
@@ -61,7 +66,7 @@ TEST(Adam, AMiniBatchWithoutSamplesChangesNoParameter) {
   Optimiser adam(2);
   adam.params = {1, 2};
   adam.step({3, 4}, 0.1, Loops(), 0);
-  EXPECT_EQ(adam.numbers.gradient_not_finite, 0);
+  EXPECT_EQ(adam.numbers.not_finite, 0);
   EXPECT_EQ(adam.params, (std::vector<float>{1, 2}));
 }
 
@@ -138,22 +143,22 @@ TEST(Sgd, ClampsStandardDeviationsAndIgnoresAGradientThatIsNotFinite) {
   EXPECT_NEAR(sgd.params[0], -0.1, 1e-7);
 }
 
-// Parameters 0 to 2 are the actor's. SGD's step is the rate times the gradient.
-TEST(Networks, MayHaveTheirOwnRatesAndNorms) {
+// Parameters 0 to 2 are the first group's. SGD's step is the rate times the gradient.
+TEST(Groups, MayHaveTheirOwnRatesAndNorms) {
   const auto after_a_step = [](const OptimizerRule& rule, double rate) {
-    Optimiser sgd(5, 3);
+    Optimiser sgd(5, {3, 5});
     sgd.rule = rule, sgd.rule.type = OptimizerType::sgd, sgd.max_norm = 0;
     sgd.step({3, 0, 4, 3, 4}, rate);
     return sgd.params;
   };
-  OptimizerRule rule{.max_grad_norm = {10, 10}, .learning_rate = 0.1, .critic_learning_rate = 0.3};
+  OptimizerRule rule{.groups = {{0.1, 10}, {0.3, 10, GroupSchedule::proportional}}};
   EXPECT_NEAR(after_a_step(rule, 0.1)[2], -0.4, 1e-6);
   EXPECT_NEAR(after_a_step(rule, 0.1)[4], -1.2, 1e-6);
   EXPECT_NEAR(after_a_step(rule, 0.05)[4], -0.6, 1e-6) << "a linear schedule changes both rates by the same factor";
-  rule.adaptive = true;
+  rule.groups[1].schedule = GroupSchedule::constant;
   EXPECT_NEAR(after_a_step(rule, 0.05)[2], -0.2, 1e-6);
-  EXPECT_NEAR(after_a_step(rule, 0.05)[4], -1.2, 1e-6) << "an adaptive one keeps the critic's";
-  rule = {.max_grad_norm = {1, 2.5}, .learning_rate = 0.1};
+  EXPECT_NEAR(after_a_step(rule, 0.05)[4], -1.2, 1e-6) << "an adaptive one may keep the second";
+  rule = {.groups = {{0.1, 1}, {0.1, 2.5}}};
   EXPECT_NEAR(after_a_step(rule, 0.1)[2], -0.1 * 4 / 5, 1e-6);
   EXPECT_NEAR(after_a_step(rule, 0.1)[4], -0.1 * 4 / 2, 1e-6);
 }
@@ -177,7 +182,7 @@ TEST(Adam, ClampsOnlyTheStandardDeviationsToTheirBounds) {
 // first step depends on the clipped gradient.
 TEST(ClipGradient, ScalesDownOnlyGradientsWithALargerNorm) {
   for (double max_norm : {10.0, 1.0, 0.25}) {
-    Optimiser adam(5, 3);
+    Optimiser adam(5, {3, 5});
     adam.max_norm = max_norm, adam.epsilon = 1;
     const std::vector<float> gradient = {3, 0, 4, 0.3f, 0.4f};
     adam.step(gradient, 0.1);
@@ -192,7 +197,7 @@ TEST(ClipGradient, ScalesDownOnlyGradientsWithALargerNorm) {
 // Both gradients together have norm 5.0249.
 TEST(ClipGradient, CanScaleActorAndCriticJointly) {
   for (double max_norm : {10.0, 1.0, 0.25}) {
-    Optimiser adam(5, 3);
+    Optimiser adam(5, {3, 5});
     adam.joint = true, adam.max_norm = max_norm, adam.epsilon = 1;
     const std::vector<float> gradient = {3, 0, 4, 0.3f, 0.4f};
     adam.step(gradient, 0.1);
@@ -205,25 +210,53 @@ TEST(ClipGradient, CanScaleActorAndCriticJointly) {
 
 TEST(ClipGradient, ComputesTheNormsOfGradientsOfManySizes) {
   for (int64_t n : {1, 7, 8, 9, 1000})
-    for (int64_t first_critic : {int64_t{0}, n / 2, n}) {
+    for (const std::vector<int64_t>& ends :
+         std::vector<std::vector<int64_t>>{{n}, {0, n}, {n / 2, n}, {n / 2, n - 1, n}}) {
       Random random(4);
       const std::vector<float> gradient = uniforms(random, n, -1, 1);
-      double squares[2] = {};
-      for (int64_t i = 0; i < n; ++i) squares[i >= first_critic] += double{gradient[i]} * gradient[i];
+      std::vector<double> squares(kMaxGroups);
+      for (int64_t i = 0; i < n; ++i)
+        squares[static_cast<size_t>(std::ranges::upper_bound(ends, i) - ends.begin())] +=
+            double{gradient[i]} * gradient[i];
       const std::vector<double> norms = in_every_way([&](const Loops& loops) {
-        Optimiser adam(gradient.size(), first_critic);
+        Optimiser adam(gradient.size(), ends);
         adam.step(gradient, 0.1, loops);
-        return std::vector<double>(adam.numbers.squared_norms, adam.numbers.squared_norms + 2);
+        return std::vector<double>(adam.numbers.squared_norms, adam.numbers.squared_norms + kMaxGroups);
       });
-      for (int part : {0, 1}) EXPECT_NEAR(norms[part], squares[part], 1e-12 * static_cast<double>(n));
+      for (size_t g = 0; g < kMaxGroups; ++g) EXPECT_NEAR(norms[g], squares[g], 1e-12 * static_cast<double>(n));
     }
+}
+
+// A temperature is a group of one parameter after those of the networks. Lanes of one pack belong to three groups.
+TEST(Groups, MayHaveOneParameter) {
+  for (size_t n : {size_t{6}, size_t{38}}) {
+    const auto end = static_cast<int64_t>(n);
+    const std::vector<float> params = in_every_way([&](const Loops& loops) {
+      Optimiser sgd(n, {end - 3, end - 1, end});
+      sgd.rule = {.type = OptimizerType::sgd,
+                  .groups = {{0.1, 1e9}, {0.2, 1e9, GroupSchedule::constant}, {0.5, 2, GroupSchedule::constant}}};
+      sgd.max_norm = 0;
+      sgd.step(std::vector<float>(n, 4), 0.1, loops);
+      return sgd.params;
+    });
+    for (size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(params[i], i + 3 < n ? -0.4 : i + 1 < n ? -0.8 : -1, 1e-6) << i << " of " << n;
+  }
+}
+
+TEST(ClipGradient, TheGroupWhoseGradientIsNotFiniteIsKnown) {
+  Optimiser adam(4, {2, 3, 4});
+  adam.step({1, 1, 1, NAN}, 0.1);
+  EXPECT_EQ(adam.numbers.not_finite, 3);
+  adam.step({1, INFINITY, 1, 1}, 0.1);
+  EXPECT_EQ(adam.numbers.not_finite, 3) << "the first of the iteration";
 }
 
 TEST(ClipGradient, AGradientThatIsNotFiniteIsReportedAndChangesNothing) {
   for (float bad : {NAN, INFINITY}) {
     Optimiser adam(2);
     adam.step({1, bad}, 0.1);
-    EXPECT_EQ(adam.numbers.gradient_not_finite, 1);
+    EXPECT_EQ(adam.numbers.not_finite, 1);
     EXPECT_EQ(adam.params, std::vector<float>(2));
     EXPECT_EQ(adam.m, std::vector<float>(2));
   }
@@ -249,10 +282,11 @@ TEST(AdaptedLearningRate, MovesTowardsTheDesiredKlWithinItsBounds) {
 // variance (as in torch.std) is 14/2.
 TEST(StandardizeAdvantages, NormalisesByMeanAndUnbiasedDeviation) {
   UpdateNumbers numbers{};
+  int64_t lifetime_step = 0;
   const UpdateInputs inputs{.iteration = 11, .learning_rate = 0.5, .desired_kl = 0.01, .entropy_coef = 0};
   LossSettings settings;
   const double sums[] = {3, 9, 41};
-  Loops()(1, StandardizeAdvantages{{&numbers, &inputs, 64}, &settings, sums});
+  Loops()(1, StandardizeAdvantages{{&numbers, &inputs, &lifetime_step, 64}, &settings, sums});
   EXPECT_EQ(numbers.learning_rate, 0.5) << "this kernel includes ResetUpdateNumbers";
   EXPECT_EQ(settings.advantage_mean, 3);
   EXPECT_NEAR(settings.advantage_inv_std, 1 / (std::sqrt(7.0) + 1e-8), 1e-8);
@@ -271,20 +305,21 @@ TEST(StandardizeMiniBatch, UsesTheMomentsOfTheCurrentMiniBatch) {
 
 TEST(ResetUpdateNumbers, ClearsTheSumsAndKeepsAnAdaptiveLearningRate) {
   UpdateNumbers numbers{};
-  numbers.mini_batch = 7, numbers.sums[kSamples] = 5, numbers.learning_rate = 0.25, numbers.lifetime_step = 100;
+  numbers.mini_batch = 7, numbers.sums[kSamples] = 5, numbers.learning_rate = 0.25;
+  int64_t lifetime_step = 100;
   UpdateInputs inputs{.iteration = 11,
                       .learning_rate = std::numeric_limits<double>::quiet_NaN(),
                       .desired_kl = 0.02,
                       .entropy_coef = 0};
-  Loops()(1, ResetUpdateNumbers{&numbers, &inputs, 64});
-  EXPECT_EQ(numbers.lifetime_step, 164);
+  Loops()(1, ResetUpdateNumbers{&numbers, &inputs, &lifetime_step, 64});
+  EXPECT_EQ(lifetime_step, 164);
   EXPECT_EQ(numbers.iteration, 11);
   EXPECT_EQ(numbers.desired_kl, 0.02);
   EXPECT_EQ(numbers.mini_batch, 0);
   EXPECT_EQ(numbers.sums[kSamples], 0);
   EXPECT_EQ(numbers.learning_rate, 0.25);  // adaptive: unchanged
   inputs.learning_rate = 0.5;
-  Loops()(1, ResetUpdateNumbers{&numbers, &inputs, 64});
+  Loops()(1, ResetUpdateNumbers{&numbers, &inputs, &lifetime_step, 64});
   EXPECT_EQ(numbers.learning_rate, 0.5);
 }
 

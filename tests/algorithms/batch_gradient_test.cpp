@@ -36,7 +36,7 @@ class SampleBySample final : public Nets {
   }
   bool gradient(const Batch& batch, LossId loss, DistributionId distribution, float* grad_and_tail) override {
     if (!whole_) return false;
-    EXPECT_EQ(loss, LossId::ppo);
+    EXPECT_EQ(loss, "ppo");
     EXPECT_EQ(distribution, kDistributionId<Gaussian>);
     EXPECT_EQ(batch.inputs.size(), 2u);
     whole_batches += 1;
@@ -95,7 +95,7 @@ struct Learner {
         nets(*queue, spec, whole),
         ppo({*queue, policy, {kEnvs, kSteps, 0, 1, 2, kMiniBatches}, 1, spec, nets, env}, options) {
     Listener comm([&](std::span<const float> sums) { gradients.emplace_back(sums.begin(), sums.end()); });
-    for (int iteration : {0, 1}) ppo.iterate(iteration, comm, {});
+    for (int iteration : {0, 1}) ppo.iterate(iteration, comm);
   }
   static constexpr int64_t kEnvs = 600, kSteps = 8;
   static constexpr int kMiniBatches = 3, kEpochs = 2;

@@ -56,8 +56,7 @@ struct Example {
     BatchPlan plan{.num_envs = kEnvs, .num_steps = kSteps};
     plan.sequences = policy.is_recurrent();
     plan = Distill::plan(options, plan, env.spec());
-    student.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, env, /*graphs=*/true, nullptr, &*teacher},
-                    options);
+    student.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, env, nullptr, &*teacher}, options);
   }
   RandomEnv env{task_of_student(), kEnvs};
   PolicyOptions policy;
@@ -165,7 +164,7 @@ TEST_P(DistillOf, EqualsTheUpdateOfRslRl) {
     if (reductions++ % steps == 0) expected.watch();
   });
   for (int iteration : {0, 1, 2}) {
-    s.student->iterate(iteration, comm, {});
+    s.student->iterate(iteration, comm);
     expected.update();
     const at::Tensor ours = as_double(s.student->host_parameters());
     EXPECT_LT(at::max(at::abs(ours - expected.flat)).item<double>(), 1e-5) << "iteration " << iteration;

@@ -35,7 +35,7 @@ struct Learner {
     grpo.emplace(LearnerParts{*queue, policy, plan, 1, spec, *nets, *env}, options);
   }
   void iterate(int64_t first, int64_t end) {
-    for (int64_t i = first; i < end; ++i) grpo->iterate(i, *comm, {});
+    for (int64_t i = first; i < end; ++i) grpo->iterate(i, *comm);
   }
   // Returns the first observation of environment i.
   std::vector<float> start(int64_t i) const {
@@ -100,7 +100,7 @@ TEST_P(GrpoOn, ContinuesFromItsState) {
     second.grpo->state_changed();
     second.iterate(3, 5);
     EXPECT_EQ(AlgorithmState(*second.grpo).bytes(), AlgorithmState(*whole.grpo).bytes());
-    EXPECT_EQ(second.grpo->field_fingerprints(), whole.grpo->field_fingerprints());
+    EXPECT_EQ(second.grpo->slots().field_fingerprints(), whole.grpo->slots().field_fingerprints());
   }
 }
 

@@ -289,7 +289,7 @@ TEST_P(PpoGradientOf, EqualsAutogradOfTheSameLoss) {
   });
   for (int iteration : {0, 1}) {
     old_params = as_double(s.ppo->host_parameters());
-    s.ppo->iterate(iteration, comm, {});
+    s.ppo->iterate(iteration, comm);
   }
   EXPECT_EQ(reductions, 4);
 }
@@ -411,7 +411,7 @@ TEST_P(RecurrentRolloutOf, HasTheOutputsAndValuesOfASequence) {
   for (int iteration : {0, 1, 2}) {
     params = as_double(s.ppo->host_parameters()).clone();
     normalizers = s.ppo->host_normalizers();
-    s.ppo->iterate(iteration, comm, {});
+    s.ppo->iterate(iteration, comm);
   }
   EXPECT_EQ(reductions, 6);
   EXPECT_GT(last_observations, 20);

@@ -10,6 +10,7 @@
 #include "../support/learning.hpp"
 #include "../support/mentions.hpp"
 #include "../support/random_env.hpp"
+#include "../support/test_engine.hpp"
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
 #include "nets/torch/torch_nets.hpp"
@@ -112,7 +113,7 @@ struct Script {
   }
   void iterate(int64_t iteration = 0) {
     if (!ppo) start();
-    ppo->iterate(iteration, *comm, {});
+    ppo->iterate(iteration, *comm);
   }
   std::vector<float> numbers(float* RolloutView::*member) const {
     return {ppo->rollout().*member, ppo->rollout().*member + 9};
@@ -266,7 +267,7 @@ TEST(Ppo, AdvantagesAreNormalisedOverTheRolloutOrEachMiniBatchOrNotAtAll) {
     script.start();
     std::vector<double> losses;
     Listener comm([&](std::span<const float> sums) { losses.push_back(double{sums[5 * 4 + kSurrogate]}); });
-    script.ppo->iterate(0, comm, {});
+    script.ppo->iterate(0, comm);
     ASSERT_EQ(losses.size(), 3u);
     double all = 0, largest = 0;
     for (double loss : losses) all += loss, largest = std::max(largest, std::abs(loss));
@@ -324,15 +325,15 @@ TEST(Schedule, WarnsOfIterationsWithoutALearningRate) {
   UpdateOptions options;
   options.schedule = "linear";
   options.schedule_iterations = 10;
-  ASSERT_GT(scheduled_learning_rate(options, 9), 0);
-  ASSERT_EQ(scheduled_learning_rate(options, 10), 0);
-  EXPECT_EQ(warning_of_schedule(options, "ppo", 0, 10), "");
-  EXPECT_EQ(warning_of_schedule(options, "ppo", 15, 15), "") << "no iteration is left";
-  expect_mentions(warning_of_schedule(options, "ppo", 0, 30), {"11 to 30", "--ppo.schedule_iterations 30"});
-  expect_mentions(warning_of_schedule(options, "grpo", 15, 30), {"16 to 30", "--grpo.schedule_iterations 30"});
+  ASSERT_GT(scheduled_inputs(options, 9).learning_rate, 0);
+  ASSERT_EQ(scheduled_inputs(options, 10).learning_rate, 0);
+  EXPECT_TRUE(options.warnings("ppo", 0, 10).empty());
+  EXPECT_TRUE(options.warnings("ppo", 15, 15).empty()) << "no iteration is left";
+  expect_mentions(options.warnings("ppo", 0, 30).at(0), {"11 to 30", "--ppo.schedule_iterations 30"});
+  expect_mentions(options.warnings("grpo", 15, 30).at(0), {"16 to 30", "--grpo.schedule_iterations 30"});
   for (const char* endless : {"fixed", "adaptive"}) {
     options.schedule = endless;
-    EXPECT_EQ(warning_of_schedule(options, "ppo", 0, 30), "");
+    EXPECT_TRUE(options.warnings("ppo", 0, 30).empty());
   }
 }
 
@@ -399,7 +400,7 @@ double entropy_gradient(Script& script, int64_t iteration) {
   Listener comm([&](std::span<const float> sums) {
     gradients.push_back(double{sums[at]} / double{sums[sums.size() - kLossColumns + kSamples]});
   });
-  script.ppo->iterate(iteration, comm, {});
+  script.ppo->iterate(iteration, comm);
   return gradients.at(0);
 }
 
@@ -541,12 +542,15 @@ TEST(Ppo, NeedsOneFloat64AllReducePerIterationAndOneFloat32PerMiniBatch) {
   script.options.num_learning_epochs = 2;
   script.options.obs_normalization = true;
   script.start();
-  std::vector<double> extra_sums = {7, 8};
-  for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm, extra_sums);
-  EXPECT_EQ(extra_sums, (std::vector<double>{7, 8}));
+  const Slots::Place of_host = script.ppo->slots().add(2);
+  for (int i = 0; i < 4; ++i) {
+    script.ppo->slots().own(of_host)[1] = 8;
+    script.ppo->iterate(i, *script.comm);
+    EXPECT_EQ(script.ppo->slots().sums(of_host)[1], 8);
+  }
   const CommStats& stats = script.comm->stats();
   EXPECT_EQ(stats.all_reduces_f64, 4);
-  // The summands: extra sums; advantages and returns; episodes and lost environments; observations; the rank's
+  // The summands: those of the host; advantages and returns; episodes and lost environments; observations; the rank's
   // fingerprint and whether its sums are finite.
   EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 2));
   EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
@@ -561,7 +565,7 @@ TEST(Ppo, NeedsNoFurtherAllReducesWithEveryOption) {
   script.options.obs_normalization = script.options.reward_normalization = true;
   script.options.normalize_advantage_per_mini_batch = true;
   script.start();
-  for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm, {});
+  for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm);
   const CommStats& stats = script.comm->stats();
   EXPECT_EQ(stats.all_reduces_f64, 4);
   // Further sums are those of discounted returns, and two sums of advantages for each mini-batch.
@@ -611,17 +615,18 @@ struct Learner {
     BatchPlan plan{64, 32, 0, 1, shards, mini_batches};
     plan.sequences = policy.is_recurrent();
     LearnerParts parts{*queue, policy, plan, 1, spec, *nets, *env};
-    parts.make_nets = [this](const ParamLayout& layout) { return make_torch_nets(*queue, layout, 1); };
+    parts.engine = &engine;
     ppo.emplace(parts, options);
   }
   void iterate(int64_t first, int64_t end) {
-    for (int64_t i = first; i < end; ++i) ppo->iterate(i, *comm, {});
+    for (int64_t i = first; i < end; ++i) ppo->iterate(i, *comm);
   }
   PolicyOptions policy;
   PpoOptions options;
   std::unique_ptr<Queue> queue;
   std::unique_ptr<VecEnv> env;
   std::optional<WatchedNets> nets;
+  TestEngine engine{[this](const ParamLayout& layout) { return make_torch_nets(*queue, layout, 1); }};
   std::optional<Ppo> ppo;
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
@@ -662,8 +667,8 @@ TEST_P(PpoOn, ContinuesFromItsState) {
     second.ppo->state_changed();
     second.iterate(3, 5);
     EXPECT_EQ(AlgorithmState(*second.ppo).bytes(), AlgorithmState(*whole.ppo).bytes());
-    EXPECT_EQ(second.ppo->field_fingerprints(), whole.ppo->field_fingerprints());
-    EXPECT_NE(second.ppo->fingerprints()[0], first.ppo->fingerprints()[0]);
+    EXPECT_EQ(second.ppo->slots().field_fingerprints(), whole.ppo->slots().field_fingerprints());
+    EXPECT_NE(second.ppo->slots().fingerprints()[0], first.ppo->slots().fingerprints()[0]);
   }
 }
 

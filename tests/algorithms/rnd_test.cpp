@@ -14,6 +14,7 @@
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
 #include "../support/random_env.hpp"
+#include "../support/test_engine.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "nets/fused/fused_nets.hpp"
 
@@ -43,10 +44,7 @@ struct Example {
     nets = make_fused_nets(*queue, spec.layout, 1);
     const BatchPlan plan{kEnvs, kSteps, 0, 1, 1, options.num_mini_batches};
     LearnerParts parts{*queue, policy, plan, 1, spec, *nets, env};
-    parts.make_nets = [this](const ParamLayout& layout) {
-      rnd_layout = layout;
-      return make_fused_nets(*queue, layout, 1);
-    };
+    parts.engine = &engine;
     ppo.emplace(parts, options);
   }
   // Returns the parameters of both networks of random network distillation.
@@ -69,6 +67,10 @@ struct Example {
   PolicySpec spec;
   std::unique_ptr<Nets> nets;
   ParamLayout rnd_layout;
+  TestEngine engine{[this](const ParamLayout& layout) {
+    rnd_layout = layout;
+    return make_fused_nets(*queue, layout, 1);
+  }};
   std::optional<Ppo> ppo;
 };
 
@@ -91,7 +93,7 @@ at::Tensor rows(const float* x, int64_t count, int64_t dim) {
 // for steps that do not end with a truncation, whose rewards include values, and NaN for the others.
 std::vector<double> intrinsic_rewards(Example& with, Example& without, int64_t iteration) {
   const auto comm = make_serial_communicator();
-  with.ppo->iterate(iteration, *comm, {}), without.ppo->iterate(iteration, *comm, {});
+  with.ppo->iterate(iteration, *comm), without.ppo->iterate(iteration, *comm);
   const std::vector<float> sum = with.rewards(), reward = without.rewards();
   std::vector<double> intrinsic(sum.size());
   for (size_t i = 0; i < sum.size(); ++i)
@@ -209,7 +211,7 @@ TEST(Rnd, ThePredictorTakesAdamStepsOnTheMeanSquaredError) {
     m = 0.9 * m + 0.1 * g, v = 0.999 * v + 0.001 * g * g;
     expected = expected - 0.01 * (m / (1 - std::pow(0.9, step))) / ((v / (1 - std::pow(0.999, step))).sqrt() + 1e-8);
   });
-  for (; iteration < 2; ++iteration) s.ppo->iterate(iteration, comm, {});
+  for (; iteration < 2; ++iteration) s.ppo->iterate(iteration, comm);
   ASSERT_EQ(step, 12);
   const at::Tensor actual = s.parameters(), difference = (actual - expected).abs();
   EXPECT_LT(difference.max().item<double>(), 2e-5);

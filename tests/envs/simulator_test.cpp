@@ -269,7 +269,7 @@ struct Learner {
     }
   }
   void iterate(int64_t first, int64_t end) {
-    for (int64_t i = first; i < end; ++i) algorithm->iterate(i, *comm, {});
+    for (int64_t i = first; i < end; ++i) algorithm->iterate(i, *comm);
   }
   PolicyOptions policy;
   std::unique_ptr<Queue> queue;

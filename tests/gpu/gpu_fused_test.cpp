@@ -190,7 +190,7 @@ Computed compute(const Example& e, FusedPrecision precision) {
   const std::unique_ptr<Weights> weights = nets->pack(params.data());
   const NetId used[] = {e.actor, e.critic};
   const DistributionId id = e.c.discrete ? kDistributionId<Categorical> : kDistributionId<Gaussian>;
-  nets->use_loss(LossId::ppo, id, used, true);
+  nets->use_loss("ppo", id, used, true);
   EXPECT_EQ(nets->description().find("not used"), std::string::npos) << nets->description();
 
   const int outputs = e.c.actor.back();
@@ -214,7 +214,7 @@ Computed compute(const Example& e, FusedPrecision precision) {
 #if defined(DRL_GPU_RUNTIME)
   const gpu::HostCounts before = gpu::host_counts();
 #endif
-  EXPECT_TRUE(nets->gradient(batch, LossId::ppo, id, gradient.data()));
+  EXPECT_TRUE(nets->gradient(batch, "ppo", id, gradient.data()));
 #if defined(DRL_GPU_RUNTIME)
   EXPECT_EQ(gpu::host_counts().calls - before.calls, 3) << "a kernel for each network, and their sums";
 #endif

@@ -72,8 +72,8 @@ TEST_P(GpuLearner, LearnsAsOnTheHost) {
   for (int64_t i = 0; i < 12 && !HasFailure(); ++i) {
     host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
     SCOPED_TRACE("iteration " + std::to_string(i));
-    EXPECT_EQ(gpu.learner->field_fingerprints(),
-              host.learner->field_fingerprints());  // of the state at the start of the iteration
+    EXPECT_EQ(gpu.learner->slots().field_fingerprints(),
+              host.learner->slots().field_fingerprints());  // of the state at the start of the iteration
     expect_same_learning(gpu, host);
     copy_state(gpu, host);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../support/test_engine.hpp"
 #include "algorithms/distill/distill.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
@@ -133,8 +134,9 @@ struct Learner {
     } else if (o.fault != Fault::none) {
       envs = std::make_unique<FaultyEnvs>(std::move(envs), o.fault);
     }
-    LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs, o.graphs};
-    parts.make_nets = [this, &o](const ParamLayout& layout) { return make_nets(layout, o); };
+    engine.emplace([this, o](const ParamLayout& layout) { return make_nets(layout, o); }, o.graphs);
+    LearnerParts parts{*queue, o.policy, o.plan, kSeed, spec, *nets, *envs};
+    parts.engine = &*engine;
     if (o.distill) {
       make_teacher(o);
       parts.teacher = &*teacher;
@@ -144,6 +146,7 @@ struct Learner {
     } else {
       learner = std::make_unique<Ppo>(parts, o.ppo);
     }
+    of_host = learner->slots().add(2);
   }
   std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const LearnerOptions& o) const {
     if (!queue->on_gpu()) return make_torch_nets(*queue, layout, 1);
@@ -164,10 +167,11 @@ struct Learner {
   }
   void iterate(Communicator& comm, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
-      double extra_sums[] = {static_cast<double>(i), 7};
-      learner->iterate(i, comm, extra_sums);
-      EXPECT_EQ(extra_sums[0], static_cast<double>(i * comm.size()));
-      EXPECT_EQ(extra_sums[1], 7 * comm.size());
+      Slots& slots = learner->slots();
+      slots.own(of_host)[0] = static_cast<double>(i), slots.own(of_host)[1] = 7;
+      learner->iterate(i, comm);
+      EXPECT_EQ(slots.sums(of_host)[0], static_cast<double>(i * comm.size()));
+      EXPECT_EQ(slots.sums(of_host)[1], 7 * comm.size());
     }
   }
   std::map<std::string, std::vector<std::byte>> bytes() { return State(*learner).bytes(); }
@@ -181,7 +185,9 @@ struct Learner {
   std::unique_ptr<Nets> teacher_nets;
   Array<float> teacher_params;
   std::optional<Teacher> teacher;
+  std::optional<TestEngine> engine;
   std::unique_ptr<Algorithm> learner;
+  Slots::Place of_host;  // sums of numbers that the host writes
 };
 
 inline Learner on_host(const LearnerOptions& options) { return {make_host_queue(isa_of("auto")), options}; }

@@ -7,6 +7,7 @@
 
 #include "../support/algorithm_state.hpp"
 #include "../support/random_env.hpp"
+#include "../support/test_engine.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "base/options.hpp"
 #include "nets/fused/fused_nets.hpp"
@@ -128,7 +129,8 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
       env.spec());
   const uint64_t seed = 1;
   LearnerParts parts{*queue, policy, plan, seed, spec, *nets, env};
-  parts.make_nets = [&](const ParamLayout& layout) { return make_fused_nets(*queue, layout, 1); };
+  TestEngine engine([&](const ParamLayout& layout) { return make_fused_nets(*queue, layout, 1); });
+  parts.engine = &engine;
   Ppo ppo(parts, ppo_options);
 
   Writer writer;
@@ -151,7 +153,7 @@ void write_update(const std::string& file, const std::vector<std::string>& argum
   });
   for (; iteration <= last; ++iteration) {
     if (iteration == last) add_state(writer, "before/", ppo);
-    ppo.iterate(iteration, comm, {});
+    ppo.iterate(iteration, comm);
   }
   writer.add("rollout/reward", env.rewards(), {own.num_steps_per_env, own.num_envs});
   writer.add_parameters("after/parameters/", spec.layout, ppo.host_parameters().data());

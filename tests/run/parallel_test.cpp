@@ -13,6 +13,8 @@
 #include "../mpi_main.hpp"
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
+#include "../support/test_engine.hpp"
+#include "algorithms/update_kernels.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
@@ -84,8 +86,7 @@ struct Training {
     const BatchPlan plan = kind.plan(requested, envs->spec());
     if (distills) make_teacher();
     const Teacher* of_student = teacher ? &*teacher : nullptr;
-    const auto like = [this](const ParamLayout& layout) { return make_host_nets(*queue, layout, "auto", 1); };
-    learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs, true, nullptr, of_student, like});
+    learner = kind.make({*queue, options.policy, plan, kSeed, spec, *nets, *envs, nullptr, of_student, &engine});
     state = list_state([this](StateVisitor& visitor) { learner->visit_state(visitor); });
   }
 
@@ -108,6 +109,7 @@ struct Training {
   std::optional<Teacher> teacher;
   std::unique_ptr<VecEnv> envs;
   std::unique_ptr<Nets> nets;
+  TestEngine engine{[this](const ParamLayout& layout) { return make_host_nets(*queue, layout, "auto", 1); }};
   std::unique_ptr<Algorithm> learner;
   StateList state;
 };
@@ -151,7 +153,7 @@ Gradient first_gradient(const std::string& algorithm, const std::string& task, C
                         const char* more) {
   GradientRecorder recorder(comm);
   Training training(algorithm, task, recorder, 1, mini_batches, more);
-  training.learner->iterate(0, recorder, {});
+  training.learner->iterate(0, recorder);
   const std::vector<float>& all = recorder.gradients.front();
   const auto size = training.nets->layout().size();
   return {{all.begin(), all.begin() + size}, {all.begin() + size, all.end()}};
@@ -202,7 +204,7 @@ std::vector<std::byte> replica(const StateList& state) {
 TEST_P(Parallel, ReplicasAreBitIdentical) {
   Training training(GetParam().algorithm, GetParam().task, world(), 5, 4, GetParam().more);
   const std::vector<std::byte> start = replica(training.state);
-  for (int iteration = 0; iteration < 5; ++iteration) training.learner->iterate(iteration, world(), {});
+  for (int iteration = 0; iteration < 5; ++iteration) training.learner->iterate(iteration, world());
   const std::vector<std::byte> mine = replica(training.state), all = world().gather(mine, 0);
   EXPECT_NE(mine, start);
   for (size_t at = 0; at < all.size(); at += mine.size())
@@ -218,31 +220,33 @@ TEST_P(Parallel, AnIterationHasTheExpectedCollectivesAndBytes) {
   Training training(GetParam().algorithm, GetParam().task, world(), 5, 4, GetParam().more);
   const int64_t parameters = training.nets->layout().size(), iterations = 3;
   const TaskSpec& task = training.envs->spec();
-  std::vector<double> extra_sums(2);
+  training.learner->slots().add(2);
   const CommStats before = world().stats();
-  for (int64_t iteration = 0; iteration < iterations; ++iteration)
-    training.learner->iterate(iteration, world(), extra_sums);
+  for (int64_t iteration = 0; iteration < iterations; ++iteration) training.learner->iterate(iteration, world());
   const CommStats& after = world().stats();
   EXPECT_EQ(after.all_reduces_f64 - before.all_reduces_f64, iterations);
   EXPECT_EQ(after.all_reduces_f32 - before.all_reduces_f32, iterations * 5 * 4);
   EXPECT_EQ(after.bytes_f32 - before.bytes_f32, iterations * 5 * 4 * (parameters + GetParam().loss_columns) * 4);
   EXPECT_EQ(after.host_calls, before.host_calls);
-  // extra_sums; the algorithm's sums (PPO: n and moments of advantages and returns; with every option also n and
-  // moments of discounted returns, and moments of the advantages of 5 x 4 mini-batches); episodes and lost
+  // Two sums of the host's; the algorithm's sums (PPO: n and moments of advantages and returns; with every option also
+  // n and moments of discounted returns, and moments of the advantages of 5 x 4 mini-batches); episodes and lost
   // environments; n and moments of observations; two slots per rank.
   const int64_t doubles = 2 + GetParam().rollout_sums + 3 + static_cast<int64_t>(task.reward_terms.size()) + 1 + 1 +
                           2 * task.obs_dim + 2 * world().size();
   EXPECT_EQ(after.bytes_f64 - before.bytes_f64, iterations * doubles * 8);
 }
 
-TEST_P(Parallel, ExtraSumsAreReduced) {
+TEST_P(Parallel, NumbersOfTheHostAreReducedOnce) {
   Training training(GetParam().algorithm, GetParam().task, world(), 1, 1);
-  std::vector<double> extra_sums(static_cast<size_t>(world().size()) + 1);
-  extra_sums[0] = 1;
-  extra_sums[1 + world().rank()] = 10 + world().rank();
-  training.learner->iterate(0, world(), extra_sums);
-  EXPECT_EQ(extra_sums[0], world().size());
-  for (int rank = 0; rank < world().size(); ++rank) EXPECT_EQ(extra_sums[1 + rank], 10 + rank);
+  Slots& slots = training.learner->slots();
+  const Slots::Place count = slots.add(1), each = slots.add(static_cast<size_t>(world().size()));
+  slots.own(count)[0] = 1;
+  slots.own(each)[static_cast<size_t>(world().rank())] = 10 + world().rank();
+  training.learner->iterate(0, world());
+  EXPECT_EQ(slots.sums(count)[0], world().size());
+  for (int rank = 0; rank < world().size(); ++rank) EXPECT_EQ(slots.sums(each)[static_cast<size_t>(rank)], 10 + rank);
+  training.learner->iterate(1, world());
+  EXPECT_EQ(slots.sums(count)[0], 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -264,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RewardNormalization, IsThatOfOneRank) {
   const auto moments = [](Communicator& comm) {
     Training training("ppo", "Cartpole", comm, 1, 1, kEveryOption);
-    training.learner->iterate(0, comm, {});
+    training.learner->iterate(0, comm);
     std::vector<double> numbers;
     for (const StateField& field : training.state)
       if (field.name.starts_with("reward_normalizer/") && field.sharding == Sharding::replicated)
@@ -288,8 +292,7 @@ class ForwardingAlgorithm : public Algorithm {
   void state_changed() override { learner_.state_changed(); }
   PolicyView policy() override { return learner_.policy(); }
   void restart_learning_rate() override { learner_.restart_learning_rate(); }
-  std::span<const double> fingerprints() const override { return learner_.fingerprints(); }
-  std::vector<uint64_t> field_fingerprints() const override { return learner_.field_fingerprints(); }
+  Slots& slots() override { return learner_.slots(); }
 
  protected:
   Algorithm& learner_;
@@ -300,8 +303,8 @@ class Flipping final : public ForwardingAlgorithm {
  public:
   Flipping(Algorithm& learner, StateField& field, bool here, int64_t when)
       : ForwardingAlgorithm(learner), field_(field), here_(here), when_(when) {}
-  void iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) override {
-    learner_.iterate(iteration, comm, extra_sums);
+  void iterate(int64_t iteration, Communicator& comm) override {
+    learner_.iterate(iteration, comm);
     if (!here_ || iteration != when_) return;
     std::vector<std::byte> numbers = field_.read();
     numbers[0] ^= std::byte{1};
@@ -380,9 +383,9 @@ TEST(Metrics, KeepTheirColumnsAndTags) {
 class Slow final : public ForwardingAlgorithm {
  public:
   Slow(Algorithm& learner, bool here) : ForwardingAlgorithm(learner), here_(here) {}
-  void iterate(int64_t iteration, Communicator& comm, std::span<double> extra_sums) override {
+  void iterate(int64_t iteration, Communicator& comm) override {
     if (here_) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    learner_.iterate(iteration, comm, extra_sums);
+    learner_.iterate(iteration, comm);
   }
 
  private:

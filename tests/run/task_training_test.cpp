@@ -166,10 +166,9 @@ struct Fields final : StateVisitor {
 // all episodes have 4 steps, so those that begin in the fourth have 5, and its mean is again below 5.
 TEST(Curriculum, FollowsTheReducedStatisticsAndIsSaved) {
   Training training("Ladder");
-  std::vector<double> none;
   int64_t iteration = 0;
   for (float length : {4, 4, 5, 5}) {
-    training.learner->iterate(iteration++, *training.comm, none);
+    training.learner->iterate(iteration++, *training.comm);
     EXPECT_EQ(training.learner->stats().curriculum, (std::vector<float>{length, static_cast<float>(iteration)}));
   }
   EXPECT_EQ(training.learner->stats().episodes.length, kEnvs * (4 + 5 + 5));
@@ -182,7 +181,7 @@ TEST(Curriculum, FollowsTheReducedStatisticsAndIsSaved) {
   fields.writing = true;
   resumed.learner->visit_state(fields);
   resumed.learner->state_changed();
-  for (Training* each : {&training, &resumed}) each->learner->iterate(4, *each->comm, none);
+  for (Training* each : {&training, &resumed}) each->learner->iterate(4, *each->comm);
   EXPECT_EQ(resumed.learner->stats().episodes.reward, training.learner->stats().episodes.reward);
   EXPECT_EQ(resumed.learner->stats().curriculum, training.learner->stats().curriculum);
 }

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <string>
 
+#include "algorithms/make_algorithm.hpp"
 #include "base/check.hpp"
-#include "base/format.hpp"
 #include "device/for_each.hpp"
 
 namespace drl {
@@ -29,7 +29,8 @@ const Teacher& teacher_of(const LearnerParts& parts) {
 BatchPlan Distill::plan(const DistillOptions& options, BatchPlan requested, const TaskSpec& task) {
   if (task.action.discrete)
     throw UsageError("distillation cannot learn " + task.name +
-                     " (it compares continuous actions, and those of this task are discrete): use --algorithm ppo");
+                     " (it compares continuous actions, and those of this task are discrete): use --algorithm " +
+                     algorithm_names().front());
   const int64_t length = options.gradient_length, below = requested.num_steps / length * length;
   if (requested.num_steps % length != 0)
     throw UsageError("--num_steps_per_env " + std::to_string(requested.num_steps) + " is not a multiple of " +
@@ -39,7 +40,7 @@ BatchPlan Distill::plan(const DistillOptions& options, BatchPlan requested, cons
   requested.num_mini_batches = static_cast<int>(requested.num_steps / length);
   BatchPlan of_samples = requested;  // mini-batches have all environments, also with recurrent layers
   of_samples.sequences = false;
-  of_samples.check(kName, "--num_steps_per_env");
+  of_samples.check(kTraits.name, "--num_steps_per_env");
   return requested;
 }
 
@@ -54,19 +55,10 @@ void Distill::check(const DistillOptions&, const PolicyOptions& policy) {
         "--policy.init_std): leave the option out");
 }
 
-std::string Distill::describe_update(const DistillOptions& options) {
-  return fmt::format("{} epochs, a gradient step for every {} steps", options.num_learning_epochs,
-                     options.gradient_length);
-}
-
 Distill::Distill(const LearnerParts& parts, const DistillOptions& options)
-    : queue_(parts.queue),
+    : OnPolicyLearner(parts, options,
+                      {.loss_columns = DistillColumn::count, .remedy = kRemedy, .mini_batches_differ = true}),
       options_(options),
-      slots_(queue_),
-      policy_(parts, slots_),
-      sampler_(parts, policy_, slots_),
-      rounds_(queue_, options, parts.plan, parts.seed),
-      optimizer_(parts, options, policy_, rounds_, DistillColumn::count, kRemedy),
       teacher_(queue_, teacher_of(parts).nets, teacher_of(parts).spec, teacher_of(parts).params,
                teacher_of(parts).normalizer),
       teacher_sees_critic_obs_(parts.teacher->sees_critic_obs),
@@ -75,45 +67,22 @@ Distill::Distill(const LearnerParts& parts, const DistillOptions& options)
       states_(queue_, static_cast<size_t>(rollout().num_envs * policy_.spec().actor_rnn.state_size())),
       rows_(queue_, static_cast<size_t>(rollout().num_envs * options.gradient_length)),
       segment_(rollout()),
-      gradient_(of_segment(parts, options), policy_, segment_, LossId::distill, DistillColumn::count,
-                [&](const auto&) {
-                  return DistillLoss{segment_labels_.data(), static_cast<int>(rollout().out_size),
-                                     options.loss_type == "huber", static_cast<float>(options.gradient_length)};
-                }),
-      loop_(parts, slots_, policy_, sampler_, rounds_, optimizer_) {
+      gradient_(of_segment(parts, options), policy_, segment_, kTraits.name, DistillColumn::count, [&](const auto&) {
+        return DistillLoss{segment_labels_.data(), static_cast<int>(rollout().out_size), options.loss_type == "huber",
+                           static_cast<float>(options.gradient_length)};
+      }) {
   std::vector<int32_t> rows(rows_.size());
   std::iota(rows.begin(), rows.end(), 0);
   queue_.copy(rows_.data(), rows.data(), rows.size());
   teacher_.begin_episodes(rollout().num_envs);
   segment_.actor_state = states_.data();
-  sampler_.enqueue_reset({});
   queue_.synchronize();
 }
 
-void Distill::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
-  slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
-  rounds_.begin(scheduled_inputs(options_, iteration));
-  updates_ = 0;
-  loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); },
-                   /*update_varies=*/true});
-  loop_.read(loop_sums, kRemedy, stats_);
-}
-
-void Distill::collect() {
-  rounds_.enqueue_begin();
-  slots_.enqueue_begin();
-  sampler_.enqueue(rounds_.lifetime_step(), slots_);
-}
-
-void Distill::reduce(Communicator& comm) {
-  compute_labels();
-  policy_.enqueue_moments(rollout(), slots_);
-  slots_.enqueue_all_reduce(comm);
-  for_each(queue_, 1, rounds_.reset());
-}
+void Distill::begin(int64_t) { updates_ = 0; }
 
 // Computes the teacher's most probable actions. A recurrent teacher takes the steps one after the other.
-void Distill::compute_labels() {
+void Distill::compute_targets() {
   const RolloutView& r = rollout();
   const float* obs = teacher_sees_critic_obs_ ? r.critic_obs : r.obs;
   const int64_t inputs = teacher_sees_critic_obs_ ? r.critic_obs_dim : r.obs_dim;
@@ -127,8 +96,8 @@ void Distill::compute_labels() {
   }
 }
 
-// Takes the Adam step of the next segment.
-void Distill::update(Communicator& comm) {
+// Computes the gradient of the next segment.
+void Distill::compute_gradient() {
   const RolloutView& r = rollout();
   const int64_t step = updates_++ % segments() * options_.gradient_length, row = step * r.num_envs;
   if (step == 0) queue_.copy(states_.data(), r.actor_state, states_.size());
@@ -137,33 +106,19 @@ void Distill::update(Communicator& comm) {
   queue_.copy(segment_labels_.data(), labels_.data() + row * r.out_size, segment_labels_.size());
   gradient_.enqueue(rows_.data(), static_cast<int64_t>(rows_.size()), optimizer_.gradient());
   gradient_.copy_end_states(states_.data());
-  optimizer_.enqueue_step(comm);
-}
-
-// Copies the last row of observations to the first row of the next rollout, and the results to the host.
-void Distill::end() {
-  sampler_.rollout().roll_over();
-  loop_.enqueue_end();
 }
 
 std::vector<Metric> Distill::metrics() const {
-  return {{"behavior_loss", "Behavior loss", "Loss/behavior", rounds_.mean(DistillColumn::behavior), true},
-          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", rounds_.gradient_norm()},
+  return {{"behavior_loss", "Behavior loss", "Loss/behavior", optimizer_.mean(DistillColumn::behavior), true},
+          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", optimizer_.gradient_norm()},
           {"learning_rate", "Learning rate", "Loss/learning_rate", optimizer_.learning_rate(), false, "lr {:>9}"},
           {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true}};
 }
 
-void Distill::visit_state(StateVisitor& visitor) {
-  policy_.visit_parameters(visitor);
-  optimizer_.visit_state(visitor);
-  policy_.visit_normalizers(visitor);
-  rounds_.visit_state(visitor);
-  sampler_.visit_shared_state(visitor);
-  sampler_.visit_row(visitor);
+void Distill::visit_own_state(StateVisitor& visitor) {
   if (teacher_.state_size() > 0)
     visitor.array("teacher/state", teacher_.states().data(), {rollout().num_envs, teacher_.state_size()},
                   Sharding::per_env, &queue_);
-  sampler_.visit_envs(visitor);
 }
 
 }  // namespace drl

@@ -13,64 +13,36 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/algorithm.hpp"
 #include "algorithms/distill/distill_kernels.hpp"
 #include "algorithms/distill/options.hpp"
-#include "algorithms/learned_policy.hpp"
-#include "algorithms/learner_parts.hpp"
 #include "algorithms/loss_gradient.hpp"
-#include "algorithms/on_policy_loop.hpp"
-#include "algorithms/optimizer.hpp"
-#include "algorithms/rounds.hpp"
-#include "algorithms/sampler.hpp"
-#include "algorithms/slots.hpp"
+#include "algorithms/on_policy_learner.hpp"
 
 namespace drl {
 
-class Distill final : public Algorithm {
+class Distill final : public OnPolicyLearner {
  public:
   using Options = DistillOptions;
-  static constexpr std::string_view kName = "distill", kTitle = "distillation";
-  static constexpr bool kHasCritic = false, kCollectsEpisodes = false;
+  static constexpr AlgorithmTraits kTraits{.name = "distill", .title = "distillation", .needs_teacher = true};
   // Throws UsageError if the actions are discrete, or if a rollout does not consist of whole segments.
   static BatchPlan plan(const DistillOptions& options, BatchPlan requested, const TaskSpec& task);
   // Throws UsageError if the policy's options cannot be used.
   static void check(const DistillOptions& options, const PolicyOptions& policy);
-  static std::string describe_update(const DistillOptions& options);
 
   // parts.teacher must exist.
   Distill(const LearnerParts& parts, const DistillOptions& options);
 
-  void iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) override;
-  const IterationStats& stats() const override { return stats_; }
   std::vector<Metric> metrics() const override;
-  int64_t env_steps_per_iteration() const override { return rollout().samples(); }
-  void visit_state(StateVisitor& visitor) override;
-  void state_changed() override { policy_.state_changed(); }
-  PolicyView policy() override { return policy_.view(); }
-  void restart_learning_rate() override { optimizer_.restart_learning_rate(); }
-  std::span<const double> fingerprints() const override { return slots_.fingerprints(); }
-  std::vector<uint64_t> field_fingerprints() const override { return slots_.field_fingerprints(); }
-
-  std::span<const float> host_parameters() { return policy_.host_parameters(); }
-  const RolloutView& rollout() const { return sampler_.view(); }
   const Array<float>& labels() const { return labels_; }  // [T, N, action size]
 
  private:
-  void collect();
-  void reduce(Communicator& comm);
-  void compute_labels();
-  void update(Communicator& comm);
-  void end();
+  void begin(int64_t iteration) override;
+  void compute_targets() override;
+  void compute_gradient() override;
+  void visit_own_state(StateVisitor& visitor) override;
   int segments() const { return rounds_.plan().num_mini_batches; }
 
-  Queue& queue_;
   DistillOptions options_;
-  Slots slots_;
-  LearnedPolicy policy_;
-  Sampler sampler_;
-  Rounds rounds_;
-  Optimizer optimizer_;
   Actor teacher_;
   bool teacher_sees_critic_obs_;
   Array<float> labels_;          // [T, N, action size], the teacher's actions
@@ -80,8 +52,6 @@ class Distill final : public Algorithm {
   RolloutView segment_;          // the steps of the rollout that the next gradient step uses
   int updates_ = 0;              // in this iteration
   LossGradient gradient_;
-  OnPolicyLoop loop_;
-  IterationStats stats_;
 };
 
 }  // namespace drl

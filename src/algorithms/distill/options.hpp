@@ -3,6 +3,8 @@
 #include <string>
 
 #include "algorithms/options.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 
@@ -28,6 +30,10 @@ struct DistillOptions : UpdateOptions {
     v("max_grad_norm", max_grad_norm, "gradients with a larger norm are scaled down to this norm", above(0));
     v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0));
     describe_normalization(v);
+  }
+  std::string describe_update(const BatchPlan& plan) const {
+    return fmt::format("{} epochs, a gradient step for every {} steps of {} samples", num_learning_epochs,
+                       gradient_length, with_commas(plan.samples_per_step()));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "algorithms/make_algorithm.hpp"
 #include "base/check.hpp"
 
 namespace drl {
@@ -18,7 +19,8 @@ constexpr int64_t kGroupColumns = 3;
 BatchPlan Grpo::plan(const GrpoOptions& options, BatchPlan requested, const TaskSpec& task) {
   if (task.step_limit == 0)
     throw UsageError("GRPO cannot learn " + task.name +
-                     " (it compares whole episodes, and this task has no step limit): use --algorithm ppo");
+                     " (it compares whole episodes, and this task has no step limit): use --algorithm " +
+                     algorithm_names().front());
   const int64_t group = options.group_size;
   if (requested.num_envs % group != 0)
     throw EnvCountError(
@@ -26,20 +28,16 @@ BatchPlan Grpo::plan(const GrpoOptions& options, BatchPlan requested, const Task
         "grpo.group_size; the environments of a group are on the same rank", requested.num_envs, group);
   requested.num_steps = task.step_limit;
   requested.num_mini_batches = options.num_mini_batches;
-  requested.check(kName, "the step limit");
+  requested.check(kTraits.name, "the step limit");
   return requested;
 }
 
 Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
-    : queue_(parts.queue),
+    : OnPolicyLearner(parts, options,
+                      {.loss_columns = GrpoColumn::count, .remedy = kRemedy, .episodes_continue = false}),
       options_(options),
       groups_(parts.plan.num_envs / options.group_size),
-      slots_(queue_),
       deviations_(slots_.add(kGroupColumns)),
-      policy_(parts, slots_),
-      sampler_(parts, policy_, slots_),
-      rounds_(queue_, options, parts.plan, parts.seed),
-      optimizer_(parts, options, policy_, rounds_, GrpoColumn::count, kRemedy),
       reference_(queue_, static_cast<size_t>(parts.spec.layout.size())),
       reference_log_prob_(queue_, options.kl_coef > 0 ? static_cast<size_t>(rollout().samples()) : 0),
       total_(queue_, static_cast<size_t>(parts.plan.num_envs)),
@@ -47,30 +45,19 @@ Grpo::Grpo(const LearnerParts& parts, const GrpoOptions& options)
       length_(queue_, static_cast<size_t>(parts.plan.num_envs)),
       deviation_(queue_, static_cast<size_t>(groups_)),
       scratch_(queue_, sum_scratch(queue_, kGroupColumns)),
-      gradient_(
-          parts, policy_, rollout(), LossId::grpo, GrpoColumn::count,
-          [this](const auto& distribution) {
-            const GrpoSettings settings{static_cast<float>(options_.clip_param), static_cast<float>(options_.kl_coef)};
-            const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
-            return GrpoLoss{distribution,      rollout(),      settings, rounds_.inputs(),
-                            advantage_.data(), length_.data(), reference};
-          }),
-      loop_(parts, slots_, policy_, sampler_, rounds_, optimizer_) {
+      gradient_(parts, policy_, rollout(), kTraits.name, GrpoColumn::count, [this](const auto& distribution) {
+        const GrpoSettings settings{static_cast<float>(options_.clip_param), static_cast<float>(options_.kl_coef)};
+        const float* reference = options_.kl_coef > 0 ? reference_log_prob_.data() : rollout().log_prob;
+        return GrpoLoss{distribution,      rollout(),      settings, rounds_.inputs(),
+                        advantage_.data(), length_.data(), reference};
+      }) {
   if (options.kl_coef > 0)
     reference_policy_.emplace(queue_, parts.nets, policy_.spec(), reference_.data(), policy_.normalizers().obs);
   if (reference_policy_) reference_policy_->begin_episodes(rollout().num_envs);
 }
 
-void Grpo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
-  slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
-  renew_reference(iteration);
-  rounds_.begin(scheduled_inputs(options_, iteration));
-  loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); }});
-  read(loop_sums);
-}
-
 // Every few iterations, the policy becomes the new reference policy. This is never recorded.
-void Grpo::renew_reference(int64_t iteration) {
+void Grpo::begin(int64_t iteration) {
   const int64_t interval = options_.reference_interval;
   if (iteration > 0 && (interval == 0 || iteration % interval != 0)) return;
   queue_.copy(reference_.data(), policy_.parameters(), reference_.size());
@@ -79,23 +66,18 @@ void Grpo::renew_reference(int64_t iteration) {
 
 // Every rollout starts with a reset.
 void Grpo::collect() {
-  rounds_.enqueue_begin();
-  slots_.enqueue_begin();
   sampler_.enqueue_reset({{rounds_.lifetime_step()}, options_.group_size});
-  sampler_.enqueue(rounds_.lifetime_step(), slots_);
+  OnPolicyLearner::collect();
 }
 
-// Compares the episodes of each group, sums the groups' statistics over all ranks, and starts the update.
-void Grpo::reduce(Communicator& comm) {
+// Compares the episodes of each group.
+void Grpo::compute_targets() {
   const RolloutView& r = rollout();
   for_each(queue_, r.num_envs, FirstEpisodes{r, total_.data(), length_.data()});
   for_each(queue_, groups_, GroupAdvantages{options_.group_size, total_.data(), advantage_.data(), deviation_.data()});
   sum_columns(queue_, groups_, kGroupColumns, scratch_.data(), GroupColumns{deviation_.data()},
               StoreTo{slots_.at(deviations_)});
   if (reference_policy_) compute_reference();
-  policy_.enqueue_moments(r, slots_);
-  slots_.enqueue_all_reduce(comm);
-  for_each(queue_, 1, rounds_.reset());
 }
 
 // Computes the log-probabilities of the rollout's actions under the reference policy. Its input is normalised with the
@@ -123,49 +105,35 @@ void Grpo::compute_reference() {
   }
 }
 
-// Takes the step of the next mini-batch.
-void Grpo::update(Communicator& comm) {
-  rounds_.enqueue_rows();
-  gradient_.enqueue(rounds_.rows(), rounds_.plan().rows(), optimizer_.gradient());
-  optimizer_.enqueue_step(comm);
-}
+void Grpo::compute_gradient() { gradient_.enqueue(next_rows(), rounds_.plan().rows(), optimizer_.gradient()); }
 
-// Copies the results to the host.
-void Grpo::end() { loop_.enqueue_end(); }
-
-void Grpo::read(std::span<double> loop_sums) {
-  loop_.read(loop_sums, kRemedy, stats_);
+void Grpo::read() {
   const std::span<const double> groups = slots_.sums(deviations_);
   group_std_ = groups[1] / groups[0], equal_groups_ = groups[2] / groups[0];
 }
 
 std::vector<Metric> Grpo::metrics() const {
   const double reference_kl =
-      options_.kl_coef > 0 ? rounds_.mean(GrpoColumn::reference_kl) : std::numeric_limits<double>::quiet_NaN();
-  return {{"surrogate_loss", "Surrogate loss", "Loss/surrogate", rounds_.mean(GrpoColumn::surrogate), true},
-          {"entropy", "Entropy", "Loss/entropy", rounds_.mean(GrpoColumn::entropy), true},
-          {"kl", "KL", "Policy/kl", rounds_.mean(kKl), false, "kl {:>9}"},
+      options_.kl_coef > 0 ? optimizer_.mean(GrpoColumn::reference_kl) : std::numeric_limits<double>::quiet_NaN();
+  return {{"surrogate_loss", "Surrogate loss", "Loss/surrogate", optimizer_.mean(GrpoColumn::surrogate), true},
+          {"entropy", "Entropy", "Loss/entropy", optimizer_.mean(GrpoColumn::entropy), true},
+          {"kl", "KL", "Policy/kl", optimizer_.mean(kKl), false, "kl {:>9}"},
           {"reference_kl", "KL of reference", "Policy/reference_kl", reference_kl},
-          {"clip_fraction", "Clip fraction", "Policy/clip_fraction", rounds_.mean(GrpoColumn::clipped)},
-          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", rounds_.gradient_norm()},
+          {"clip_fraction", "Clip fraction", "Policy/clip_fraction", optimizer_.mean(GrpoColumn::clipped)},
+          {"gradient_norm", "Gradient norm", "Loss/gradient_norm", optimizer_.gradient_norm()},
           {"learning_rate", "Learning rate", "Loss/learning_rate", optimizer_.learning_rate(), false, "lr {:>9}"},
           {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true},
           {"group_std", "Std in groups", "Train/group_std", group_std_},
           {"equal_groups", "Equal groups", "Train/equal_groups", equal_groups_}};
 }
 
-void Grpo::visit_state(StateVisitor& visitor) {
-  policy_.visit_parameters(visitor);
-  optimizer_.visit_state(visitor);
-  policy_.visit_normalizers(visitor);
-  rounds_.visit_state(visitor);
-  sampler_.visit_shared_state(visitor);
+void Grpo::visit_own_state(StateVisitor& visitor) {
   visit_as_parameters(visitor, "reference/parameters", policy_.spec().layout, reference_.data(), queue_);
 }
 
 void Grpo::state_changed() {
   if (reference_policy_) reference_policy_->repack();
-  policy_.state_changed();
+  OnPolicyLearner::state_changed();
 }
 
 }  // namespace drl

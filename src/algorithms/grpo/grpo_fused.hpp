@@ -25,7 +25,7 @@ template <int kWidth, class Factors>
 bool add_fused_grpo(FusedPrecision precision) {
   for_each_distribution([&]<class Policy>() {
     if constexpr (Policy::kFusedOnGpu) {
-      add_fused_gradient<kWidth, Factors, GrpoLoss<Policy>, GrpoPart<Policy>>(precision, LossId::grpo,
+      add_fused_gradient<kWidth, Factors, GrpoLoss<Policy>, GrpoPart<Policy>>(precision, "grpo",
                                                                               kDistributionId<Policy>);
     }
   });

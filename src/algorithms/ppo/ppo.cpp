@@ -24,6 +24,8 @@ void check_options(const PpoOptions& options) {
                      " (the weight changes linearly from one to the other): raise the first or lower the second");
 }
 
+int loss_columns(const PpoOptions& options) { return kLossColumns + options.symmetry_use().any(); }
+
 LossSettings loss_settings(const PpoOptions& options) {
   LossSettings loss;
   loss.clip_param = static_cast<float>(options.clip_param);
@@ -47,7 +49,7 @@ BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSp
   check_options(options);
   if (options.symmetry_use().any()) require_symmetry(task, requested.sequences, "ppo.symmetry " + options.symmetry);
   requested.num_mini_batches = options.num_mini_batches;
-  requested.check(kName, "--num_steps_per_env");
+  requested.check(kTraits.name, "--num_steps_per_env");
   return requested;
 }
 
@@ -65,27 +67,20 @@ void Ppo::check(const PpoOptions& options, const PolicyOptions& policy) {
 }
 
 Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
-    : queue_(parts.queue),
+    : OnPolicyLearner(parts, options, {.loss_columns = loss_columns(options), .remedy = kRemedy}),
       nets_(parts.nets),
       options_(options),
-      slots_(queue_),
       moments_(slots_.add(5)),
       discounted_(slots_.add(options.reward_normalization ? 3 : 0)),
       mini_batch_moments_(slots_.add(
           per_mini_batch() ? static_cast<size_t>(2 * options.num_learning_epochs * parts.plan.num_mini_batches) : 0)),
-      policy_(parts, slots_),
-      sampler_(parts, policy_, slots_),
-      rounds_(queue_, options, parts.plan, parts.seed),
-      optimizer_(parts, options, policy_, rounds_, loss_columns(), kRemedy,
-                 options.rnd.is_on() ? RandomNetworkDistillation::gradient_size(parts, options.rnd) : 0),
       settings_(queue_, 1),
       gradient_(
-          parts, policy_, rollout(), LossId::ppo, loss_columns(),
+          parts, policy_, rollout(), kTraits.name, loss_columns(options),
           [this](const auto& distribution) {
-            return PpoLoss{distribution, rollout(), settings_.data(), {}, loss_columns()};
+            return PpoLoss{distribution, rollout(), settings_.data(), {}, loss_columns(options_)};
           },
           options.symmetry_use()),
-      loop_(parts, slots_, policy_, sampler_, rounds_, optimizer_),
       last_values_(queue_, static_cast<size_t>(rollout().last_rows * rollout().num_envs)),
       reward_normalizer_(queue_, options.reward_normalization ? 1 : 0, options.reward_rule()),
       discounted_return_(queue_, options.reward_normalization ? static_cast<size_t>(rollout().num_envs) : 0),
@@ -94,37 +89,27 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
   const LossSettings settings = loss_settings(options);
   queue_.copy(settings_.data(), &settings, 1);
   if (!policy_.spec().critic_rnn.empty()) recurrent_critic_.emplace(parts, policy_, rollout().last_rows);
-  if (options.rnd.is_on()) rnd_.emplace(parts, options.rnd, rollout(), slots_);
-  sampler_.enqueue_reset({});
+  if (options.rnd.is_on()) rnd_.emplace(parts, options.rnd, rollout(), slots_, gradients_);
   queue_.synchronize();
 }
 
-void Ppo::iterate(int64_t iteration, Communicator& comm, std::span<double> loop_sums) {
-  slots_.begin(loop_sums, comm, [this](StateVisitor& visitor) { visit_state(visitor); });
-  rounds_.begin(scheduled_inputs(options_, iteration));
-  loop_.run(comm, {[this] { collect(); }, [&] { reduce(comm); }, [&] { update(comm); }, [this] { end(); }});
-  read(loop_sums);
-}
-
 void Ppo::collect() {
-  rounds_.enqueue_begin();
-  slots_.enqueue_begin();
   if (recurrent_critic_) recurrent_critic_->enqueue_begin(rollout());
-  sampler_.enqueue(rounds_.lifetime_step(), slots_);
+  OnPolicyLearner::collect();
 }
 
-// Sums this rank's moments over all ranks, and starts the update.
-void Ppo::reduce(Communicator& comm) {
+void Ppo::compute_targets() {
   if (rnd_) rnd_->enqueue_rewards(rounds_.lifetime_step(), slots_);
   compute_values();
   compute_advantages();
-  policy_.enqueue_moments(rollout(), slots_);
-  slots_.enqueue_all_reduce(comm);
-  const double* sums = slots_.at(moments_);
+}
+
+void Ppo::begin_update() {
   if (options_.normalize_advantage && !per_mini_batch()) {
-    for_each(queue_, 1, StandardizeAdvantages{rounds_.reset(), settings_.data(), sums});
+    const ResetUpdateNumbers reset = rounds_.reset(optimizer_.numbers());
+    for_each(queue_, 1, StandardizeAdvantages{reset, settings_.data(), slots_.at(moments_)});
   } else {
-    for_each(queue_, 1, rounds_.reset());
+    OnPolicyLearner::begin_update();
   }
   if (options_.entropy_coef_end) for_each(queue_, 1, SetEntropyCoef{rounds_.inputs(), settings_.data()});
 }
@@ -161,29 +146,28 @@ void Ppo::compute_advantages() {
   finish_sums(queue_, columns, scratch_.data(), StoreTo{slots_.at(mini_batch_moments_)});
 }
 
-// Takes the step of the next mini-batch.
-void Ppo::update(Communicator& comm) {
+void Ppo::compute_gradient() {
   if (per_mini_batch())
-    for_each(
-        queue_, 1,
-        StandardizeMiniBatch{settings_.data(), rounds_.numbers(), static_cast<double>(rounds_.plan().num_mini_batches),
-                             slots_.at(moments_), slots_.at(mini_batch_moments_)});
-  rounds_.enqueue_rows();
-  gradient_.enqueue(rounds_.rows(), rounds_.plan().rows(), optimizer_.gradient());
-  if (rnd_) rnd_->enqueue_gradient(rounds_.rows(), rounds_.plan().rows(), optimizer_.appended());
-  optimizer_.enqueue_step(comm);
-  if (rnd_) rnd_->enqueue_step(optimizer_.appended());
+    for_each(queue_, 1,
+             StandardizeMiniBatch{settings_.data(), optimizer_.numbers(),
+                                  static_cast<double>(rounds_.plan().num_mini_batches), slots_.at(moments_),
+                                  slots_.at(mini_batch_moments_)});
+  const int32_t* rows = next_rows();
+  gradient_.enqueue(rows, rounds_.plan().rows(), optimizer_.gradient());
+  if (rnd_) rnd_->enqueue_gradient(rows, rounds_.plan().rows());
 }
 
-// Copies the last row of observations to the first row of the next rollout, and the results to the host.
+void Ppo::take_step() {
+  OnPolicyLearner::take_step();
+  if (rnd_) rnd_->enqueue_step();
+}
+
 void Ppo::end() {
-  sampler_.rollout().roll_over();
-  loop_.enqueue_end();
+  OnPolicyLearner::end();
   if (rnd_) rnd_->enqueue_end();
 }
 
-void Ppo::read(std::span<double> loop_sums) {
-  loop_.read(loop_sums, kRemedy, stats_);
+void Ppo::read() {
   if (rnd_) rnd_->end(rounds_.first_step() + rounds_.plan().num_steps, slots_);
   reward_normalizer_.merge(slots_.sums(discounted_));
   explained_variance_ = explained_variance(slots_.sums(moments_));
@@ -191,41 +175,34 @@ void Ppo::read(std::span<double> loop_sums) {
 
 std::vector<Metric> Ppo::metrics() const {
   std::vector<Metric> all = {
-      {"value_loss", "Value loss", "Loss/value", rounds_.mean(kValue), true},
-      {"surrogate_loss", "Surrogate loss", "Loss/surrogate", rounds_.mean(kSurrogate), true},
-      {"entropy", "Entropy", "Loss/entropy", rounds_.mean(kEntropy), true},
-      {"kl", "KL", "Policy/kl", rounds_.mean(kKl), false, "kl {:>9}"},
-      {"clip_fraction", "Clip fraction", "Policy/clip_fraction", rounds_.mean(kClipped)},
-      {"gradient_norm", "Gradient norm", "Loss/gradient_norm", rounds_.gradient_norm()},
+      {"value_loss", "Value loss", "Loss/value", optimizer_.mean(kValue), true},
+      {"surrogate_loss", "Surrogate loss", "Loss/surrogate", optimizer_.mean(kSurrogate), true},
+      {"entropy", "Entropy", "Loss/entropy", optimizer_.mean(kEntropy), true},
+      {"kl", "KL", "Policy/kl", optimizer_.mean(kKl), false, "kl {:>9}"},
+      {"clip_fraction", "Clip fraction", "Policy/clip_fraction", optimizer_.mean(kClipped)},
+      {"gradient_norm", "Gradient norm", "Loss/gradient_norm", optimizer_.gradient_norm()},
       {"explained_variance", "Explained variance", "Loss/explained_variance", explained_variance_},
       {"learning_rate", "Learning rate", "Loss/learning_rate", optimizer_.learning_rate(), false, "lr {:>9}"},
       {"action_std", "Action std", "Policy/mean_std", policy_.action_std(), true}};
   if (options_.symmetry_use().any())
-    all.push_back({"symmetry_loss", "Symmetry loss", "Loss/symmetry", rounds_.mean(kSymmetryColumn)});
+    all.push_back({"symmetry_loss", "Symmetry loss", "Loss/symmetry", optimizer_.mean(kSymmetryColumn)});
   if (rnd_) std::ranges::copy(rnd_->metrics(), std::back_inserter(all));
   return all;
 }
 
-void Ppo::visit_state(StateVisitor& visitor) {
-  policy_.visit_parameters(visitor);
-  optimizer_.visit_state(visitor);
-  policy_.visit_normalizers(visitor);
-  rounds_.visit_state(visitor);
-  sampler_.visit_shared_state(visitor);
-  sampler_.visit_row(visitor);
+void Ppo::visit_own_state(StateVisitor& visitor) {
   if (recurrent_critic_) recurrent_critic_->visit_state(visitor);
   reward_normalizer_.visit_state(visitor, "reward_normalizer");
   if (options_.reward_normalization)
     visitor.array("reward_normalizer/discounted_return", discounted_return_.data(), {rollout().num_envs},
                   Sharding::per_env, &queue_);
   if (rnd_) rnd_->visit_state(visitor);
-  sampler_.visit_envs(visitor);
 }
 
 void Ppo::state_changed() {
   reward_normalizer_.refresh();
   if (rnd_) rnd_->state_changed();
-  policy_.state_changed();
+  OnPolicyLearner::state_changed();
 }
 
 }  // namespace drl

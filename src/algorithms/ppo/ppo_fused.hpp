@@ -38,10 +38,9 @@ template <int kWidth, class Factors>
 bool add_fused_ppo(FusedPrecision precision) {
   for_each_distribution([&]<class Policy>() {
     if constexpr (Policy::kFusedOnGpu) {
-      add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoActorPart<Policy>>(precision, LossId::ppo,
+      add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoActorPart<Policy>>(precision, "ppo",
                                                                                  kDistributionId<Policy>);
-      add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoCriticPart>(precision, LossId::ppo,
-                                                                          kDistributionId<Policy>);
+      add_fused_gradient<kWidth, Factors, PpoLoss<Policy>, PpoCriticPart>(precision, "ppo", kDistributionId<Policy>);
     }
   });
   return true;

@@ -17,7 +17,6 @@ DRL_LOOP(DiscountedIntrinsicRewards)
 DRL_LOOP(AddIntrinsicRewards)
 DRL_SUM_COLUMNS(IntrinsicRewardSum)
 DRL_SUM_ROWS(RndLoss)
-DRL_LOOP(ResetRndNumbers)
 DRL_DISTRIBUTIONS(DRL_SUM_ROWS, PpoLoss)
 
 }  // namespace drl::DRL_ISA

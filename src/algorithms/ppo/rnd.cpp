@@ -38,24 +38,24 @@ RndWeight weight_of(const RndOptions& options, double dt) {
           options.weight * dt, options.final_value * dt, options.initial_step, options.final_step};
 }
 
-OptimizerRule adam() {
+// Adam without clipping, and with a constant learning rate.
+OptimizerSettings adam(const ParamLayout& predictor, const RndOptions& options) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
-  return {.max_grad_norm = {unlimited, unlimited}};
+  return {.rule = {},
+          .groups = {{"RND predictor", predictor.size(), {options.learning_rate, unlimited}}},
+          .loss_columns = RndLoss::columns,
+          .remedy = "ppo.rnd.learning_rate"};
 }
 
 std::unique_ptr<Nets> make_nets(const LearnerParts& parts, const RndOptions& options) {
-  DRL_CHECK(parts.make_nets, "random network distillation needs networks of its own");
-  return parts.make_nets(layout_of(parts.envs.spec(), options, true));
+  DRL_CHECK(parts.engine, "random network distillation needs networks of its own");
+  return parts.engine->make_nets(layout_of(parts.envs.spec(), options, true), parts.plan.observations());
 }
 
 }  // namespace
 
-int64_t RandomNetworkDistillation::gradient_size(const LearnerParts& parts, const RndOptions& options) {
-  return layout_of(parts.envs.spec(), options, false).size() + RndLoss::columns;
-}
-
 RandomNetworkDistillation::RandomNetworkDistillation(const LearnerParts& parts, const RndOptions& options,
-                                                     const RolloutView& rollout, Slots& slots)
+                                                     const RolloutView& rollout, Slots& slots, Gradients& gradients)
     : options_(options),
       queue_(parts.queue),
       rollout_(rollout),
@@ -66,6 +66,7 @@ RandomNetworkDistillation::RandomNetworkDistillation(const LearnerParts& parts, 
       nets_(make_nets(parts, options)),
       params_(queue_, static_cast<size_t>(nets_->layout().size())),
       weights_(nets_->pack(params_.data())),
+      optimizer_(queue_, gradients, predictor_layout_, params_.data(), adam(predictor_layout_, options)),
       tape_(nets_->make_tape(predictor_)),
       tile_rows_(std::min(nets_->tile(), parts.plan.rows())),
       embedding_(queue_, static_cast<size_t>((rollout.samples() + rollout.num_envs) * options.num_outputs)),
@@ -73,10 +74,6 @@ RandomNetworkDistillation::RandomNetworkDistillation(const LearnerParts& parts, 
       intrinsic_(queue_, static_cast<size_t>(rollout.samples())),
       out_(queue_, static_cast<size_t>(tile_rows_ * options.num_outputs)),
       d_out_(queue_, out_.size()),
-      m_(queue_, static_cast<size_t>(predictor_layout_.size())),
-      v_(queue_, m_.size()),
-      numbers_(queue_, 1),
-      host_numbers_(queue_, 1, Memory::host),
       state_normalizer_(queue_, options.state_normalization ? static_cast<int>(inputs_) : 0, kStateRule),
       reward_normalizer_(queue_, options.reward_normalization ? 1 : 0, kRewardRule),
       running_(queue_, options.reward_normalization ? static_cast<size_t>(rollout.num_envs) : 0),
@@ -88,8 +85,6 @@ RandomNetworkDistillation::RandomNetworkDistillation(const LearnerParts& parts, 
   Array<float> host(queue_, params_.size(), Memory::host);
   for (const NetId id : {predictor_, target_}) initialize_uniform(nets_->layout(), id, parts.seed, kFirstSlice, host);
   queue_.copy(params_.data(), host.data(), host.size());
-  host_numbers_[0].learning_rate = options.learning_rate;
-  queue_.copy(numbers_.data(), host_numbers_.data(), 1);
   nets_->repack(*weights_);
   queue_.synchronize();
 }
@@ -114,10 +109,11 @@ void RandomNetworkDistillation::enqueue_rewards(const int64_t* lifetime_step, Sl
   sum_columns(queue_, r.samples(), IntrinsicRewardSum::kColumns, scratch_.data(), IntrinsicRewardSum{intrinsic_.data()},
               StoreMoments{r.samples(), slots.at(rewards_)});
   state_normalizer_.moments(obs_, r.samples(), slots.at(state_moments_), scratch_.data());
-  for_each(queue_, 1, ResetRndNumbers{numbers_.data()});
+  optimizer_.enqueue_begin();
 }
 
-void RandomNetworkDistillation::enqueue_gradient(const int32_t* rows, int64_t count, float* gradient) {
+void RandomNetworkDistillation::enqueue_gradient(const int32_t* rows, int64_t count) {
+  float* gradient = optimizer_.gradient();
   queue_.clear(gradient, static_cast<size_t>(predictor_layout_.size()));
   clear_sums(queue_, RndLoss::columns, scratch_.data());
   for (int64_t first = 0; first < count; first += tile_rows_) {
@@ -132,24 +128,15 @@ void RandomNetworkDistillation::enqueue_gradient(const int32_t* rows, int64_t co
               StoreLoss{RndLoss::columns, gradient + predictor_layout_.size(), nullptr});
 }
 
-void RandomNetworkDistillation::enqueue_step(const float* gradient) {
-  const int64_t count = predictor_layout_.size();
-  const float* tail = gradient + count;
-  sum_columns(queue_, count, GradientSquares::kColumns, scratch_.data(), GradientSquares{gradient, tail, count},
-              StoreTo{&numbers_.data()->squared_norms[0]});
-  for_each(queue_, 1, PrepareStep{numbers_.data(), tail, RndLoss::columns, adam()});
-  const StepTarget target{numbers_.data(), gradient, params_.data(), count, 0, 0, 0, 0};
-  for_each(queue_, count, AdamStep{target, m_.data(), v_.data()});
+void RandomNetworkDistillation::enqueue_step() {
+  optimizer_.enqueue_step();
   nets_->repack(*weights_);
 }
 
-void RandomNetworkDistillation::enqueue_end() { queue_.copy(host_numbers_.data(), numbers_.data(), 1); }
+void RandomNetworkDistillation::enqueue_end() { optimizer_.enqueue_end(); }
 
 void RandomNetworkDistillation::end(int64_t end_step, const Slots& slots) {
-  if (host_numbers_[0].gradient_not_finite)
-    throw SharedError(
-        "the gradient of random network distillation is not finite: lower ppo.rnd.learning_rate; the last checkpoint "
-        "was saved before this happened");
+  optimizer_.end();
   state_normalizer_.merge(slots.sums(state_moments_));
   reward_normalizer_.merge(slots.sums(discounted_moments_));
   mean_reward_ = slots.sums(rewards_)[1] / slots.sums(rewards_)[0];
@@ -157,8 +144,7 @@ void RandomNetworkDistillation::end(int64_t end_step, const Slots& slots) {
 }
 
 std::vector<Metric> RandomNetworkDistillation::metrics() const {
-  const double *sums = host_numbers_[0].sums, loss = sums[RndLoss::loss] / sums[kSamples];
-  return {{"rnd_loss", "RND loss", "Loss/rnd", loss, true},
+  return {{"rnd_loss", "RND loss", "Loss/rnd", optimizer_.mean(RndLoss::loss), true},
           {"intrinsic_reward", "Intrinsic reward", "Rnd/mean_intrinsic_reward", mean_reward_, true},
           {"rnd_weight", "RND weight", "Rnd/weight", last_weight_}};
 }
@@ -166,9 +152,7 @@ std::vector<Metric> RandomNetworkDistillation::metrics() const {
 void RandomNetworkDistillation::visit_state(StateVisitor& visitor) {
   for (const ParamSlice& slice : nets_->layout().slices())
     visitor.array(slice.name, params_.data() + slice.offset, slice.shape, Sharding::replicated, &queue_);
-  visitor.scalar("rnd/optimizer/steps", numbers_.data()->optimizer_steps, &queue_);
-  visit_as_parameters(visitor, "rnd/optimizer/m", predictor_layout_, m_.data(), queue_);
-  visit_as_parameters(visitor, "rnd/optimizer/v", predictor_layout_, v_.data(), queue_);
+  optimizer_.visit_state(visitor, "rnd/optimizer");
   state_normalizer_.visit_state(visitor, "rnd/state_normalizer");
   reward_normalizer_.visit_state(visitor, "rnd/reward_normalizer");
   if (options_.reward_normalization)

@@ -21,20 +21,18 @@ namespace drl {
 // The networks, normalisers and optimiser of random network distillation. Functions named enqueue_... enqueue.
 class RandomNetworkDistillation {
  public:
-  // Initialises the networks from the seed, and adds the places of its sums to `slots`. The parts must outlive it.
+  // Initialises the networks from the seed, and adds the places of its sums to `slots` and `gradients`. All arguments
+  // but the options must outlive it.
   RandomNetworkDistillation(const LearnerParts& parts, const RndOptions& options, const RolloutView& rollout,
-                            Slots& slots);
-
-  // Returns the size of the predictor's gradient with the loss columns, for Optimizer's constructor.
-  static int64_t gradient_size(const LearnerParts& parts, const RndOptions& options);
+                            Slots& slots, Gradients& gradients);
 
   // Adds the intrinsic rewards to the rollout's rewards, before the all-reduce of `slots`. The reward of a step is that
   // of the observation after it, as in rsl_rl. `lifetime_step` is that of row 0, in the queue's memory.
   void enqueue_rewards(const int64_t* lifetime_step, Slots& slots);
-  // Adds the predictor's gradient over the samples `rows` [count] to the zeroed `gradient` [gradient_size()].
-  void enqueue_gradient(const int32_t* rows, int64_t count, float* gradient);
-  // Takes the step of Adam for a gradient that was summed over the ranks.
-  void enqueue_step(const float* gradient);
+  // Computes the predictor's gradient over the samples `rows` [count].
+  void enqueue_gradient(const int32_t* rows, int64_t count);
+  // Takes the step of Adam, after the all-reduce of the gradients.
+  void enqueue_step();
   void enqueue_end();
 
   // Reads the results after the iteration, whose rollout ended before lifetime step `end_step`, and merges the moments.
@@ -57,14 +55,13 @@ class RandomNetworkDistillation {
   NetId predictor_ = 0, target_ = 1;
   Array<float> params_;
   std::unique_ptr<Weights> weights_;
+  Optimizer optimizer_;  // of the predictor
   std::unique_ptr<Tape> tape_;
   int64_t tile_rows_;
   Array<float> embedding_;    // [T+1, N, outputs], the target's
   Array<float> prediction_;   // [T, N, outputs], of the observations after the steps
   Array<float> intrinsic_;    // [T, N], intrinsic rewards
   Array<float> out_, d_out_;  // [tile, outputs], of the predictor
-  Array<float> m_, v_;        // Adam's moments
-  Array<UpdateNumbers> numbers_, host_numbers_;
   Normalizer state_normalizer_, reward_normalizer_;
   Array<float> running_, discounted_;  // [N], and [T, N]: discounted sums of intrinsic rewards
   Slots::Place state_moments_, discounted_moments_, rewards_;

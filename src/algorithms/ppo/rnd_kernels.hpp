@@ -108,15 +108,4 @@ struct RndLoss {
   }
 };
 
-// Starts an iteration's update of the predictor.
-struct ResetRndNumbers {
-  UpdateNumbers* numbers;
-  DRL_HD void operator()(int64_t) const {
-    numbers->mini_batch = 0;
-    numbers->gradient_not_finite = 0;
-    numbers->gradient_norm = 0;
-    for (double& sum : numbers->sums) sum = 0;
-  }
-};
-
 }  // namespace drl

@@ -162,7 +162,7 @@ class FusedGpuNets final : public Nets {
   }
 
   void use_loss(LossId loss, DistributionId distribution, std::span<const NetId> ids, bool whole) override {
-    why_not_ = whole ? "" : "recurrent layers or ppo.symmetry need the layers one by one";
+    why_not_ = whole ? "" : "recurrent layers or a symmetry need the layers one by one";
     for (size_t k = 0; k < ids.size() && why_not_.empty(); ++k) {
       Net& used = net(ids[k]);
       used.kernel = used.plan ? find_kernel(loss, distribution, k > 0, used.plan->width) : nullptr;
