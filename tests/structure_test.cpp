@@ -167,8 +167,7 @@ TEST(Structure, AnAlgorithmIsNamedOnlyInItsDirectoryAndTheTable) {
     std::string camel = name, upper = name;
     camel[0] = static_cast<char>(std::toupper(camel[0]));
     std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
-    std::vector<std::string> allowed = {"algorithms/" + name + "/", "algorithms/make_algorithm.cpp",
-                                        "algorithms/presets.cpp"};
+    std::vector<std::string> allowed = {"algorithms/" + name + "/", "algorithms/make_algorithm.cpp"};
     if (name == "ppo")
       for (const char* place :
            {"tasks/", "robots/", "apps/robot_task.cpp", "apps/habits.cpp", "apps/loading.cpp", "envs/check_task.cpp"})

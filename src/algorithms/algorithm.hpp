@@ -36,6 +36,12 @@ struct AlgorithmTraits {
   bool needs_teacher = false;
 };
 
+// The options in which an algorithm deviates from a task's own preset, in the syntax of --config files.
+struct PresetDeviation {
+  std::string_view task;  // "": all tasks
+  std::string_view text;
+};
+
 class Algorithm {
  public:
   virtual ~Algorithm() = default;

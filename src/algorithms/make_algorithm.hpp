@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ class AlgorithmKind {
   virtual std::string_view title() const = 0;  // "PPO"
   virtual bool needs_teacher() const = 0;      // LearnerParts::teacher
   virtual void describe(OptionTable& table) = 0;
+  virtual std::span<const PresetDeviation> presets() const = 0;
   // Returns the facts about the algorithm that decide whether options have an effect.
   virtual std::vector<Circumstance> circumstances() const = 0;
   // Returns warnings about the iterations after the first `done` of `max_iterations`, with the options to change.
@@ -35,8 +37,9 @@ class AlgorithmKind {
   virtual std::unique_ptr<Algorithm> make(const LearnerParts& parts) const = 0;
 };
 
-// A learner has the static members kTraits, check(options, policy) and plan(options, requested, task), and a type
-// Options with describe(), circumstances(), warnings(), describe_update() and normalizer(), as UpdateOptions has them.
+// A learner has the static members kTraits, presets(), check(options, policy) and plan(options, requested, task), and a
+// type Options with describe(), circumstances(), warnings(), describe_update() and normalizer(), as UpdateOptions has
+// them.
 template <class Learner>
 class AlgorithmKindOf final : public AlgorithmKind {
  public:
@@ -46,6 +49,7 @@ class AlgorithmKindOf final : public AlgorithmKind {
   void describe(OptionTable& table) override {
     table.section(std::string(name()), std::string(title()), options_, {only_with("algorithm", std::string(name()))});
   }
+  std::span<const PresetDeviation> presets() const override { return Learner::presets(); }
   std::vector<Circumstance> circumstances() const override {
     const std::string title(kTraits.title);
     std::vector<Circumstance> all = options_.circumstances();

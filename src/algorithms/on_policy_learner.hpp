@@ -26,6 +26,7 @@ class OnPolicyLearner : public Algorithm {
  public:
   // Throws UsageError if the policy's options cannot be used with those of the algorithm.
   static void check(const UpdateOptions&, const PolicyOptions&) {}
+  static std::span<const PresetDeviation> presets() { return {}; }
 
   void iterate(int64_t iteration, Communicator& comm) final;
   Slots& slots() override { return slots_; }

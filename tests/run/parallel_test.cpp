@@ -109,7 +109,7 @@ struct Training {
   std::optional<Teacher> teacher;
   std::unique_ptr<VecEnv> envs;
   std::unique_ptr<Nets> nets;
-  TestEngine engine{[this](const ParamLayout& layout) { return make_host_nets(*queue, layout, "auto", 1); }};
+  test::TestEngine engine{[this](const ParamLayout& layout) { return make_host_nets(*queue, layout, "auto", 1); }};
   std::unique_ptr<Algorithm> learner;
   StateList state;
 };

@@ -24,7 +24,18 @@ const Teacher& teacher_of(const LearnerParts& parts) {
   return *parts.teacher;
 }
 
+// The student's noise only spreads the states that it learns from.
+constexpr PresetDeviation kPresets[] = {{"", R"(
+num_steps_per_env = 30
+[policy]
+init_std = 0.1
+[distill]
+obs_normalization = true
+)"}};
+
 }  // namespace
+
+std::span<const PresetDeviation> Distill::presets() { return kPresets; }
 
 BatchPlan Distill::plan(const DistillOptions& options, BatchPlan requested, const TaskSpec& task) {
   if (task.action.discrete)

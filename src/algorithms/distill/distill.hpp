@@ -24,6 +24,7 @@ class Distill final : public OnPolicyLearner {
  public:
   using Options = DistillOptions;
   static constexpr AlgorithmTraits kTraits{.name = "distill", .title = "distillation", .needs_teacher = true};
+  static std::span<const PresetDeviation> presets();
   // Throws UsageError if the actions are discrete, or if a rollout does not consist of whole segments.
   static BatchPlan plan(const DistillOptions& options, BatchPlan requested, const TaskSpec& task);
   // Throws UsageError if the policy's options cannot be used.

@@ -15,6 +15,7 @@
 
 #include "algorithms/grpo/grpo_kernels.hpp"
 #include "algorithms/grpo/options.hpp"
+#include "algorithms/grpo/presets.hpp"
 #include "algorithms/loss_gradient.hpp"
 #include "algorithms/on_policy_learner.hpp"
 
@@ -24,6 +25,7 @@ class Grpo final : public OnPolicyLearner {
  public:
   using Options = GrpoOptions;
   static constexpr AlgorithmTraits kTraits{.name = "grpo", .title = "GRPO", .collects_episodes = true};
+  static std::span<const PresetDeviation> presets() { return kGrpoPresets; }
   // Plans rollouts of one episode per environment. Throws UsageError if the task has no step limit, or if the
   // environments do not divide evenly into groups, shards and mini-batches.
   static BatchPlan plan(const GrpoOptions& options, BatchPlan requested, const TaskSpec& task);
