@@ -14,10 +14,10 @@
 
 #include "base/check.hpp"
 #include "base/options.hpp"
+#include "device/gpu_queue.hpp"
 #include "device/queue.hpp"
 #include "placement/device.hpp"
 #ifdef DRL_GPU_SUPPORT
-#include "device/gpu_queue.hpp"
 #endif
 
 namespace drl {

@@ -8,7 +8,7 @@
 #include "bench.hpp"
 #include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
-#include "placement/machine.hpp"
+#include "placement/topology.hpp"
 
 namespace drl {
 namespace {

@@ -14,7 +14,7 @@
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "nets/torch/torch_library.hpp"
-#include "placement/machine.hpp"
+#include "placement/topology.hpp"
 #ifdef DRL_GPU_SUPPORT
 #include "nets/gpu/gpu_nets.hpp"
 #include "nets/gpu_fused/fused_gpu_nets.hpp"

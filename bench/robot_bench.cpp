@@ -15,7 +15,7 @@
 #include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
-#include "placement/machine.hpp"
+#include "placement/topology.hpp"
 
 namespace drl {
 namespace {

@@ -15,7 +15,6 @@
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "physics/cost.hpp"
 #include "physics/emit.hpp"
 #include "physics/trace.hpp"
 #include "store/file.hpp"
@@ -160,7 +159,7 @@ void explain(const RobotModel& model, const Program& program) {
   std::printf("%zu actuators, %d limits, %zu points that may touch a horizontal floor%s", model.actuators.size(),
               count_limits(model), model.contacts.size(), program.edges == 3 ? ", all in a plane" : "");
   std::printf("; %zu pairs of geoms that may touch%s\n", model.pairs.size(), model.elliptic ? "; elliptic cones" : "");
-  const auto is_of_world = [&](int g) { return model.pair_geoms[static_cast<size_t>(g)].body < 0; };
+  const auto is_of_world = [&](int g) { return model.pair_geoms[g].body < 0; };
   const auto is_with_world = [&](const GeomPair& p) { return is_of_world(p.first) || is_of_world(p.second); };
   if (!model.pairs.empty())
     std::printf(
@@ -197,24 +196,12 @@ void explain(const RobotModel& model, const Program& program) {
   }
   std::printf("\n");
   std::printf("%-16s %10s %10s   (a multiply-add counts as one operation)\n", "function", "operations", "sin, cos");
-  std::vector<FunctionText> texts;
   for (const Function& function : program.functions()) {
-    const FunctionText& text = texts.emplace_back(emit_function(program, function));
+    const FunctionText text = emit_function(program, function);
     const std::string name = function.signature.substr(0, function.signature.find('('));
     std::printf("%-16s %10d %10d%s\n", name.c_str(), text.operations, text.trigonometric,
                 function.is_inlined ? "   per contact" : "");
   }
-  const Cost cost = cost_of(model, program, texts);
-  std::printf("\n%d bytes of state and %d bytes of scratch per lane, in %s\n", cost.state_bytes, cost.work_bytes,
-              program.is_wide ? "float and double" : "float");
-  std::printf("%d operations per step if nothing touches, %d if all points touch a horizontal floor\n", cost.least,
-              cost.most);
-  std::printf(
-      "estimate: %.3g to %.3g million steps per second and core, with %d lanes and one operation per cycle at 3 GHz\n",
-      1e-6 * cost.slowest, 1e-6 * cost.fastest, cost.lanes);
-  if (!model.pairs.empty())
-    std::printf(
-        "The estimate lacks the contacts of pairs, which may cost much more: drl_check_task measures a task.\n");
 }
 
 int run(const std::vector<std::string>& words) {

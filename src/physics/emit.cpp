@@ -51,10 +51,9 @@ std::string emit_header(const RobotModel& model, const Program& program) {
         "  using " + type + " = physics::" + (program.is_wide && type == "Work" ? "WideWork" : type) + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;
   if (const int number = count_numbers(branches(model)); number > 0) {
-    text += "\n  DRL_HD static void factorise_branch(Work& w, int branch) {\n    switch (branch) {\n";
-    for (int branch = 0; branch < number; ++branch)
-      text += "      case " + std::to_string(branch) + ": return factorise_branch_" + std::to_string(branch) + "(w);\n";
-    text += "      default: return;\n    }\n  }\n";
+    std::vector<std::pair<int, std::string>> cases;
+    for (int k = 0; k < number; ++k) cases.emplace_back(k, "return factorise_branch_" + std::to_string(k) + "(w)");
+    text += "\n" + choice("void factorise_branch(Work& w, int branch)", "branch", cases, "return");
   }
   text += "};\n\n}  // namespace physics::" + namespace_of(model) + "\n}  // namespace DRL_ISA\n\n";
   text += "// The robot for function objects, whose types must be the same for all instruction sets.\n";

@@ -7,53 +7,34 @@
 namespace drl::robot_compiler {
 namespace {
 
-template <class Numbers>
-std::string braced(const Numbers& numbers) {
-  return "{" + listed(std::vector<double>(numbers.begin(), numbers.end())) + "}";
-}
-std::string braced(const Rotation& rows) {
-  return "{" + braced(rows[0]) + ", " + braced(rows[1]) + ", " + braced(rows[2]) + "}";
-}
-std::string count(auto n) { return std::to_string(n); }
-// Writes a table whose numbers have the type T.
-std::string emit_table_of_numbers(const std::string& comment, const std::string& type, const std::string& name,
-                                  const std::string& size, const std::string& items) {
-  return emit_table(comment + "  template <class T>\n", type + "<T>", name, size, items);
-}
-
 std::string emit_joints(const RobotModel& model) {
   constexpr const char* kKinds[] = {"free", "ball", "slide", "hinge"};
-  std::string text;
+  static_assert(std::size(kKinds) == Joint::hinge + 1);
+  Table table("Joints: kind, places in qpos and qvel, axis, place, reference.", "MovingJoint<T>", "moving_joint",
+              "kMovingJoints");
   for (const Body& body : model.bodies) {
     bool moves_origin = body.parent < 0;
     for (const int j : body.joints) {
-      const Joint& joint = model.joints[static_cast<size_t>(j)];
+      const Joint& joint = model.joints[j];
       if (joint.kind != Joint::slide) moves_origin = false;
-      text += "        " + remark(joint.name) + "\n" +
-              wrapped(std::string("{MovingJoint<T>::") + kKinds[joint.kind] + ", " + count(joint.qpos) + ", " +
-                          count(joint.dof) + (moves_origin ? ", true, " : ", false, ") + braced(joint.axis) + ", " +
-                          braced(joint.pos) + ", " + number(joint.reference) + "},",
-                      "        ");
+      table.name(joint.name)
+          .add(std::string("MovingJoint<T>::") + kKinds[joint.kind], joint.qpos, joint.dof, moves_origin, joint.axis,
+               joint.pos, joint.reference);
     }
   }
-  return "  static constexpr int kMovingJoints = " + count(model.joints.size()) + ";\n" +
-         emit_table_of_numbers("  // Joints: kind, places in qpos and qvel, axis, place, reference.\n", "MovingJoint",
-                               "moving_joint", "kMovingJoints", text);
+  return constants("int", {{"kMovingJoints", table.size()}}) + table.text();
 }
 
 std::string emit_moving_bodies(const RobotModel& model) {
-  std::string text;
+  Table table("Bodies: parent, tree, end of joints, pose in the parent; mass, centre, inertia.", "MovingBody<T>",
+              "moving_body", "kTreeBodies");
   size_t joints = 0;
   for (const Body& body : model.bodies) {
     joints += body.joints.size();
-    text += "        " + remark(body.name) + "\n" +
-            wrapped("{" + count(body.parent) + ", " + count(body.tree) + ", " + count(joints) + ", " +
-                        braced(body.pos) + ", " + braced(body.turn) + ", " + braced(body.quat) + ", " +
-                        number(body.mass) + ", " + braced(body.center) + ", " + braced(body.inertia) + "},",
-                    "        ");
+    table.name(body.name).add(body.parent, body.tree, joints, body.pos, body.turn, body.quat, body.mass, body.center,
+                              body.inertia);
   }
-  return emit_table_of_numbers("  // Bodies: parent, tree, end of joints, pose in the parent; mass, centre, inertia.\n",
-                               "MovingBody", "moving_body", "kTreeBodies", text);
+  return table.text();
 }
 
 std::string emit_tree_frames(const RobotModel& model) {
@@ -61,103 +42,82 @@ std::string emit_tree_frames(const RobotModel& model) {
   const std::vector<int> touching = touching_frames(model);
   std::vector<double> mass;
   for (const Frame& frame : model.frames) mass.push_back(&frame == model.frames.data() ? 0 : frame.mass);
-  for (size_t f = mass.size(); f-- > 1;) mass[static_cast<size_t>(model.frames[f].parent)] += mass[f];
-  std::string text;
+  for (size_t f = mass.size(); f-- > 1;) mass[model.frames[f].parent] += mass[f];
+  Table table(
+      "Frames: body, parent, root, index among those with contacts; pose, centre and inertia in the body; masses.",
+      "TreeFrame<T>", "tree_frame", "nbody");
   for (size_t f = 0; f < model.frames.size(); ++f) {
     const Frame& frame = model.frames[f];
-    text += "        " + remark(frame.name) + "\n" +
-            wrapped("{" + count(frame.body) + ", " + count(frame.parent) + ", " + count(frame.root) + ", " +
-                        count(touching[f]) + ", " + braced(frame.pos) + ", " + braced(frame.quat) + ", " +
-                        braced(frame.center) + ", " + braced(frame.inertia) + ", " + number(frame.mass) + ", " +
-                        number(mass[f] < kLeastMass ? 0 : mass[f]) + "},",
-                    "        ");
+    table.name(frame.name)
+        .add(frame.body, frame.parent, frame.root, touching[f], frame.pos, frame.quat, frame.center, frame.inertia,
+             frame.mass, mass[f] < kLeastMass ? 0 : mass[f]);
   }
-  return emit_table_of_numbers(
-      "  // Frames: body, parent, root, index among those with contacts; pose, centre and inertia in the body; "
-      "masses.\n",
-      "TreeFrame", "tree_frame", "nbody", text);
+  return table.text();
 }
 
 std::string emit_tree_fluids(const RobotModel& model) {
   if (model.fluid_boxes.empty()) return "";
-  std::string text;
+  Table table("Boxes in the fluid: body, pose in the body, drag.", "TreeFluid<T>", "tree_fluid", "kTreeFluids");
   for (const FluidBox& box : model.fluid_boxes) {
-    const Frame& frame = model.frames[static_cast<size_t>(box.frame)];
+    const Frame& frame = model.frames[box.frame];
     const FluidDrag drag = drag_of(model, box);
-    text += "        " + remark(box.name) + "\n" +
-            wrapped("{" + count(frame.body) + ", " + braced(frame.center) + ", " + braced(box.turn) + ", " +
-                        braced(drag.linear) + ", " + braced(drag.quadratic) + "},",
-                    "        ");
+    table.name(box.name).add(frame.body, frame.center, box.turn, drag.linear, drag.quadratic);
   }
-  return "  static constexpr int kTreeFluids = " + count(model.fluid_boxes.size()) + ";\n" +
-         emit_table("  // Velocity of the fluid, m/s.\n", "double", "tree_wind", "3",
-                    wrapped(listed({model.wind[0], model.wind[1], model.wind[2]}) + ",", "        ")) +
-         emit_table_of_numbers("  // Boxes in the fluid: body, pose in the body, drag.\n", "TreeFluid", "tree_fluid",
-                               "kTreeFluids", text);
+  return constants("int", {{"kTreeFluids", table.size()}}) +
+         Table("Velocity of the fluid, m/s.", "double", "tree_wind", "3").add_all(model.wind).text() + table.text();
 }
 
 // Writes the geoms that the loop places: if pairs are in groups, not those of the world (drl/physics/near_pairs.hpp).
 std::string emit_tree_geoms(const RobotModel& model) {
   if (model.pair_geoms.empty()) return "";
-  std::string text;
-  int placed = 0, turned = 0;
+  Table table("Geoms of pairs: body, places in the work; centre, half axis and axes in the body.", "TreeGeom<T>",
+              "tree_geom", "kTreeGeoms");
+  int turned = 0;
   for (size_t g = 0; g < model.pair_geoms.size(); ++g) {
     const PairGeom& geom = model.pair_geoms[g];
     const int turn = geom.is_turned() ? turned++ : -1;
-    if (geom.body < 0 && !model.pair_groups.empty()) continue;
-    text += "        " + remark(geom.name) + "\n" +
-            wrapped("{" + count(geom.body) + ", " + count(g) + ", " + count(turn) + ", " + braced(geom.center) + ", " +
-                        braced(geom.half) + ", " + braced(geom.turn) + "},",
-                    "        ");
-    placed += 1;
+    if (geom.body >= 0 || model.pair_groups.empty())
+      table.name(geom.name).add(geom.body, g, turn, geom.center, geom.half, geom.turn);
   }
-  return "  static constexpr int kTreeGeoms = " + count(placed) + ";\n" +
-         emit_table_of_numbers(
-             "  // Geoms of pairs: body, places in the work; centre, half axis and axes in the body.\n", "TreeGeom",
-             "tree_geom", "kTreeGeoms", text);
+  return constants("int", {{"kTreeGeoms", table.size()}}) + table.text();
 }
 
 std::string emit_tree_points(const RobotModel& model) {
-  std::string text;
+  Table table("Geoms and sites: frame, place.", "TreePoint<T>", "tree_point", "ngeom + nsite");
   for (const auto* placements : {&model.geoms, &model.sites})
     for (const Placement& place : *placements) {
       const auto frame = std::ranges::find(model.frames, place.body, &Frame::body) - model.frames.begin();
-      text += wrapped("{" + count(place.body < 0 ? -1 : frame) + ", " + braced(place.pos) + "},", "        ");
+      table.add(place.body < 0 ? -1 : frame, place.pos);
     }
-  return emit_table_of_numbers("  // Geoms and sites: frame, place.\n", "TreePoint", "tree_point", "ngeom + nsite",
-                               text);
+  return table.text();
 }
 
 }  // namespace
 
 std::string emit_trees(const RobotModel& model) {
   if (!uses_loops(model)) return "";
-  const auto text = [](int k) { return std::to_string(k); };
   std::vector<int> parents, bodies, parent_bodies;
   for (const Dof& dof : model.dofs)
     parents.push_back(dof.ancestors.empty() ? -1 : dof.ancestors[0]), bodies.push_back(dof.body);
   for (const Body& body : model.bodies) parent_bodies.push_back(body.parent);
   const auto table = [&](const std::string& comment, const std::string& name, const std::vector<int>& list) {
-    return emit_table(comment, "int", name, std::to_string(list.size()), wrapped(listed(list, text) + ",", "        "));
+    return Table(comment, "int", name, std::to_string(list.size())).add_all(list).text();
   };
   return table(
-             "  // Where the rows of M begin; for each degree of freedom, the next one in its row, and the next that\n"
-             "  // moves its body.\n",
+             "Where the rows of M begin; for each degree of freedom, the next one in its row, and the next that\n"
+             "moves its body.",
              "tree_row", tree_rows(model)) +
          table("", "tree_parent", parents) + table("", "tree_mover", tree_movers(model)) +
-         "  static constexpr int kTreeBodies = " + std::to_string(model.bodies.size()) + ";\n" +
-         table(
-             "  // The body of each degree of freedom; for each body, its parent and its index among those with "
-             "contacts.\n",
-             "tree_body", bodies) +
+         constants("int", {{"kTreeBodies", model.bodies.size()}}) +
+         table("The body of each degree of freedom; for each body, its parent and its index among those with contacts.",
+               "tree_body", bodies) +
          table("", "tree_parent_body", parent_bodies) + table("", "tree_touching", touching_bodies(model));
 }
 
 std::string emit_bodies(const RobotModel& model) {
-  return emit_table("  // Gravity, m/s^2.\n", "double", "tree_gravity", "3",
-                    wrapped(listed({model.gravity[0], model.gravity[1], model.gravity[2]}) + ",", "        ")) +
-         emit_joints(model) + emit_moving_bodies(model) + emit_tree_frames(model) + emit_tree_fluids(model) +
-         emit_tree_geoms(model) + emit_tree_points(model);
+  return Table("Gravity, m/s^2.", "double", "tree_gravity", "3").add_all(model.gravity).text() + emit_joints(model) +
+         emit_moving_bodies(model) + emit_tree_frames(model) + emit_tree_fluids(model) + emit_tree_geoms(model) +
+         emit_tree_points(model);
 }
 
 }  // namespace drl::robot_compiler

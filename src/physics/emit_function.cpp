@@ -64,17 +64,17 @@ class FunctionEmitter {
     for (const Statement& statement : function.statements) add_line(statement);
     by_section_.resize(drafts_.size());
     std::iota(by_section_.begin(), by_section_.end(), 0);
-    std::ranges::stable_sort(by_section_, {}, [&](int k) { return drafts_[static_cast<size_t>(k)].section; });
+    std::ranges::stable_sort(by_section_, {}, [&](int k) { return drafts_[k].section; });
   }
 
   // Returns the lines sorted by section, because order_lines() prefers the first of equally good lines.
   std::vector<Line> lines() const {
     std::vector<int> places(drafts_.size());
-    for (size_t k = 0; k < places.size(); ++k) places[static_cast<size_t>(by_section_[k])] = static_cast<int>(k);
+    for (size_t k = 0; k < places.size(); ++k) places[by_section_[k]] = static_cast<int>(k);
     std::vector<Line> lines;
     for (const int k : by_section_) {
-      lines.push_back(drafts_[static_cast<size_t>(k)].line);
-      for (int& read : lines.back().reads) read = places[static_cast<size_t>(read)];
+      lines.push_back(drafts_[k].line);
+      for (int& read : lines.back().reads) read = places[read];
     }
     return lines;
   }
@@ -88,7 +88,7 @@ class FunctionEmitter {
     }
     for (const std::string& line : function_.before) result.text += wrapped(line, "    ");
     std::vector<const Draft*> drafts;
-    for (const int k : order) drafts.push_back(&drafts_[static_cast<size_t>(by_section_[static_cast<size_t>(k)])]);
+    for (const int k : order) drafts.push_back(&drafts_[by_section_[k]]);
     int headed = -1;  // the section of the last comment
     for (size_t k = 0; k < drafts.size(); ++k) {
       const int section = drafts[k]->section;
@@ -97,7 +97,7 @@ class FunctionEmitter {
       while (end < drafts.size() && end < k + kHeadedLines && drafts[end]->section == section) end += 1;
       if (section != headed && (end == k + kHeadedLines || headed < 0)) {
         headed = section;
-        const std::string& comment = function_.sections[static_cast<size_t>(section)];
+        const std::string& comment = function_.sections[section];
         if (!comment.empty()) result.text += "    " + remark(comment) + "\n";
       }
       result.text += wrapped(drafts[k]->text, "    ");
@@ -216,7 +216,7 @@ class FunctionEmitter {
       drafts_.push_back(draft);
     }
     // A value is read or computed at the latest in the first section that needs it.
-    int& section = drafts_[static_cast<size_t>(lines_[k])].section;
+    int& section = drafts_[lines_[k]].section;
     section = std::min(section, reader.section);
     if (std::ranges::find(reader.line.reads, lines_[k]) == reader.line.reads.end())
       reader.line.reads.push_back(lines_[k]);

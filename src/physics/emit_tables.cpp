@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "drl/task/abi.hpp"
@@ -25,25 +24,19 @@ double friction_of(const auto& contact, bool varies) {
 std::string emit_points(const RobotModel& model) {
   const bool varies = edges_vary(model);
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
-  std::string text;
-  for (const FloorContact& c : model.elliptic ? std::vector<FloorContact>{} : model.contacts) {
-    text += "        " + remark(c.name) + "\n";
-    text += wrapped("{" + std::to_string(bodies[static_cast<size_t>(c.body)]) + ", " +
-                        std::to_string(frames[static_cast<size_t>(c.frame)]) + ", " +
-                        listed({c.radius, c.height, c.margin, friction_of(c, varies),
-                                varies ? c.weight_without_friction : c.weight}) +
-                        ", " + softness_of(c.softness) + (varies ? varies_of(c.cone) : "") + "},",
-                    "        ");
-  }
-  return emit_table(
-      "  // Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.\n",
-      "ContactPoint", "point", "kContacts", text);
+  Table table("Body, frame, radius, height of the plane, margin, friction, weight; stiffness, damping, impedance.",
+              "ContactPoint", "point", "kContacts");
+  for (const FloorContact& c : model.elliptic ? std::vector<FloorContact>{} : model.contacts)
+    table.name(c.name).add(bodies[c.body], frames[c.frame], c.radius, c.height, c.margin, friction_of(c, varies),
+                           varies ? c.weight_without_friction : c.weight,
+                           softness_of(c.softness) + (varies ? varies_of(c.cone) : ""));
+  return table.text();
 }
 
 // Returns the degrees of freedom from `first` to first + 63 that move a body, as bits.
 std::string moved_by(const RobotModel& model, int body, size_t first) {
   uint64_t bits = 0;
-  for (; body >= 0; body = model.bodies[static_cast<size_t>(body)].parent)
+  for (; body >= 0; body = model.bodies[body].parent)
     for (size_t i = 0; i < model.dofs.size(); ++i)
       if (model.dofs[i].body == body && i / 64 == first / 64) bits |= uint64_t{1} << i % 64;
   char text[20];
@@ -52,28 +45,21 @@ std::string moved_by(const RobotModel& model, int body, size_t first) {
 }
 
 std::string emit_pair_geoms(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"plane",    "sphere", "capsule", "ellipsoid",
-                                    "cylinder", "box",    "mesh",    "height_field"};
   const std::vector<int> frames = touching_frames(model);
   const bool has_more_bits = model.nv > 64;
-  std::string text;
+  Table table("Frame, tree, bits of the qvel that move it, radius; place of its axes, kind, size, hull, more bits.",
+              "PairGeom", "pair_geom", "kPairGeoms");
   int turned = 0;
   for (const PairGeom& r : model.pair_geoms) {
-    const int tree = r.body < 0 ? 0 : model.bodies[static_cast<size_t>(r.body)].tree;
-    text += "        " + remark(r.name) + "\n        {" + std::to_string(frames[static_cast<size_t>(r.frame)]) + ", " +
-            std::to_string(tree) + ", " + moved_by(model, r.body, 0) + ", " + number(r.radius);
+    const int tree = r.body < 0 ? 0 : model.bodies[r.body].tree;
+    std::string rest;
     if (r.is_turned() || has_more_bits)
-      text += ", " + std::to_string(r.is_turned() ? turned++ : -1) + ", ShapeKind::" + kKinds[r.kind] + ", {" +
-              listed({r.size[0], r.size[1], r.size[2]}) + "}, {" + listed({r.extent[0], r.extent[1], r.extent[2]}) +
-              "}, " + std::to_string(r.hull);
+      rest += ", " + joined(r.is_turned() ? turned++ : -1, name_of(r.kind), r.size, r.extent, r.hull);
     if (has_more_bits)
-      text += ", {" + moved_by(model, r.body, 64) + ", " + moved_by(model, r.body, 128) + ", " +
-              moved_by(model, r.body, 192) + "}";
-    text += "},\n";
+      rest += ", " + braced(moved_by(model, r.body, 64), moved_by(model, r.body, 128), moved_by(model, r.body, 192));
+    table.name(r.name).add(frames[r.frame], tree, moved_by(model, r.body, 0), number(r.radius) + rest);
   }
-  return emit_table(
-      "  // Frame, tree, bits of the qvel that move it, radius; place of its axes, kind, size, hull, more bits.\n",
-      "PairGeom", "pair_geom", "kPairGeoms", text);
+  return table.text();
 }
 
 // Writes the branches of bodies with contacts and of joints with limits.
@@ -82,15 +68,12 @@ std::string emit_branches(const RobotModel& model, const std::vector<int>& branc
   const std::vector<int> touching = touching_bodies(model);
   for (size_t b = 0; b < branch.size(); ++b)
     if (touching[b] >= 0) of_bodies.push_back(branch[b]);
-  for (const Joint* joint : limited_joints(model))
-    of_limits.push_back(branch[static_cast<size_t>(model.dofs[static_cast<size_t>(joint->dof)].body)]);
-  const auto text = [](int k) { return std::to_string(k); };
-  const auto table = [&](const std::string& comment, const std::string& name, const char* size, const auto& list) {
-    return emit_table(comment, "int", name, size, list.empty() ? "" : wrapped(listed(list, text) + ",", "        "));
-  };
-  return table("  // The branches of the bodies that contacts use and of the limits; -1 for the trunk.\n",
-               "branch_of_body", "kTouchingBodies", of_bodies) +
-         table("", "branch_of_limit", "kLimits", of_limits);
+  for (const Joint* joint : limited_joints(model)) of_limits.push_back(branch[model.dofs[joint->dof].body]);
+  return Table("The branches of the bodies that contacts use and of the limits; -1 for the trunk.", "int",
+               "branch_of_body", "kTouchingBodies")
+             .add_all(of_bodies)
+             .text() +
+         Table("", "int", "branch_of_limit", "kLimits").add_all(of_limits).text();
 }
 
 // Returns the index of a tendon with rows among the accelerations along qvel and of such tendons.
@@ -100,38 +83,24 @@ int row_of_tendon(const RobotModel& model, int tendon) {
 }
 
 std::string emit_frictions(const RobotModel& model) {
-  std::string text;
-  for (const int dof : frictional_dofs(model)) {
-    const DryFriction& friction = *model.dofs[static_cast<size_t>(dof)].friction;
-    text += "        {" + std::to_string(dof) + ", " + listed({friction.weight, friction.most}) + "},\n";
-  }
-  for (const int t : frictional_tendons(model)) {
-    const DryFriction& friction = *model.tendons[static_cast<size_t>(t)].friction;
-    text += "        {" + std::to_string(row_of_tendon(model, t)) + ", " + listed({friction.weight, friction.most}) +
-            "},\n";
-  }
-  return text.empty() ? ""
-                      : emit_table("  // Index into qvel, weight, largest force.\n", "DryFriction", "friction",
-                                   "kFrictions", text);
+  Table table("Index into qvel, weight, largest force.", "DryFriction", "friction", "kFrictions");
+  const auto add = [&](int row, const DryFriction& friction) { table.add(row, friction.weight, friction.most); };
+  for (const int dof : frictional_dofs(model)) add(dof, *model.dofs[dof].friction);
+  for (const int t : frictional_tendons(model)) add(row_of_tendon(model, t), *model.tendons[t].friction);
+  return table.text_unless_empty();
 }
 
 // Keyframes have hashes of their names, because GPU code has no tables of texts.
 std::string emit_keyframes(const RobotModel& model) {
   if (model.keyframes.empty()) return "";
-  std::string text;
-  const auto numbers = [](const std::vector<double>& row) { return "{" + listed(row) + "}"; };
+  Table table("Hash of the name; qpos, qvel, ctrl, act.", "Keyframe<Sizes>", "keyframe", "kKeyframes");
   for (const Keyframe& key : model.keyframes)
-    text += "        " + remark(key.name) + "\n" +
-            wrapped("{" + std::to_string(text_hash(key.name.c_str())) + "ull, " + numbers(key.qpos) + ", " +
-                        numbers(key.qvel) + ", " + numbers(key.ctrl) + ", " + numbers(key.act) + "},",
-                    "        ");
-  return "  static constexpr int kKeyframes = " + std::to_string(model.keyframes.size()) + ";\n" +
-         emit_table("  // Hash of the name; qpos, qvel, ctrl, act.\n", "Keyframe<Sizes>", "keyframe", "kKeyframes",
-                    text);
+    table.name(key.name).add(in_cpp(text_hash(key.name.c_str())) + "ull", key.qpos, key.qvel, key.ctrl, key.act);
+  return constants("int", {{"kKeyframes", table.size()}}) + table.text();
 }
 
 // Returns the square of a distance as a float, rounded up.
-std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f, "; }
+std::string bound(double distance) { return number(std::ceil(1e5 * distance * distance * 1.0001) / 1e5) + "f"; }
 
 // Writes the parameters of pairs.
 class PairTables {
@@ -141,77 +110,67 @@ class PairTables {
 
   // Writes all parameters of each pair.
   std::string full(const std::string& name, const std::string& size, size_t count) const {
-    std::string text;
+    Table table(
+        "The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
+        "stiffness, damping, impedance.",
+        "ContactPair", name, size);
     for (size_t p = 0; p < count; ++p) {
       const GeomPair& pair = model_.pairs[p];
       const PairGeom &a = geom(pair.first), &b = geom(pair.second);
       const double nearest = a.most_radius + b.most_radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
-      const std::string bounds = (a.kind == PairGeom::plane ? plane_bound(reach) : bound(reach)) + bound(nearest);
-      text += "        " + remark(a.name + " and " + b.name) + "\n";
-      text += wrapped("{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-                          kind(p, bounds, varies_ ? pair.weight_without_friction : pair.weight,
-                               p < model_.ground_pairs ? ground(p) : "") +
-                          "},",
-                      "        ");
+      const std::string bounds = joined(a.kind == PairGeom::plane ? plane_bound(reach) : bound(reach), bound(nearest));
+      table.name(a.name + " and " + b.name)
+          .add(pair.first, pair.second,
+               kind(p, bounds, varies_ ? pair.weight_without_friction : pair.weight,
+                    p < model_.ground_pairs ? ground(p) : ""));
     }
-    return emit_table(
-        "  // The two geoms, whether both are capsules, edges, squared bounds of distances; margin, friction, weight;\n"
-        "  // stiffness, damping, impedance.\n",
-        "ContactPair", name, size, text);
+    return table.text();
   }
   // Writes for each pair only its geoms and its kind, and what its kind has.
   std::string compact() const {
-    std::map<std::string, size_t> kinds;
-    std::string pairs, of_kinds, groups, sizes, weights;
+    std::map<std::string, size_t> numbers;  // of kinds
+    std::vector<std::string> pairs;
+    std::vector<double> bounds, weights;
+    std::vector<std::string> kinds;
     for (size_t p = model_.ground_pairs; p < model_.pairs.size(); ++p) {
       const GeomPair& pair = model_.pairs[p];
-      const auto [place, is_new] = kinds.emplace(
-          kind(p, "0.0f, 0.0f, ", varies_ ? pair.relative_weight_without_friction : pair.relative_weight, ""),
-          kinds.size());
-      if (is_new) of_kinds += wrapped("{0, 0, " + place->first + "},", "        ");
-      pairs += "{" + std::to_string(pair.first) + ", " + std::to_string(pair.second) + ", " +
-               std::to_string(place->second) + "}, ";
+      const auto [place, is_new] = numbers.emplace(
+          kind(p, "0.0f, 0.0f", varies_ ? pair.relative_weight_without_friction : pair.relative_weight, ""),
+          numbers.size());
+      if (is_new) kinds.push_back(place->first);
+      pairs.push_back(braced(pair.first, pair.second, place->second));
     }
+    Table of_kinds("Kinds of pairs, in place of geoms and bounds 0.", "ContactPair", "pair_kind", in_cpp(kinds.size()));
+    for (const std::string& kind : kinds) of_kinds.add(0, 0, kind);
+    Table groups("Groups of them: two geoms, squared distance of their centres, where the next group begins.",
+                 "PairGroup", "pair_group", "kPairGroups");
     for (const PairGroup& group : model_.pair_groups)
-      groups += "        {" + std::to_string(group.first) + ", " + std::to_string(group.second) + ", " +
-                // Rounding of the positions in float must not part pairs that touch.
-                (geom(group.first).kind == PairGeom::plane ? plane_bound : bound)(1.001 * group.reach + 1e-4) +
-                std::to_string(group.end) + "},\n";
-    std::string still;
-    int count = 0;
+      groups.add(group.first, group.second,
+                 // Rounding of the positions in float must not part pairs that touch.
+                 (geom(group.first).kind == PairGeom::plane ? plane_bound : bound)(1.001 * group.reach + 1e-4),
+                 group.end);
+    Table still("Geoms of the world: index, centre, half axis, axes.", "StillGeom", "still_geom", "kStillGeoms");
     for (size_t g = 0; g < model_.pair_geoms.size(); ++g)
-      if (const PairGeom& here = model_.pair_geoms[g]; here.body < 0) {
-        const auto row = [](const Numbers3& x) { return "{" + listed({x[0], x[1], x[2]}) + "}"; };
-        still += wrapped("{" + std::to_string(g) + ", " + row(here.center) + ", " + row(here.half) + ", {" +
-                             row(here.turn[0]) + ", " + row(here.turn[1]) + ", " + row(here.turn[2]) + "}},",
-                         "        ");
-        count += 1;
-      }
+      if (const PairGeom& here = model_.pair_geoms[g]; here.body < 0) still.add(g, here.center, here.half, here.turn);
     for (const PairGeom& g : model_.pair_geoms)
-      sizes += number(g.most_radius + size_of(g)) + ", ", weights += number(g.inverse_weight) + ", ";
-    const std::string ground =
-        model_.ground_pairs > 0 ? full("ground_pair", "kGroundPairs", model_.ground_pairs) : std::string();
-    return "  static constexpr int kPairGroups = " + std::to_string(model_.pair_groups.size()) + ";\n" + ground +
-           emit_table("  // The two geoms and the kind of each other pair.\n", "CompactPair", "compact_pair", "kPairs",
-                      wrapped(pairs, "        ")) +
-           emit_table("  // Kinds of pairs, in place of geoms and bounds 0.\n", "ContactPair", "pair_kind",
-                      std::to_string(kinds.size()), of_kinds) +
-           emit_table(
-               "  // Groups of them: two geoms, squared distance of their centres, where the next group begins.\n",
-               "PairGroup", "pair_group", "kPairGroups", groups) +
-           emit_table("  // Radii of spheres around geoms.\n", "double", "pair_geom_bound", "kPairGeoms",
-                      wrapped(sizes, "        ")) +
-           emit_table("  // Inverse weights of geoms' bodies.\n", "double", "pair_geom_weight", "kPairGeoms",
-                      wrapped(weights, "        ")) +
-           "  static constexpr int kStillGeoms = " + std::to_string(count) + ";\n" +
-           emit_table("  // Geoms of the world: index, centre, half axis, axes.\n", "StillGeom", "still_geom",
-                      "kStillGeoms", still) +
+      bounds.push_back(g.most_radius + size_of(g)), weights.push_back(g.inverse_weight);
+    return constants("int", {{"kPairGroups", groups.size()}}) +
+           (model_.ground_pairs > 0 ? full("ground_pair", "kGroundPairs", model_.ground_pairs) : "") +
+           Table("The two geoms and the kind of each other pair.", "CompactPair", "compact_pair", "kPairs")
+               .add_all(pairs)
+               .text() +
+           of_kinds.text() + groups.text() +
+           Table("Radii of spheres around geoms.", "double", "pair_geom_bound", "kPairGeoms").add_all(bounds).text() +
+           Table("Inverse weights of geoms' bodies.", "double", "pair_geom_weight", "kPairGeoms")
+               .add_all(weights)
+               .text() +
+           constants("int", {{"kStillGeoms", still.size()}}) + still.text() +
            "  DRL_HD static ContactPair pair(int k) { return assemble_pair<Sizes>(k); }\n";
   }
 
  private:
-  const PairGeom& geom(int g) const { return model_.pair_geoms[static_cast<size_t>(g)]; }
-  static std::string plane_bound(double reach) { return number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f, "; }
+  const PairGeom& geom(int g) const { return model_.pair_geoms[g]; }
+  static std::string plane_bound(double reach) { return number(std::ceil(1e5 * reach * 1.0001) / 1e5) + "f"; }
   // Returns the numbers of a row after the indices of its two geoms.
   std::string kind(size_t p, const std::string& bounds, double weight, const std::string& of_ground) const {
     const GeomPair& pair = model_.pairs[p];
@@ -219,8 +178,8 @@ class PairTables {
     const auto is_long = [](const PairGeom& g) { return g.kind == PairGeom::capsule && size_of(g) > 0; };
     const bool has_no_sphere = (is_long(a) || a.kind == PairGeom::plane) && is_long(b);
     const bool has_cone = pair.cone.dimensions > (model_.elliptic || varies_ ? 1 : 3);
-    return (has_no_sphere ? "true, " : "false, ") + std::to_string(pair.edges) + ", " + bounds +
-           listed({pair.margin, friction_of(pair, varies_), weight}) + ", " + softness_of(pair.softness) +
+    return joined(has_no_sphere, pair.edges, bounds, pair.margin, friction_of(pair, varies_), weight,
+                  softness_of(pair.softness)) +
            (!of_ground.empty() ? of_ground + rest_of(pair)
             : has_rest(pair)   ? cone_of(pair.cone) + without_ground(pair) + rest_of(pair)
             : has_cone         ? cone_of(pair.cone)
@@ -235,17 +194,15 @@ class PairTables {
     return std::string(pair.cone.varies.empty() ? ", {-1, -1}" : "") + ", -1, 0, 0, false, 0";
   }
   static std::string rest_of(const GeomPair& pair) {
-    return !has_rest(pair)
-               ? ""
-               : ", " + listed({pair.cone.second_sliding, pair.cone.second_rolling, pair.friction_damping, pair.gap}) +
-                     ", " + std::to_string(pair.adhesions) + "u";
+    if (!has_rest(pair)) return "";
+    return ", " + joined(pair.cone.second_sliding, pair.cone.second_rolling, pair.friction_damping, pair.gap,
+                         in_cpp(pair.adhesions) + "u");
   }
   std::string ground(size_t p) const {
     const GeomPair& pair = model_.pairs[p];
     return cone_of(pair.cone) + (pair.cone.varies.empty() ? ", {-1, -1}, " : ", ") +
-           std::to_string(bodies_[static_cast<size_t>(body_on_ground(model_, p))]) + ", " + std::to_string(p) + ", " +
-           std::to_string(pair.place) + (geom(pair.first).body >= 0 ? ", true" : ", false") +
-           (pair.places > 0 || has_rest(pair) ? ", " + std::to_string(pair.places) : "");
+           joined(bodies_[body_on_ground(model_, p)], p, pair.place, geom(pair.first).body >= 0) +
+           (pair.places > 0 || has_rest(pair) ? ", " + in_cpp(pair.places) : "");
   }
 
   const RobotModel& model_;
@@ -259,18 +216,6 @@ std::string emit_pairs(const RobotModel& model) {
                                    : tables.compact();
 }
 
-}  // namespace
-
-std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
-                       const std::string& size, const std::string& items) {
-  return comment + "  DRL_HD static const " + type + "& " + name + "(int k) {\n    static constexpr " + type + " all[" +
-         size + " + 1] = {\n" + items + "        {}};\n    return all[k];\n  }\n";
-}
-
-std::string softness_of(const Softness& s) {
-  return listed({s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint});
-}
-
 std::string emit_struct(const std::string& type, const std::vector<std::string>& numbers) {
   const std::string head = "  template <class F>\n  struct " + type + " {";
   if (numbers.empty()) return head + "};\n";
@@ -278,93 +223,99 @@ std::string emit_struct(const std::string& type, const std::vector<std::string>&
   return head + "\n" + wrapped("F " + listed(numbers, name) + ";", "    ") + "  };\n";
 }
 
-std::string emit_sizes(const RobotModel& model, const Program& program) {
-  std::string text = "struct Sizes {\n";
-  const auto line = [&](const std::string& type, const std::vector<std::pair<std::string, std::string>>& values) {
-    text += wrapped("static constexpr " + type + " " +
-                        listed(values, [](const auto& v) { return v.first + " = " + v.second; }) + ";",
-                    "  ");
-  };
-  const auto count = [](auto n) { return std::to_string(n); };
-  line("int", {{"nq", count(model.nq)},
-               {"nv", count(model.nv)},
-               {"nu", count(model.actuators.size())},
-               {"nbody", count(model.frames.size())},
-               {"ngeom", count(model.geoms.size())},
-               {"nsite", count(model.sites.size())}});
-  line("double", {{"timestep", number(model.timestep)}});
-  line("bool", {{"kRungeKutta", model.runge_kutta ? "true" : "false"},
-                {"kImplicitDamping", model.implicit_damping ? "true" : "false"}});
-  line("int", {{"kContacts", count(count_pyramids(model))},
-               {"kEdges", count(program.edges)},
-               {"kLimits", count(count_limits(model))},
-               {"kTouchingBodies", count(count_numbers(touching_bodies(model)))},
-               {"kTouchingFrames", count(count_numbers(touching_frames(model)))}});
-  line("int", {{"kMotions", count(count_numbers(program.motion_places))},
-               {"kCouplings", count(count_numbers(program.coupling_places))},
-               {"kWrench", count(count_numbers(program.wrench_places))}});
-  line("int", {{"kPairGeoms", count(model.pair_geoms.size())},
-               {"kPairs", count(model.pairs.size() - model.ground_pairs)},
-               {"kPairRows", count(model.pair_places.rows)},
-               {"kTrees", count(model.trees)},
-               {"kFactor", count(program.places("factor"))}});
-  line("int", {{"kAxis", count(program.places("axis"))},
-               {"kMass", count(program.places("mass"))},
-               {"kForce", count(program.places("force"))},
-               {"kFreeTurn", count(program.places("free_turn"))},
-               {"kDamping", count(program.places("damping"))}});
-  if (const int frictions = count_frictions(model); frictions > 0) line("int", {{"kFrictions", count(frictions)}});
+// Writes the sizes that all robots have.
+std::string emit_counts(const RobotModel& model, const Program& program) {
+  return constants("int", {{"nq", model.nq},
+                           {"nv", model.nv},
+                           {"nu", model.actuators.size()},
+                           {"nbody", model.frames.size()},
+                           {"ngeom", model.geoms.size()},
+                           {"nsite", model.sites.size()}}) +
+         constants("double", {{"timestep", model.timestep}}) +
+         constants("bool", {{"kRungeKutta", model.runge_kutta}, {"kImplicitDamping", model.implicit_damping}}) +
+         constants("int", {{"kContacts", count_pyramids(model)},
+                           {"kEdges", program.edges},
+                           {"kLimits", count_limits(model)},
+                           {"kTouchingBodies", count_numbers(touching_bodies(model))},
+                           {"kTouchingFrames", count_numbers(touching_frames(model))}}) +
+         constants("int", {{"kMotions", count_numbers(program.motion_places)},
+                           {"kCouplings", count_numbers(program.coupling_places)},
+                           {"kWrench", count_numbers(program.wrench_places)}}) +
+         constants("int", {{"kPairGeoms", model.pair_geoms.size()},
+                           {"kPairs", model.pairs.size() - model.ground_pairs},
+                           {"kPairRows", model.pair_places.rows},
+                           {"kTrees", model.trees},
+                           {"kFactor", program.places("factor")}}) +
+         constants("int", {{"kAxis", program.places("axis")},
+                           {"kMass", program.places("mass")},
+                           {"kForce", program.places("force")},
+                           {"kFreeTurn", program.places("free_turn")},
+                           {"kDamping", program.places("damping")}});
+}
+// Writes those that only some have.
+std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
+  std::string text;
+  const auto flag = [&](const char* name, bool is_so) { text += is_so ? constants("bool", {{name, true}}) : ""; };
+  if (const int frictions = count_frictions(model); frictions > 0)
+    text += constants("int", {{"kFrictions", frictions}});
   if (const auto tendons = tendons_with_rows(model); !tendons.empty())
-    line("int", {{"kTendons", count(tendons.size())}, {"kTendonAlong", count(program.places("tendon_along"))}});
+    text += constants("int", {{"kTendons", tendons.size()}, {"kTendonAlong", program.places("tendon_along")}});
   if (const int rows = count_equality_rows(model); rows > 0)
-    line("int", {{"kEqualityRows", count(rows)}, {"kEqualityAlong", count(program.places("equality_along"))}});
-  const std::pair<const char*, bool> flags[] = {{"kSensesLengths", senses_lengths(model)},
-                                                {"kSensesActuators", senses_actuators(model)},
-                                                {"kSensesAccelerations", senses_accelerations(model)},
-                                                {"kSensesLoads", senses_loads(model)},
-                                                {"kSensesLimits", senses(model, &Sensor::shows_limit)},
-                                                {"kSensesLimitForces", senses(model, Sensor::limit_force)},
-                                                {"kSensesEnergies", senses(model, &Sensor::shows_energy)},
-                                                {"kSensesTime", senses(model, Sensor::time)}};
-  for (const auto& [name, is_so] : flags)
-    if (is_so) line("bool", {{name, "true"}});
-  if (model.na > 0) line("int", {{"kActivations", count(model.na)}});
+    text += constants("int", {{"kEqualityRows", rows}, {"kEqualityAlong", program.places("equality_along")}});
+  flag("kSensesLengths", senses(model, &Sensor::shows_length));
+  flag("kSensesActuators", senses(model, &Sensor::shows_actuators));
+  flag("kSensesAccelerations", senses(model, &Sensor::shows_acceleration));
+  flag("kSensesLoads", senses(model, &Sensor::shows_load));
+  flag("kSensesLimits", senses(model, &Sensor::shows_limit));
+  flag("kSensesLimitForces", senses(model, Sensor::limit_force));
+  flag("kSensesEnergies", senses(model, &Sensor::shows_energy));
+  flag("kSensesTime", senses(model, Sensor::time));
+  if (model.na > 0) text += constants("int", {{"kActivations", model.na}});
   if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
   if (model.noslip) {
-    line("int", {{"kNoslipIterations", count(model.noslip->iterations)},
-                 {"kNoslipDirections", count(most_friction_directions(model))}});
-    line("double", {{"kNoslipTolerance", number(model.noslip->tolerance)}});
-    if (!is_stiff(model)) line("bool", {{"kWideForNoslip", "true"}});
+    text += constants("int", {{"kNoslipIterations", model.noslip->iterations},
+                              {"kNoslipDirections", most_friction_directions(model)}}) +
+            constants("double", {{"kNoslipTolerance", model.noslip->tolerance}});
+    flag("kWideForNoslip", !is_stiff(model));
   }
-  if (edges_vary(model)) line("bool", {{"kEdgesVary", "true"}});
-  if (const size_t actuators = adhesions(model).size(); actuators > 0) line("int", {{"kAdhesions", count(actuators)}});
-  if (remembers_pairs(model)) line("bool", {{"kRemembersPairs", "true"}});
-  if (std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }))
-    line("bool", {{"kHasGaps", "true"}});
-  const std::vector<int> branch = branches(model);
-  if (const int number = count_numbers(branch); number > 0)
-    line("int", {{"kBranches", count(number)}, {"kBranchPlaces", count(program.places("branch"))}});
-  for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
+  flag("kEdgesVary", edges_vary(model));
+  if (const size_t actuators = adhesions(model).size(); actuators > 0)
+    text += constants("int", {{"kAdhesions", actuators}});
+  flag("kRemembersPairs", remembers_pairs(model));
+  flag("kHasGaps", std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }));
+  if (const int number = count_numbers(branches(model)); number > 0)
+    text += constants("int", {{"kBranches", number}, {"kBranchPlaces", program.places("branch")}});
+  return text;
+}
+std::string emit_limits(const RobotModel& model) {
   std::vector<int> limited;
-  std::string ranges;
-  const auto add_limit = [&](int index, const Limit& limit) {
-    limited.push_back(index);
-    ranges += "        {" + number(limit.low) + ", " + number(limit.high) + "},\n";
-  };
-  for (const Joint* joint : limited_joints(model)) add_limit(joint->dof, *joint->limit);
-  for (const int t : limited_tendons(model))
-    add_limit(row_of_tendon(model, t), *model.tendons[static_cast<size_t>(t)].limit);
-  const auto text_of = [](int index) { return std::to_string(index); };
-  text += emit_table(
-      "  // Limits: indices into qvel, or nv plus the index of a tendon or ball with rows; their ranges; the initial "
-      "qpos.\n",
-      "int", "limited", "kLimits", limited.empty() ? "" : wrapped(listed(limited, text_of) + ",", "        "));
-  text += emit_table("", "Range", "range", "kLimits", ranges);
-  text += emit_table("", "double", "qpos0", "nq", wrapped(listed(model.start, number) + ",", "        "));
-  if (count_numbers(branch) > 0) text += emit_branches(model, branch);
+  Table ranges("", "Range", "range", "kLimits");
+  const auto add = [&](int index, const Limit& limit) { limited.push_back(index), ranges.add(limit.low, limit.high); };
+  for (const Joint* joint : limited_joints(model)) add(joint->dof, *joint->limit);
+  for (const int t : limited_tendons(model)) add(row_of_tendon(model, t), *model.tendons[t].limit);
+  return Table(
+             "Limits: indices into qvel, or nv plus the index of a tendon or ball with rows; their ranges; the initial "
+             "qpos.",
+             "int", "limited", "kLimits")
+             .add_all(limited)
+             .text() +
+         ranges.text();
+}
+
+}  // namespace
+
+std::string emit_sizes(const RobotModel& model, const Program& program) {
+  std::string text = "struct Sizes {\n" + emit_counts(model, program) + emit_rare_sizes(model, program);
+  for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
+  text += emit_limits(model) + Table("", "double", "qpos0", "nq").add_all(model.start).text();
+  if (const std::vector<int> branch = branches(model); count_numbers(branch) > 0) text += emit_branches(model, branch);
   return text + emit_keyframes(model) + emit_cone_tables(model) + emit_trees(model) +
          (program.loops_over_bodies ? emit_bodies(model) : "") + emit_frictions(model) + emit_points(model) +
          emit_pair_geoms(model) + emit_pairs(model) + "};\n";
+}
+
+std::string softness_of(const Softness& s) {
+  return joined(s.stiffness, s.damping, s.least, s.most, s.width, s.midpoint);
 }
 
 }  // namespace drl::robot_compiler

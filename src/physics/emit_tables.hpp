@@ -24,11 +24,10 @@ std::string emit_trees(const RobotModel& model);
 // Writes the tables of drl/physics/tree_motion.hpp and drl/physics/tree_frames.hpp.
 std::string emit_bodies(const RobotModel& model);
 
-// Writes a table that is read at run time; name(k) returns its item k. It is inside a function because GPU code cannot
-// read tables outside functions.
-std::string emit_table(const std::string& comment, const std::string& type, const std::string& name,
-                       const std::string& size, const std::string& items);
-
+// Returns "ShapeKind::sphere", for example.
+const char* name_of(physics::ShapeKind kind);
+// Returns the nine numbers of a rotation as text.
+std::string flat(const Rotation& rows);
 // Return the numbers of a Softness or a ConeFriction as text. The text of cone_of() begins with a comma. varies_of()
 // returns only the indices of parameters, also after a comma, or "" if there are none.
 std::string softness_of(const Softness& s);

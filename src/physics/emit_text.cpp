@@ -73,6 +73,29 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   return lines + line + "\n";
 }
 
-std::string listed(const std::vector<double>& list) { return listed(list, number); }
+std::string constants(const std::string& type, std::initializer_list<Constant> all) {
+  return wrapped("static constexpr " + type + " " + listed(all, [](const Constant& c) { return c.text; }) + ";", "  ");
+}
+
+Table::Table(const std::string& comment, const std::string& type, const std::string& name, const std::string& size) {
+  for (size_t at = 0, end = 0; at < comment.size(); at = end + 1) {
+    end = std::min(comment.find('\n', at), comment.size());
+    head_ += "  // " + comment.substr(at, end - at) + "\n";
+  }
+  if (type.ends_with("<T>")) head_ += "  template <class T>\n";
+  head_ += "  DRL_HD static const " + type + "& " + name + "(int k) {\n    static constexpr " + type + " all[" + size +
+           " + 1] = {\n";
+}
+Table& Table::name(const std::string& of_item) {
+  items_ += kIndent + remark(of_item) + "\n";
+  return *this;
+}
+
+std::string choice(const std::string& signature, const std::string& index,
+                   const std::vector<std::pair<int, std::string>>& cases, const std::string& otherwise) {
+  std::string text = "  DRL_HD static " + signature + " {\n    switch (" + index + ") {\n";
+  for (const auto& [value, statement] : cases) text += "      case " + std::to_string(value) + ": " + statement + ";\n";
+  return text + "      default: " + otherwise + ";\n    }\n  }\n";
+}
 
 }  // namespace drl::robot_compiler

@@ -34,7 +34,7 @@ bool is_op(const Expr& x, Op op) { return !x.is_known() && (*x.graph())[x.node()
 // Returns the operand k of x.
 Expr operand(const Expr& x, int k) {
   Graph& graph = *x.graph();
-  const int of = graph[x.node()].of[static_cast<size_t>(k)];
+  const int of = graph[x.node()].of[k];
   return graph[of].op == Op::constant ? Expr(graph[of].value) : Expr(graph, of);
 }
 
@@ -61,13 +61,13 @@ int Graph::add(Node node) {
 
 Expr Graph::input(const std::string& text, const std::string& name) {
   const auto [place, is_new] = inputs_.emplace(text, size());
-  if (is_new) add({Op::input, {-1, -1, -1, -1}, 0, text, name});
+  if (is_new) add({.op = Op::input, .text = text, .name = name});
   return {*this, place->second};
 }
 
 void Graph::name(const Expr& x, const std::string& name) {
   if (x.is_known()) return;
-  Node& node = nodes_[static_cast<size_t>(x.node())];
+  Node& node = nodes_[x.node()];
   if (node.name.empty()) node.name = name;
 }
 
@@ -75,7 +75,7 @@ int Graph::node_of(const Expr& x) {
   if (!x.is_known()) return x.node();
   const double value = x.value() == 0 ? 0 : x.value();  // -0 and 0 share a node
   const auto [place, is_new] = constants_.emplace(value, size());
-  if (is_new) add({Op::constant, {-1, -1, -1, -1}, value, "", ""});
+  if (is_new) add({.op = Op::constant, .value = value});
   return place->second;
 }
 
@@ -83,9 +83,9 @@ Expr Graph::make(Op op, const Expr& a, const Expr& b, const Expr& c, const Expr&
   const int count = arity(op);
   std::array<int, 4> of{-1, -1, -1, -1};
   const Expr* all[] = {&a, &b, &c, &d};
-  for (int k = 0; k < count; ++k) of[static_cast<size_t>(k)] = node_of(*all[k]);
+  for (int k = 0; k < count; ++k) of[k] = node_of(*all[k]);
   const auto [place, is_new] = made_.try_emplace({op, of[0], of[1], of[2], of[3]}, size());
-  if (is_new) add({op, of, 0, "", ""});
+  if (is_new) add({.op = op, .of = of});
   return {*this, place->second};
 }
 

@@ -30,10 +30,11 @@ enum class Op : uint8_t {
 
 struct Node {
   Op op;
-  std::array<int, 4> of;  // operands (node indices), -1 after the last; select: of[0] < of[1] ? of[2] : of[3]
+  // Operands (node indices), -1 after the last; select: of[0] < of[1] ? of[2] : of[3].
+  std::array<int, 4> of{-1, -1, -1, -1};
   double value = 0;       // of a constant
-  std::string text;       // of an input: the C++ expression that reads it
-  std::string name;       // may be empty
+  std::string text = {};  // of an input: the C++ expression that reads it
+  std::string name = {};  // may be empty
   int section = 0;        // the section in which it was made
 };
 
@@ -69,7 +70,7 @@ class Graph {
   // Returns the node of x; a known value gets a node of its own.
   int node_of(const Expr& x);
 
-  const Node& operator[](int node) const { return nodes_[static_cast<size_t>(node)]; }
+  const Node& operator[](int node) const { return nodes_[node]; }
   int size() const { return static_cast<int>(nodes_.size()); }
   // Assigns the nodes that are made from now on to this section.
   void begin_section(int section) { section_ = section; }

@@ -8,6 +8,7 @@
 #include "physics/emit_text.hpp"
 
 namespace drl::robot_compiler {
+
 namespace {
 
 // MuJoCo's table of a hull (mjModel's mesh_graph): two counts, where the neighbours of each vertex start, the vertices'
@@ -68,7 +69,7 @@ MeshHull read_hull(const mjModel_& model, int mesh) {
     return static_cast<int>(std::ranges::lower_bound(kept, graph.vertex[local]) - kept.begin());
   };
   std::vector<int> local_of(kept.size(), -1);
-  for (int local = 0; local < graph.count; ++local) local_of[static_cast<size_t>(place_of(local))] = local;
+  for (int local = 0; local < graph.count; ++local) local_of[place_of(local)] = local;
   for (const int local : local_of) {
     hull.first_neighbour.push_back(static_cast<int>(hull.neighbours.size()));
     if (local < 0) continue;  // inside the hull
@@ -80,22 +81,62 @@ MeshHull read_hull(const mjModel_& model, int mesh) {
 }
 
 std::string emit_hull(const MeshHull& hull, const std::string& name) {
-  const auto to_text = [](int k) { return std::to_string(k); };
-  const auto row = [](const std::array<float, 3>& v) {
-    return "{" + listed(v, [](float x) { return number(x) + "f"; }) + "}";
-  };
   const auto line = [](const std::string& text) { return wrapped(text, "  "); };
   const bool has_edges = !hull.first_neighbour.empty();
   std::string text = "  DRL_HD static Hull " + name + "() {\n";
-  text += line(table("static constexpr float vertices[][3]", hull.vertices, "{}", row));
-  if (has_edges) {
-    text += line(table("static constexpr int first_neighbour[]", hull.first_neighbour, "0", to_text));
-    text += line(table("static constexpr int neighbours[]", hull.neighbours, "0", to_text));
+  text += line(array("static constexpr float vertices[][3]", hull.vertices, "{}"));
+  if (has_edges)
+    text += line(array("static constexpr int first_neighbour[]", hull.first_neighbour)) +
+            line(array("static constexpr int neighbours[]", hull.neighbours, "0"));
+  return text +
+         line("return " +
+              braced("vertices", hull.vertices.size(), has_edges ? "first_neighbour, neighbours" : "nullptr, nullptr",
+                     hull.start, hull.climbs, hull.radius) +
+              ";") +
+         "  }\n";
+}
+
+physics::HullFaces MeshFaces::view() const {
+  static_assert(sizeof(std::array<double, 3>) == sizeof(double[3]));
+  return {.normals = reinterpret_cast<const double(*)[3]>(normals.data()),
+          .first_corner = first_corner.data(),
+          .corners = corners.data(),
+          .first_face = first_face.data(),
+          .faces = faces.data()};
+}
+
+MeshFaces read_faces(const mjModel_& model, int mesh) {
+  const std::vector<int> vertices = vertices_of_hull(model, mesh);
+  std::vector<int> place_of(static_cast<size_t>(model.mesh_vertnum[mesh]), -1);
+  for (size_t v = 0; v < vertices.size(); ++v) place_of[vertices[v]] = static_cast<int>(v);
+  MeshFaces all;
+  const int first = model.mesh_polyadr[mesh], count = model.mesh_polynum[mesh];
+  for (int face = first; face < first + count; ++face) {
+    const mjtNum* normal = model.mesh_polynormal + 3 * face;
+    all.normals.push_back({normal[0], normal[1], normal[2]});
+    all.first_corner.push_back(static_cast<int>(all.corners.size()));
+    const int* corners = model.mesh_polyvert + model.mesh_polyvertadr[face];
+    for (int k = 0; k < model.mesh_polyvertnum[face]; ++k) all.corners.push_back(place_of[corners[k]]);
   }
-  text += line("return {vertices, " + std::to_string(hull.vertices.size()) + ", " +
-               (has_edges ? "first_neighbour, neighbours" : "nullptr, nullptr") + ", " + std::to_string(hull.start) +
-               ", " + (hull.climbs ? "true" : "false") + ", " + number(hull.radius) + "};");
-  return text + "  }\n";
+  all.first_corner.push_back(static_cast<int>(all.corners.size()));
+  for (const int v : vertices) {
+    const int at = model.mesh_vertadr[mesh] + v;
+    const int* faces = model.mesh_polymap + model.mesh_polymapadr[at];
+    all.first_face.push_back(static_cast<int>(all.faces.size()));
+    all.faces.insert(all.faces.end(), faces, faces + model.mesh_polymapnum[at]);
+  }
+  all.first_face.push_back(static_cast<int>(all.faces.size()));
+  return all;
+}
+
+std::string emit_faces(const MeshFaces& faces, const std::string& name) {
+  const auto line = [](const std::string& declaration, const auto& list, const char* empty) {
+    return wrapped(array("static constexpr " + declaration, list, empty), "  ");
+  };
+  return "  DRL_HD static HullFaces " + name + "() {\n" + line("double normals[][3]", faces.normals, "{}") +
+         line("int first_corner[]", faces.first_corner, "0") + line("int corners[]", faces.corners, "0") +
+         line("int first_face[]", faces.first_face, "0") + line("int faces[]", faces.faces, "0") +
+         "  return {normals, first_corner, corners, first_face, faces};\n  }\n";
 }
 
 }  // namespace drl::robot_compiler

@@ -28,11 +28,11 @@ class Clusters {
         of_body[r_.pair_geoms[g].body].push_back(static_cast<int>(g));
     for (auto& [body, geoms] : of_body) split(geoms);
   }
-  int of(int geom) const { return of_geom_[static_cast<size_t>(geom)]; }
-  const Cluster& operator[](int cluster) const { return all_[static_cast<size_t>(cluster)]; }
+  int of(int geom) const { return of_geom_[geom]; }
+  const Cluster& operator[](int cluster) const { return all_[cluster]; }
 
  private:
-  const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
+  const PairGeom& geom(int g) const { return r_.pair_geoms[g]; }
   // Halves geoms along the axis along which their centres are furthest apart, until they are few.
   void split(std::vector<int> geoms) {
     if (geoms.size() <= kMostOfCluster) return add(geoms);
@@ -56,7 +56,7 @@ class Clusters {
       return longest;
     };
     const int middle = std::ranges::min(geoms, {}, radius);
-    for (const int g : geoms) of_geom_[static_cast<size_t>(g)] = static_cast<int>(all_.size());
+    for (const int g : geoms) of_geom_[g] = static_cast<int>(all_.size());
     all_.push_back({middle, radius(middle)});
   }
 

@@ -11,10 +11,10 @@ namespace drl::robot_compiler {
 namespace {
 
 // The most contacts that two geoms of these kinds have (drl/physics/collide.hpp), without the flag multiccd.
-int most_contacts(PairGeom::Kind a, PairGeom::Kind b) {
+int most_contacts(physics::ShapeKind a, physics::ShapeKind b) {
   if (a == PairGeom::plane) {
     constexpr int kWithPlane[] = {0, 1, 2, 1, 4, 4, 4};
-    return kWithPlane[b];
+    return kWithPlane[static_cast<int>(b)];
   }
   if (a == PairGeom::height_field) return physics::OverField::kMostContacts;
   if (a == PairGeom::box && b == PairGeom::box) return physics::kMostShapeContacts;
@@ -34,7 +34,7 @@ class Places {
     if (!r_.height_fields.empty()) visit_states();
     for (size_t p = 0; p < robot.ground_pairs; ++p) {
       GeomPair& pair = robot.pairs[p];
-      const PairGeom::Kind first = geom(pair.first).kind, second = geom(pair.second).kind;
+      const physics::ShapeKind first = geom(pair.first).kind, second = geom(pair.second).kind;
       pair.place = places;
       if (first == PairGeom::height_field) pair.places = places_on_field(pair, most_on_field_[p]);
       // Lanes may find the contacts of parallel capsules at different ends.
@@ -88,18 +88,18 @@ class Places {
   // Returns the most contacts that a pair has.
   int most_contacts(const GeomPair& pair) const {
     const PairGeom &a = geom(pair.first), &b = geom(pair.second);
-    if (!r_.multiccd || !physics::has_many_contacts(a.shape(), b.shape()))
+    if (!r_.multiccd || !physics::has_many_contacts(a.kind, b.kind))
       return robot_compiler::most_contacts(a.kind, b.kind);
     constexpr int kMostOfFaces = 4;
-    return physics::has_face_contacts(a.shape(), b.shape(), pair.margin) ? kMostOfFaces : physics::kMostConvexContacts;
+    return physics::has_face_contacts(a.kind, b.kind, pair.margin) ? kMostOfFaces : physics::kMostConvexContacts;
   }
-  const PairGeom& geom(int g) const { return r_.pair_geoms[static_cast<size_t>(g)]; }
+  const PairGeom& geom(int g) const { return r_.pair_geoms[g]; }
   // Returns how many contacts with a height field a lane has places for: twice as many as libmujoco has in random
   // motion, but enough for the six triangles around a point of the grid and two more, and at most one for each prism
   // that a sphere around the geom can reach.
   int places_on_field(const GeomPair& pair, int seen) const {
     constexpr int kLeast = 8;
-    const HeightField& field = r_.height_fields[static_cast<size_t>(geom(pair.first).hull)];
+    const HeightField& field = r_.height_fields[geom(pair.first).hull];
     const PairGeom& other = geom(pair.second);
     double prisms = 2;
     for (size_t k = 0; k < 2; ++k) {
@@ -175,7 +175,7 @@ class Places {
 void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
   // Beyond, a lane's memory would be mostly for contacts that never exist.
   const int kMostGround = robot.height_fields.empty() ? 256 : 1024;
-  const auto is_of_world = [&](int g) { return robot.pair_geoms[static_cast<size_t>(g)].body < 0; };
+  const auto is_of_world = [&](int g) { return robot.pair_geoms[g].body < 0; };
   const auto moving = std::ranges::stable_partition(
       robot.pairs, [&](const GeomPair& pair) { return is_of_world(pair.first) || is_of_world(pair.second); });
   robot.ground_pairs = robot.pairs.size() - moving.size();

@@ -11,7 +11,11 @@ constexpr const char* kSpatial[] = {"wx", "wy", "wz", "vx", "vy", "vz"};
 }  // namespace
 
 void Program::begin(const std::string& comment, const std::string& signature, bool is_inlined, bool is_wide) {
-  functions_.push_back({comment, signature, is_inlined, is_wide, sections_, {}, {}, {}, {}});
+  functions_.push_back({.comment = comment,
+                        .signature = signature,
+                        .is_inlined = is_inlined,
+                        .is_wide = is_wide,
+                        .first_section = sections_});
   functions_.back().group = static_cast<int>(functions_.size());
   section("");
 }

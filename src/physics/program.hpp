@@ -25,9 +25,9 @@ struct Function {
   bool is_inlined;        // into the loop that calls it; other functions are too large for that
   bool is_wide;           // computes in double (drl/math.hpp)
   int first_section;
-  std::vector<std::string> sections;  // a comment for each section; may be empty
-  std::vector<Statement> statements;
-  std::vector<std::string> before, after;  // lines of C++ around the statements: calls of loops over tables
+  std::vector<std::string> sections = {};  // a comment for each section; may be empty
+  std::vector<Statement> statements = {};
+  std::vector<std::string> before = {}, after = {};  // lines of C++ around the statements: calls of loops over tables
   int operations_of_loops = 0;
   int group = 0;  // in functions of one group, the same sums absorb the same products
 };

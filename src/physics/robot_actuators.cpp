@@ -136,8 +136,8 @@ class Reader : PartReader {
   }
   bool moves_simple_body(const std::set<int>& dofs) const {
     return std::ranges::any_of(dofs, [&](int d) {
-      const Dof& dof = r_.dofs[static_cast<size_t>(d)];
-      return dof.is_simple && r_.joints[static_cast<size_t>(dof.joint)].kind == Joint::free;
+      const Dof& dof = r_.dofs[d];
+      return dof.is_simple && r_.joints[dof.joint].kind == Joint::free;
     });
   }
   static constexpr const char* kSimple = "implicit damping on a free body without other joints";

@@ -32,12 +32,12 @@ class Reader : PartReader {
   // The parameters of a contact between two geoms.
   struct ContactParameters {
     int a, b, dimensions;
-    double margin, friction;  // margin: distance below which the contact pushes, MuJoCo's margin minus gap
+    double margin, friction = 0;  // margin: distance below which the contact pushes, MuJoCo's margin minus gap
     Softness softness;
-    Numbers3 frictions;               // sliding, torsional, rolling
-    std::vector<int> friction_geoms;  // the geoms whose friction counts; the largest value is used
-    double gap = 0;                   // MuJoCo's
-    double whole_margin = 0;          // MuJoCo's margin
+    Numbers3 frictions = {};               // sliding, torsional, rolling
+    std::vector<int> friction_geoms = {};  // the geoms whose friction counts; the largest value is used
+    double gap = 0;                        // MuJoCo's
+    double whole_margin = 0;               // MuJoCo's margin
     double second_sliding = 0, second_rolling = 0, friction_damping = -1;  // as in ConeFriction and GeomPair
   };
   // Combines the parameters of two geoms as MuJoCo's mj_contactParam does: takes those of the geom with the higher
@@ -62,31 +62,28 @@ class Reader : PartReader {
       solref[k] = are_time_constants || one_has_priority ? share * x + (1 - share) * y : std::min(x, y);
     }
     for (int k = 0; k < 5; ++k) solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
-    return {a,
-            b,
-            dimensions,
-            (m_.geom_margin[a] + m_.geom_margin[b]) - (m_.geom_gap[a] + m_.geom_gap[b]),
-            std::max(kLeastFriction, mu),
-            contact_softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
-            {},
-            friction_geoms,
-            m_.geom_gap[a] + m_.geom_gap[b],
-            m_.geom_margin[a] + m_.geom_margin[b]};
+    const double gap = m_.geom_gap[a] + m_.geom_gap[b], margin = m_.geom_margin[a] + m_.geom_margin[b];
+    return {.a = a,
+            .b = b,
+            .dimensions = dimensions,
+            .margin = margin - gap,
+            .friction = std::max(kLeastFriction, mu),
+            .softness = contact_softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
+            .friction_geoms = friction_geoms,
+            .gap = gap,
+            .whole_margin = margin};
   }
   // Reads the parameters of an explicit <pair>.
   ContactParameters explicit_contact(int p) {
     const mjtNum *friction = m_.pair_friction + 5 * p, *solreffriction = m_.pair_solreffriction + 2 * p;
     const Element where{"pair", mjOBJ_PAIR, p};
-    ContactParameters pair{m_.pair_geom1[p],
-                           m_.pair_geom2[p],
-                           m_.pair_dim[p],
-                           m_.pair_margin[p] - m_.pair_gap[p],
-                           0,
-                           contact_softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, where),
-                           {},
-                           {},
-                           m_.pair_gap[p],
-                           m_.pair_margin[p]};
+    ContactParameters pair{.a = m_.pair_geom1[p],
+                           .b = m_.pair_geom2[p],
+                           .dimensions = m_.pair_dim[p],
+                           .margin = m_.pair_margin[p] - m_.pair_gap[p],
+                           .softness = contact_softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, where),
+                           .gap = m_.pair_gap[p],
+                           .whole_margin = m_.pair_margin[p]};
     set_frictions(pair, friction);
     // Only elliptic cones use it. If the signs of its numbers differ, MuJoCo ignores it.
     const bool is_given = solreffriction[0] != 0 || solreffriction[1] != 0;
@@ -148,7 +145,7 @@ class Reader : PartReader {
     return cone;
   }
 
-  bool moves(int g) const { return r_.geoms[static_cast<size_t>(g)].body >= 0; }
+  bool moves(int g) const { return r_.geoms[g].body >= 0; }
   // Returns whether MuJoCo checks the two geoms for contacts.
   bool may_touch(int a, int b) const {
     const bool wants = (m_.geom_contype[a] & m_.geom_conaffinity[b]) || (m_.geom_contype[b] & m_.geom_conaffinity[a]);
@@ -196,13 +193,13 @@ class Reader : PartReader {
   }
   bool is_box(int g) const { return m_.geom_type[g] == mjGEOM_BOX; }
   // Return a geom's axes, and the axis along which a capsule extends, in the geom's body.
-  Rotation turn_of(int g) const { return r_.geoms[static_cast<size_t>(g)].turn; }
+  Rotation turn_of(int g) const { return r_.geoms[g].turn; }
   Numbers3 axis_of(int g) const { return column(turn_of(g), 2); }
 
   void read_floor_contact(int plane, int g, const ContactParameters& touch) {
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
     const int b = m_.geom_bodyid[g];
-    const Frame& frame = r_.frames[static_cast<size_t>(b)];
+    const Frame& frame = r_.frames[b];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
     contact.margin = touch.margin, contact.friction = touch.friction,
@@ -212,7 +209,7 @@ class Reader : PartReader {
     if (touch.dimensions == 1) contact.friction = 0;
     if (touch.dimensions == 1 && !r_.elliptic) contact.weight *= 4;  // one row becomes a pyramid with four equal edges
     contact.softness = touch.softness, contact.cone = cone_friction(touch);
-    const Numbers3 middle = r_.geoms[static_cast<size_t>(g)].pos, along = axis_of(g);
+    const Numbers3 middle = r_.geoms[g].pos, along = axis_of(g);
     const auto add = [&] {
       if (!r_.elliptic && !r_.contacts.empty() && r_.contacts[0].softness.power != contact.softness.power)
         refuse(quoted("geom", mjOBJ_GEOM, g), "a power of solimp that differs from that of other geoms");
@@ -238,40 +235,17 @@ class Reader : PartReader {
     }
   }
 
-  PairGeom::Kind kind_of(int g) const {
-    switch (m_.geom_type[g]) {
-      case mjGEOM_PLANE:
-        return PairGeom::plane;
-      case mjGEOM_SPHERE:
-        return PairGeom::sphere;
-      case mjGEOM_CAPSULE:
-        return PairGeom::capsule;
-      case mjGEOM_ELLIPSOID:
-        return PairGeom::ellipsoid;
-      case mjGEOM_CYLINDER:
-        return PairGeom::cylinder;
-      case mjGEOM_BOX:
-        return PairGeom::box;
-      case mjGEOM_HFIELD:
-        return PairGeom::height_field;
-      default:
-        return PairGeom::mesh;
-    }
-  }
   // Returns the index of a geom among pair_geoms, and adds the geom if it is new.
   int pair_geom_of(int g) {
     const auto [place, is_new] = pair_geoms_.emplace(g, static_cast<int>(r_.pair_geoms.size()));
     if (!is_new) return place->second;
-    PairGeom geom{.name = name(mjOBJ_GEOM, g),
-                  .geom = g,
-                  .body = r_.geoms[static_cast<size_t>(g)].body,
-                  .frame = m_.geom_bodyid[g]};
-    geom.center = r_.geoms[static_cast<size_t>(g)].pos, geom.radius = m_.geom_size[3 * g];
+    PairGeom geom{.name = name(mjOBJ_GEOM, g), .geom = g, .body = r_.geoms[g].body, .frame = m_.geom_bodyid[g]};
+    geom.center = r_.geoms[g].pos, geom.radius = m_.geom_size[3 * g];
     const Numbers3 axis = axis_of(g);
     const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
     geom.half = {half * axis[0], half * axis[1], half * axis[2]};
     geom.inverse_weight = m_.body_invweight0[2 * m_.geom_bodyid[g]];
-    geom.kind = kind_of(g), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
+    geom.kind = shape_of(m_.geom_type[g]), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
     if (geom.is_turned()) geom.radius = 0;
     geom.most_radius = geom.radius * (r_.randomised ? ModelParameter::kMostGrowth : 1);
     const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
@@ -305,9 +279,8 @@ class Reader : PartReader {
   }
   // Reads what a pair needs if the flag multiccd is set.
   void read_multiccd(const GeomPair& pair) {
-    const PairGeom* geoms[] = {&r_.pair_geoms[static_cast<size_t>(pair.first)],
-                               &r_.pair_geoms[static_cast<size_t>(pair.second)]};
-    const physics::ShapeKind first = geoms[0]->shape(), second = geoms[1]->shape();
+    const PairGeom* geoms[] = {&r_.pair_geoms[pair.first], &r_.pair_geoms[pair.second]};
+    const physics::ShapeKind first = geoms[0]->kind, second = geoms[1]->kind;
     if ((m_.opt.enableflags & mjENBL_MULTICCD) == 0 || !physics::has_many_contacts(first, second)) return;
     r_.multiccd = true;
     if (!physics::has_face_contacts(first, second, pair.margin)) return;
@@ -317,7 +290,7 @@ class Reader : PartReader {
   }
   // Refuses options of the convex collision detector, which all pairs without a closed form need.
   void check_convex(const PairGeom& a, const PairGeom& b) {
-    using enum PairGeom::Kind;
+    using enum physics::ShapeKind;
     const bool is_closed =
         a.kind == plane || (a.kind == sphere && b.kind == cylinder) ||
         (a.kind != ellipsoid && a.kind != cylinder && a.kind != height_field && (!b.is_turned() || b.kind == box));
@@ -343,7 +316,7 @@ class Reader : PartReader {
     if (r_.pairs.size() == kMostPairs || r_.pair_geoms.size() >= kMostPairGeoms) return refuse_many();
     const bool turns = m_.geom_type[touch.a] > m_.geom_type[touch.b];
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
-    check_convex(r_.pair_geoms[static_cast<size_t>(pair.first)], r_.pair_geoms[static_cast<size_t>(pair.second)]);
+    check_convex(r_.pair_geoms[pair.first], r_.pair_geoms[pair.second]);
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 2 * (touch.dimensions - 1);
     pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch, inverse_weight(touch));
     pair.friction_damping = touch.friction_damping, pair.adhesions = adhesions_of(touch);

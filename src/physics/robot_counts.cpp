@@ -19,13 +19,13 @@ int count_numbers(const std::vector<int>& numbers) { return numbers.empty() ? 0 
 
 std::vector<int> touching_bodies(const RobotModel& model) {
   std::vector<bool> touches(model.bodies.size());
-  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.body)] = true;
-  for (size_t p = 0; p < model.ground_pairs; ++p) touches[static_cast<size_t>(body_on_ground(model, p))] = true;
+  for (const FloorContact& contact : model.contacts) touches[contact.body] = true;
+  for (size_t p = 0; p < model.ground_pairs; ++p) touches[body_on_ground(model, p)] = true;
   return numbered(touches);
 }
 int body_on_ground(const RobotModel& model, size_t pair) {
-  const int first = model.pair_geoms[static_cast<size_t>(model.pairs[pair].first)].body;
-  return first >= 0 ? first : model.pair_geoms[static_cast<size_t>(model.pairs[pair].second)].body;
+  const int first = model.pair_geoms[model.pairs[pair].first].body;
+  return first >= 0 ? first : model.pair_geoms[model.pairs[pair].second].body;
 }
 double size_of(const PairGeom& geom) {
   const Numbers3& half = geom.half;
@@ -33,12 +33,12 @@ double size_of(const PairGeom& geom) {
 }
 std::vector<int> touching_frames(const RobotModel& model) {
   std::vector<bool> touches(model.frames.size());
-  for (const FloorContact& contact : model.contacts) touches[static_cast<size_t>(contact.frame)] = true;
-  for (const PairGeom& geom : model.pair_geoms) touches[static_cast<size_t>(geom.frame)] = geom.frame > 0;
+  for (const FloorContact& contact : model.contacts) touches[contact.frame] = true;
+  for (const PairGeom& geom : model.pair_geoms) touches[geom.frame] = geom.frame > 0;
   return numbered(touches);
 }
 bool moves(const RobotModel& model, size_t dof, int body) {
-  while (body >= 0 && body != model.dofs[dof].body) body = model.bodies[static_cast<size_t>(body)].parent;
+  while (body >= 0 && body != model.dofs[dof].body) body = model.bodies[body].parent;
   return body >= 0;
 }
 int count_equality_rows(const RobotModel& model) {
@@ -84,13 +84,13 @@ int count_frictions(const RobotModel& model) {
 std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon) {
   std::set<int> dofs;
   for (const Tendon::Term& term : tendon.terms)
-    if (term.factor != 0) dofs.insert(model.joints[static_cast<size_t>(term.joint)].dof);
+    if (term.factor != 0) dofs.insert(model.joints[term.joint].dof);
   if (tendon.ball >= 0)
-    for (int k = 0; k < 3; ++k) dofs.insert(model.joints[static_cast<size_t>(tendon.ball)].dof + k);
+    for (int k = 0; k < 3; ++k) dofs.insert(model.joints[tendon.ball].dof + k);
   for (const Tendon::Part& part : tendon.path) {
-    const int from = model.sites[static_cast<size_t>(part.from)].body;
-    const int to = model.sites[static_cast<size_t>(part.to)].body;
-    const int between = part.geom < 0 ? from : model.geoms[static_cast<size_t>(part.geom)].body;
+    const int from = model.sites[part.from].body;
+    const int to = model.sites[part.to].body;
+    const int between = part.geom < 0 ? from : model.geoms[part.geom].body;
     for (size_t i = 0; i < model.dofs.size(); ++i) {
       const bool moves_from = moves(model, i, from);
       if (moves(model, i, to) != moves_from || moves(model, i, between) != moves_from) dofs.insert(static_cast<int>(i));
@@ -99,14 +99,13 @@ std::set<int> dofs_of_tendon(const RobotModel& model, const Tendon& tendon) {
   return dofs;
 }
 std::set<int> dofs_of_actuator(const RobotModel& model, const Actuator& actuator) {
-  if (actuator.acts_on == Actuator::tendon)
-    return dofs_of_tendon(model, model.tendons[static_cast<size_t>(actuator.target)]);
+  if (actuator.acts_on == Actuator::tendon) return dofs_of_tendon(model, model.tendons[actuator.target]);
   std::set<int> dofs;
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     bool is_moved = model.dofs[i].joint == actuator.target;
     if (actuator.acts_on == Actuator::site || actuator.acts_on == Actuator::slider_crank) {
       const auto moves_site = [&](const Actuator::Site& of) {
-        return of.site >= 0 && moves(model, i, model.sites[static_cast<size_t>(of.site)].body);
+        return of.site >= 0 && moves(model, i, model.sites[of.site].body);
       };
       is_moved = moves_site(actuator.from) != moves_site(actuator.reference);
     }
@@ -131,10 +130,9 @@ int count_turned_geoms(const RobotModel& model) {
 
 bool remembers_pairs(const RobotModel& model) {
   constexpr size_t kMostPairs = 1024;  // with more, the memory would cost more than it saves
-  return model.pairs.size() <= kMostPairs && std::ranges::any_of(model.pairs, [&](const auto& pair) {
-           const PairGeom &a = model.pair_geoms[static_cast<size_t>(pair.first)],
-                          &b = model.pair_geoms[static_cast<size_t>(pair.second)];
-           return a.kind != PairGeom::height_field && physics::is_convex_pair(a.shape(), b.shape());
+  return model.pairs.size() <= kMostPairs && std::ranges::any_of(model.pairs, [&](const GeomPair& pair) {
+           const PairGeom &a = model.pair_geoms[pair.first], &b = model.pair_geoms[pair.second];
+           return a.kind != PairGeom::height_field && physics::is_convex_pair(a.kind, b.kind);
          });
 }
 
@@ -145,19 +143,19 @@ std::vector<int> sensor_places(const RobotModel& model) {
     const auto index = static_cast<size_t>(sensor.index);
     if (sensor.kind == Sensor::touch) places.back() = model.touch_sensors[index].place;
     for (int k = 0; k < sensor.size && sensor.kind == Sensor::contact; ++k)
-      places[static_cast<size_t>(sensor.first + k)] = model.contact_sensors[index].place + k;
+      places[sensor.first + k] = model.contact_sensors[index].place + k;
   }
   int next = count_numbers(places);
   for (const Sensor& sensor : model.sensors)
     for (int k = 0; k < sensor.size && (model.runge_kutta || sensor.shows_forces()); ++k)
-      if (int& place = places[static_cast<size_t>(sensor.first + k)]; place < 0) place = next++;
+      if (int& place = places[sensor.first + k]; place < 0) place = next++;
   return places;
 }
 
 bool has_exact_distances(const RobotModel& model) {
   constexpr int kMost = 12;  // points of a body, so that they are close together
   std::vector<int> points(model.bodies.size());
-  for (const FloorContact& contact : model.contacts) points[static_cast<size_t>(contact.body)] += 1;
+  for (const FloorContact& contact : model.contacts) points[contact.body] += 1;
   return count_cones(model) > 0 ||
          (has_rows_of_pairs(model) && std::ranges::any_of(points, [](int n) { return n > kMost; }));
 }
@@ -193,7 +191,7 @@ std::vector<int> branches(const RobotModel& model) {
       model.ground_pairs > 0 || model.pair_places.dense || !frictional_dofs(model).empty() ||
       !model.equalities.empty() || !tendons_with_rows(model).empty())
     return branch;
-  for (const Dof& dof : model.dofs) dofs[static_cast<size_t>(dof.body)] += 1;
+  for (const Dof& dof : model.dofs) dofs[dof.body] += 1;
   const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };
   const auto is_root = [&](size_t b) { return model.bodies[b].parent < 0; };
   for (size_t b = n; b-- > 0;)
@@ -230,8 +228,7 @@ std::pair<int, int> touched_frames(const RobotModel& model, int first, int secon
   return {touched(first), touched(second)};
 }
 std::pair<int, int> touched_frames(const RobotModel& model, const GeomPair& pair) {
-  return touched_frames(model, model.pair_geoms[static_cast<size_t>(pair.first)].frame,
-                        model.pair_geoms[static_cast<size_t>(pair.second)].frame);
+  return touched_frames(model, model.pair_geoms[pair.first].frame, model.pair_geoms[pair.second].frame);
 }
 bool senses_pairs(const RobotModel& model) {
   return std::ranges::any_of(model.pairs, [&](const GeomPair& pair) {
@@ -243,12 +240,6 @@ bool senses_axes(const RobotModel& model) {
 }
 bool senses_distances(const RobotModel& model) {
   return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_distance);
-}
-bool senses_lengths(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_length); }
-bool senses_actuators(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_actuators); }
-bool senses_loads(const RobotModel& model) { return std::ranges::any_of(model.sensors, &Sensor::shows_load); }
-bool senses_accelerations(const RobotModel& model) {
-  return std::ranges::any_of(model.sensors, &Sensor::shows_acceleration);
 }
 bool senses(const RobotModel& model, Sensor::Kind kind) {
   return std::ranges::find(model.sensors, kind, &Sensor::kind) != model.sensors.end();
@@ -269,9 +260,13 @@ FluidDrag drag_of(const RobotModel& model, const FluidBox& box) {
   return drag;
 }
 
+int place_of_parameter(const RobotModel& model, ModelParameter::Kind kind, int index) {
+  const auto is_it = [&](const Parameter& p) { return p.kind == kind && p.index == index; };
+  const auto found = std::ranges::find_if(model.parameters, is_it);
+  return found == model.parameters.end() ? -1 : static_cast<int>(3 * (found - model.parameters.begin()));
+}
 bool moves_sites(const RobotModel& model) {
-  return std::ranges::any_of(model.parameters,
-                             [](const Parameter& p) { return p.kind == ModelParameter::site_position; });
+  return std::ranges::find(model.parameters, ModelParameter::site_position, &Parameter::kind) != model.parameters.end();
 }
 
 }  // namespace drl::robot_compiler

@@ -58,12 +58,6 @@ bool remembers_pairs(const RobotModel& model);
 // derived on demand instead and have place -1. With Runge-Kutta, all values are kept, since MuJoCo's sensors show a
 // step's first stage.
 std::vector<int> sensor_places(const RobotModel& model);
-// Returns whether a sensor shows the position or velocity of a joint, ball, tendon or actuator.
-bool senses_lengths(const RobotModel& model);
-// Return whether one shows the force of actuators, or an acceleration.
-bool senses_actuators(const RobotModel& model);
-bool senses_loads(const RobotModel& model);
-bool senses_accelerations(const RobotModel& model);
 // Return whether a sensor is of a kind, or of one of several.
 bool senses(const RobotModel& model, Sensor::Kind kind);
 bool senses(const RobotModel& model, bool (Sensor::*is)() const);
@@ -108,6 +102,8 @@ struct FluidDrag {
 };
 FluidDrag drag_of(const RobotModel& model, const FluidBox& box);
 
+// Returns the place of a parameter's first number among all numbers of parameters, or -1.
+int place_of_parameter(const RobotModel& model, ModelParameter::Kind kind, int index);
 // Returns whether environments move or turn sites.
 bool moves_sites(const RobotModel& model);
 

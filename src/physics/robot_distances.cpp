@@ -9,10 +9,6 @@ class Reader : PartReader {
   using PartReader::PartReader;
 
   std::string read(int s, Sensor& sensor) {
-    constexpr Sensor::Kind kKinds[] = {Sensor::distance, Sensor::normal, Sensor::segment};
-    constexpr int kSizes[] = {1, 3, 6};
-    const int what = m_.sensor_type[s] - mjSENS_GEOMDIST;
-    sensor.kind = kKinds[what], sensor.size = kSizes[what];
     const std::array<int, 4> objects{m_.sensor_objtype[s], m_.sensor_objid[s], m_.sensor_reftype[s],
                                      m_.sensor_refid[s]};
     const double most = m_.sensor_cutoff[s];
@@ -44,11 +40,6 @@ class Reader : PartReader {
     for (int k = 0; k < m_.body_geomnum[object]; ++k) geoms.push_back(m_.body_geomadr[object] + k);
     return geoms;
   }
-  // Returns the kind of a geom that is no height field.
-  physics::ShapeKind kind_of(int g) const {
-    const int type = m_.geom_type[g];
-    return type == mjGEOM_PLANE ? physics::ShapeKind::plane : static_cast<physics::ShapeKind>(type - mjGEOM_SPHERE + 1);
-  }
   bool is_ground(int g) const { return m_.geom_type[g] == mjGEOM_PLANE || m_.geom_type[g] == mjGEOM_HFIELD; }
   // Returns why lanes do not compute the distance of two geoms, or "".
   std::string why_not(int a, int b) const {
@@ -64,7 +55,7 @@ class Reader : PartReader {
     if (!is_plain(a) && !is_plain(b))
       return "libmujoco's distances of '" + name(mjOBJ_GEOM, a) + "' and '" + name(mjOBJ_GEOM, b) +
              "' are not exact, since neither is a plane, a sphere or a capsule";
-    const auto [first, second] = std::minmax({kind_of(a), kind_of(b)});
+    const auto [first, second] = std::minmax({shape_of(m_.geom_type[a]), shape_of(m_.geom_type[b])});
     if (!physics::is_convex_pair(first, second)) return "";
     if (is_off(mjDSBL_NATIVECCD)) return "the flag nativeccd is disabled";
     if (m_.opt.ccd_iterations > physics::kMostConvexIterations)
@@ -79,7 +70,7 @@ class Reader : PartReader {
     const mjtNum* size = m_.geom_size + 3 * g;
     SensorGeom geom{
         .geom = g, .frame = m_.geom_bodyid[g], .size = {size[0], size[1], size[2]}, .bound = m_.geom_rbound[g]};
-    geom.kind = static_cast<SensorGeom::Kind>(kind_of(g));
+    geom.kind = shape_of(m_.geom_type[g]);
     if (geom.kind == SensorGeom::mesh) geom.data = hull_of(m_.geom_dataid[g]);
     r_.distance_geoms.push_back(geom);
     return place;

@@ -62,12 +62,12 @@ class Reader : PartReader {
       int b = objects[k];
       if (m_.eq_objtype[e] == mjOBJ_SITE)
         anchor = m_.site_pos + 3 * b, turn = m_.site_quat + 4 * b, b = m_.site_bodyid[b];
-      equality.sides[static_cast<size_t>(k)] = side(b, anchor, turn);
+      equality.sides[k] = side(b, anchor, turn);
       equality.inverse_weight += m_.body_invweight0[2 * b], equality.inverse_inertia += m_.body_invweight0[2 * b + 1];
     }
   }
   Equality::Side side(int b, const mjtNum* pos, const mjtNum* turn) const {
-    const Frame& frame = r_.frames[static_cast<size_t>(b)];
+    const Frame& frame = r_.frames[b];
     Equality::Side side{.body = frame.body, .frame = b, .quat = frame.quat};
     for (size_t i = 0; i < 3; ++i) {
       side.pos[i] = frame.pos[i];
@@ -81,9 +81,9 @@ class Reader : PartReader {
     std::set<int> dofs;
     for (const int j : equality.joints)
       if (j >= 0 && equality.kind == Equality::tendon)
-        dofs.merge(dofs_of_tendon(r_, r_.tendons[static_cast<size_t>(j)]));
+        dofs.merge(dofs_of_tendon(r_, r_.tendons[j]));
       else if (j >= 0)
-        dofs.insert(r_.joints[static_cast<size_t>(j)].dof);
+        dofs.insert(r_.joints[j].dof);
     for (const Equality::Side& side : equality.sides)
       for (size_t i = 0; i < r_.dofs.size(); ++i)
         if (moves(r_, i, side.body)) dofs.insert(static_cast<int>(i));
@@ -92,9 +92,8 @@ class Reader : PartReader {
   // Returns whether both sides are on a body that only slides, so that the violation is constant.
   bool has_no_derivative(const Equality& equality) const {
     if (equality.couples_lengths() || equality.sides[0].body != equality.sides[1].body) return false;
-    return std::ranges::all_of(moving_dofs(equality), [&](int i) {
-      return r_.joints[static_cast<size_t>(r_.dofs[static_cast<size_t>(i)].joint)].kind == Joint::slide;
-    });
+    return std::ranges::all_of(moving_dofs(equality),
+                               [&](int i) { return r_.joints[r_.dofs[i].joint].kind == Joint::slide; });
   }
   // Makes each list of ancestors a path of the matrix's elimination tree (J. W. H. Liu, 1990), so that the
   // factorisation adds no entry outside of these lists.
@@ -102,7 +101,7 @@ class Reader : PartReader {
     std::vector<std::set<int>> before(r_.dofs.size());  // entries of each row left of the diagonal
     for (size_t i = 0; i < r_.dofs.size(); ++i) before[i] = {r_.dofs[i].ancestors.begin(), r_.dofs[i].ancestors.end()};
     const auto add_row = [&](const std::set<int>& dofs) {
-      for (const int i : dofs) before[static_cast<size_t>(i)].insert(dofs.begin(), dofs.find(i));
+      for (const int i : dofs) before[i].insert(dofs.begin(), dofs.find(i));
     };
     for (const Equality& equality : r_.equalities) add_row(moving_dofs(equality));
     for (const Tendon& tendon : r_.tendons)
@@ -110,13 +109,13 @@ class Reader : PartReader {
     for (size_t i = before.size(); i-- > 0;) {
       if (before[i].empty()) continue;
       const auto last = std::prev(before[i].end());
-      before[static_cast<size_t>(*last)].insert(before[i].begin(), last);
+      before[*last].insert(before[i].begin(), last);
     }
     for (size_t i = 0; i < before.size(); ++i) {
       if (before[i].empty()) continue;
       const int parent = *before[i].rbegin();
       r_.dofs[i].ancestors = {parent};
-      const auto& more = r_.dofs[static_cast<size_t>(parent)].ancestors;
+      const auto& more = r_.dofs[parent].ancestors;
       r_.dofs[i].ancestors.insert(r_.dofs[i].ancestors.end(), more.begin(), more.end());
     }
   }

@@ -99,14 +99,14 @@ class Reader : PartReader {
       frame.pos = pos, frame.turn = turn;
       std::copy_n(m_.body_quat + 4 * b, 4, frame.quat.begin());
       if (b > 0) {
-        const Frame& parent = r_.frames[static_cast<size_t>(frame.parent)];
+        const Frame& parent = r_.frames[frame.parent];
         frame.pos = plus(parent.pos, times(parent.turn, pos)), frame.turn = times(parent.turn, turn);
         mju_mulQuat(frame.quat.data(), parent.quat.data(), m_.body_quat + 4 * b);
         frame.body = parent.body;
       }
       if (m_.body_jntnum[b] > 0) {
         const bool is_root = frame.body < 0;
-        const int tree = is_root ? r_.trees++ : r_.bodies[static_cast<size_t>(frame.body)].tree;
+        const int tree = is_root ? r_.trees++ : r_.bodies[frame.body].tree;
         r_.bodies.push_back({.name = frame.name,
                              .parent = frame.body,
                              .tree = tree,
@@ -138,7 +138,7 @@ class Reader : PartReader {
     for (int j = 0; j < m_.njnt; ++j) {
       Joint joint{.name = name(mjOBJ_JOINT, j), .qpos = m_.jnt_qposadr[j], .dof = m_.jnt_dofadr[j]};
       const std::string where = quoted("joint", mjOBJ_JOINT, j);
-      const int body = r_.frames[static_cast<size_t>(m_.jnt_bodyid[j])].body;
+      const int body = r_.frames[m_.jnt_bodyid[j]].body;
       joint.kind = m_.jnt_type[j] == mjJNT_FREE    ? Joint::free
                    : m_.jnt_type[j] == mjJNT_BALL  ? Joint::ball
                    : m_.jnt_type[j] == mjJNT_SLIDE ? Joint::slide
@@ -162,7 +162,7 @@ class Reader : PartReader {
       if (m_.jnt_actfrclimited[j] && has_actuators)
         joint.force_range = {m_.jnt_actfrcrange[2 * j], m_.jnt_actfrcrange[2 * j + 1]};
       if (joint.kind == Joint::free) check_free(joint, where);
-      r_.bodies[static_cast<size_t>(body)].joints.push_back(j);
+      r_.bodies[body].joints.push_back(j);
       const int count = joint.motions();
       for (int k = 0; k < count; ++k) read_dof(joint, j, body, k, count);
       r_.joints.push_back(joint);
@@ -223,7 +223,7 @@ class Reader : PartReader {
     for (int g = 0; g < m_.ngeom; ++g)
       if (m_.geom_fluid[mjNFLUID * g] > 0) refuse(quoted("geom", mjOBJ_GEOM, g), "fluidshape ellipsoid");
     for (int b = 1; b < m_.nbody; ++b) {
-      const Frame& frame = r_.frames[static_cast<size_t>(b)];
+      const Frame& frame = r_.frames[b];
       if (frame.body < 0 || frame.mass < kLeast) continue;
       FluidBox box{.name = frame.name, .frame = b, .turn = axes(b, frame)};
       const mjtNum* moments = m_.body_inertia + 3 * b;
@@ -234,7 +234,7 @@ class Reader : PartReader {
   }
 
   Placement placement(const std::string& name, int b, const mjtNum* pos, const mjtNum* quat) const {
-    const Frame& frame = r_.frames[static_cast<size_t>(b)];
+    const Frame& frame = r_.frames[b];
     return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(quat))};
   }
   // If a geom's or site's frame is nearly that of its body, or that of the body's inertia, libmujoco uses the latter
@@ -253,8 +253,8 @@ class Reader : PartReader {
                                    m_.geom_quat + 4 * g));
     for (int g = 0; g < m_.ngeom; ++g)
       if (m_.geom_type[g] == mjGEOM_PLANE && m_.body_weldid[m_.geom_bodyid[g]] == 0)
-        r_.planes.push_back({.pos = r_.geoms[static_cast<size_t>(g)].pos,
-                             .turn = r_.geoms[static_cast<size_t>(g)].turn,
+        r_.planes.push_back({.pos = r_.geoms[g].pos,
+                             .turn = r_.geoms[g].turn,
                              .width = m_.geom_size[3 * g],
                              .length = m_.geom_size[3 * g + 1]});
     for (int s = 0; s < m_.nsite; ++s)

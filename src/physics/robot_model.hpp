@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "drl/physics/parameter.hpp"
-#include "physics/mesh_faces.hpp"
 #include "physics/mesh_hulls.hpp"
 #include "physics/placement.hpp"
 #include "physics/sensors.hpp"
@@ -228,7 +227,8 @@ struct FloorContact {
 
 // A geom that may touch another one.
 struct PairGeom {
-  enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, height_field } kind = sphere;
+  using enum physics::ShapeKind;
+  physics::ShapeKind kind = sphere;
   std::string name;
   int geom = 0;               // MuJoCo's index
   int body = 0, frame = 0;    // body -1: the world
@@ -243,9 +243,6 @@ struct PairGeom {
   Rotation turn{};            // in the body
   int hull = -1;              // of a mesh: index into RobotModel::hulls; of a height field: into height_fields
   bool is_turned() const { return kind != sphere && kind != capsule; }
-  physics::ShapeKind shape() const {
-    return kind == height_field ? physics::ShapeKind::height_field : static_cast<physics::ShapeKind>(kind);
-  }
 };
 
 // A height field of the model. Its heights are not part of the compiled robot (drl/physics/height_map.hpp).
@@ -256,7 +253,7 @@ struct HeightField {
 };
 
 struct GeomPair {
-  int first = 0, second = 0;  // indices into pair_geoms, in the order of PairGeom::Kind; a height field is first
+  int first = 0, second = 0;  // indices into pair_geoms, in the order of ShapeKind; a height field is first
   int edges = 1;              // of a pyramid: 1 without friction, else 4, 6 or 10; 0 for an elliptic cone
   double margin = 0, friction = 0, weight = 0, weight_without_friction = 0;  // as in FloorContact
   double relative_weight = 0, relative_weight_without_friction = 0;          // for inverse weights whose sum is 1

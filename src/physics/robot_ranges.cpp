@@ -21,7 +21,7 @@ class Reader : PartReader {
     r_.ray_geoms.insert(r_.ray_geoms.end(), met.begin(), met.end());
     sensor.index = static_cast<int>(r_.range_finders.size());
     r_.range_finders.push_back(
-        {.frame = frame, .site = r_.sites[static_cast<size_t>(site)], .number = sensor.first, .cutoff = sensor.cutoff});
+        {.frame = frame, .site = r_.sites[site], .number = sensor.first, .cutoff = sensor.cutoff});
     return "";
   }
 
@@ -38,29 +38,15 @@ class Reader : PartReader {
     const auto of_kind = [&](const char* kind) {
       return std::string("its ray may meet ") + kind + ", geom '" + name(mjOBJ_GEOM, g) + "'";
     };
-    switch (m_.geom_type[g]) {
-      case mjGEOM_PLANE:
-        geom.kind = SensorGeom::plane;
-        return "";
-      case mjGEOM_SPHERE:
-      case mjGEOM_CAPSULE:
-      case mjGEOM_ELLIPSOID:
-      case mjGEOM_CYLINDER:
-      case mjGEOM_BOX:
-        geom.kind = static_cast<SensorGeom::Kind>(SensorGeom::sphere + (m_.geom_type[g] - mjGEOM_SPHERE));
-        return "";
-      case mjGEOM_HFIELD: {
-        // Lanes have the heights of those that geoms touch.
-        const auto field = std::ranges::find(r_.height_fields, m_.geom_dataid[g], &HeightField::index);
-        if (field == r_.height_fields.end()) return of_kind("a height field that nothing touches");
-        geom.kind = SensorGeom::height_field, geom.data = static_cast<int>(field - r_.height_fields.begin());
-        return "";
-      }
-      case mjGEOM_MESH:
-        return of_kind("a mesh");
-      default:
-        return of_kind("a shape that lanes do not know");
-    }
+    if (m_.geom_type[g] == mjGEOM_MESH) return of_kind("a mesh");
+    if (m_.geom_type[g] > mjGEOM_MESH) return of_kind("a shape that lanes do not know");
+    geom.kind = shape_of(m_.geom_type[g]);
+    if (geom.kind != SensorGeom::height_field) return "";
+    // Lanes have the heights of those that geoms touch.
+    const auto field = std::ranges::find(r_.height_fields, m_.geom_dataid[g], &HeightField::index);
+    if (field == r_.height_fields.end()) return of_kind("a height field that nothing touches");
+    geom.data = static_cast<int>(field - r_.height_fields.begin());
+    return "";
   }
 };
 

@@ -38,6 +38,14 @@ inline Rotation times(const Rotation& a, const Rotation& b) {
   return c;
 }
 
+// Returns the kind of a geom or of a site's volume (mjtGeom).
+inline physics::ShapeKind shape_of(int type) {
+  using enum physics::ShapeKind;
+  constexpr physics::ShapeKind kShapes[] = {plane, height_field, sphere, capsule, ellipsoid, cylinder, box, mesh};
+  static_assert(std::size(kShapes) == mjGEOM_MESH + 1);
+  return kShapes[type];
+}
+
 class PartReader {
  public:
   PartReader(const mjModel& model, RobotModel& robot) : m_(model), r_(robot) {}

@@ -9,6 +9,64 @@
 namespace drl::robot_compiler {
 namespace {
 
+// How lanes show the types of MuJoCo's sensors. Those with objects show them, in the axes of a reference if there is
+// one.
+struct SensorType {
+  int mujoco;
+  Sensor::Kind kind;
+  int size = 3;
+  bool has_objects = false, is_velocity = false;
+};
+constexpr SensorType kTypes[] = {
+    // clang-format off
+    {mjSENS_GYRO, Sensor::gyro},
+    {mjSENS_VELOCIMETER, Sensor::velocimeter},
+    {mjSENS_SUBTREEANGMOM, Sensor::angular_momentum},
+    {mjSENS_SUBTREECOM, Sensor::center},
+    {mjSENS_SUBTREELINVEL, Sensor::center_velocity},
+    {mjSENS_ACCELEROMETER, Sensor::accelerometer, 3, true},
+    {mjSENS_MAGNETOMETER, Sensor::magnetometer, 3, true},
+    {mjSENS_FRAMEPOS, Sensor::frame_position, 3, true},
+    {mjSENS_FRAMEQUAT, Sensor::frame_quaternion, 4, true},
+    {mjSENS_FRAMEXAXIS, Sensor::frame_axis, 3, true},
+    {mjSENS_FRAMEYAXIS, Sensor::frame_axis, 3, true},
+    {mjSENS_FRAMEZAXIS, Sensor::frame_axis, 3, true},
+    {mjSENS_FRAMELINVEL, Sensor::frame_velocity, 3, true},
+    {mjSENS_FRAMEANGVEL, Sensor::frame_turning, 3, true},
+    {mjSENS_FRAMELINACC, Sensor::frame_acceleration, 3, true},
+    {mjSENS_FRAMEANGACC, Sensor::frame_angular_acceleration, 3, true},
+    {mjSENS_FORCE, Sensor::load_force, 3, true},
+    {mjSENS_TORQUE, Sensor::load_torque, 3, true},
+    {mjSENS_INSIDESITE, Sensor::inside, 1, true},
+    {mjSENS_BALLQUAT, Sensor::ball, 4},
+    {mjSENS_BALLANGVEL, Sensor::ball, 3, false, true},
+    {mjSENS_JOINTPOS, Sensor::joint, 1},
+    {mjSENS_JOINTVEL, Sensor::joint, 1, false, true},
+    {mjSENS_TENDONPOS, Sensor::tendon, 1},
+    {mjSENS_TENDONVEL, Sensor::tendon, 1, false, true},
+    {mjSENS_ACTUATORPOS, Sensor::actuator, 1},
+    {mjSENS_ACTUATORVEL, Sensor::actuator, 1, false, true},
+    {mjSENS_ACTUATORFRC, Sensor::actuator_force, 1},
+    {mjSENS_JOINTACTFRC, Sensor::joint_force, 1},
+    {mjSENS_TENDONACTFRC, Sensor::tendon_force, 1},
+    {mjSENS_JOINTLIMITPOS, Sensor::limit_position, 1},
+    {mjSENS_JOINTLIMITVEL, Sensor::limit_velocity, 1},
+    {mjSENS_JOINTLIMITFRC, Sensor::limit_force, 1},
+    {mjSENS_TENDONLIMITPOS, Sensor::limit_position, 1},
+    {mjSENS_TENDONLIMITVEL, Sensor::limit_velocity, 1},
+    {mjSENS_TENDONLIMITFRC, Sensor::limit_force, 1},
+    {mjSENS_CONTACT, Sensor::contact},
+    {mjSENS_TOUCH, Sensor::touch, 1},
+    {mjSENS_RANGEFINDER, Sensor::range, 1},
+    {mjSENS_GEOMDIST, Sensor::distance, 1},
+    {mjSENS_GEOMNORMAL, Sensor::normal, 3},
+    {mjSENS_GEOMFROMTO, Sensor::segment, 6},
+    {mjSENS_E_POTENTIAL, Sensor::potential_energy, 1},
+    {mjSENS_E_KINETIC, Sensor::kinetic_energy, 1},
+    {mjSENS_CLOCK, Sensor::time, 1},
+    // clang-format on
+};
+
 class Reader : PartReader {
  public:
   using PartReader::PartReader;
@@ -44,118 +102,29 @@ class Reader : PartReader {
     if (m_.sensor_delay[s] > 0 || m_.sensor_interval[2 * s] > 0) return "it has a delay or an interval";
     if (m_.sensor_datatype[s] == mjDATATYPE_REAL || m_.sensor_datatype[s] == mjDATATYPE_POSITIVE)
       sensor.cutoff = m_.sensor_cutoff[s], sensor.is_positive = m_.sensor_datatype[s] == mjDATATYPE_POSITIVE;
-    switch (m_.sensor_type[s]) {
-      case mjSENS_GYRO:
-      case mjSENS_VELOCIMETER:
-        sensor.kind = m_.sensor_type[s] == mjSENS_GYRO ? Sensor::gyro : Sensor::velocimeter;
-        break;
-      case mjSENS_SUBTREEANGMOM:
-        if (sensor.index == 0) return "it shows the angular momentum of the world";
-        sensor.kind = Sensor::angular_momentum;
-        break;
-      case mjSENS_ACCELEROMETER:
-      case mjSENS_MAGNETOMETER:
-        sensor.kind = m_.sensor_type[s] == mjSENS_ACCELEROMETER ? Sensor::accelerometer : Sensor::magnetometer;
-        return read_objects(s, sensor);
-      case mjSENS_FRAMEPOS:
-        sensor.kind = Sensor::frame_position;
-        return read_objects(s, sensor);
-      case mjSENS_FRAMEQUAT:
-        sensor.kind = Sensor::frame_quaternion, sensor.size = 4;
-        return read_objects(s, sensor);
-      case mjSENS_FRAMEXAXIS:
-      case mjSENS_FRAMEYAXIS:
-      case mjSENS_FRAMEZAXIS:
-        sensor.kind = Sensor::frame_axis, sensor.axis = m_.sensor_type[s] - mjSENS_FRAMEXAXIS;
-        return read_objects(s, sensor);
-      case mjSENS_FRAMELINVEL:
-      case mjSENS_FRAMEANGVEL:
-        sensor.kind = m_.sensor_type[s] == mjSENS_FRAMELINVEL ? Sensor::frame_velocity : Sensor::frame_turning;
-        return read_objects(s, sensor);
-      case mjSENS_FRAMELINACC:
-      case mjSENS_FRAMEANGACC:
-        sensor.kind =
-            m_.sensor_type[s] == mjSENS_FRAMELINACC ? Sensor::frame_acceleration : Sensor::frame_angular_acceleration;
-        return read_objects(s, sensor);
-      case mjSENS_SUBTREECOM:
-      case mjSENS_SUBTREELINVEL:
-        sensor.kind = m_.sensor_type[s] == mjSENS_SUBTREECOM ? Sensor::center : Sensor::center_velocity;
-        break;
-      case mjSENS_BALLQUAT:
-      case mjSENS_BALLANGVEL:
-        sensor.kind = Sensor::ball, sensor.is_velocity = m_.sensor_type[s] == mjSENS_BALLANGVEL;
-        sensor.size = sensor.is_velocity ? 3 : 4;
-        break;
-      case mjSENS_ACTUATORFRC:
-      case mjSENS_JOINTACTFRC:
-      case mjSENS_TENDONACTFRC:
-        sensor.kind = m_.sensor_type[s] == mjSENS_ACTUATORFRC   ? Sensor::actuator_force
-                      : m_.sensor_type[s] == mjSENS_JOINTACTFRC ? Sensor::joint_force
-                                                                : Sensor::tendon_force;
-        sensor.size = 1;
-        break;
-      case mjSENS_CONTACT:
-        sensor.kind = Sensor::contact;
-        if (const std::string why = read_contact_sensor(s, sensor); !why.empty()) return why;
-        break;
-      case mjSENS_TOUCH:
-        sensor.kind = Sensor::touch, sensor.size = 1;
-        if (const std::string why = read_touch_sensor(sensor); !why.empty()) return why;
-        break;
-      case mjSENS_FORCE:
-      case mjSENS_TORQUE:
-        sensor.kind = m_.sensor_type[s] == mjSENS_FORCE ? Sensor::load_force : Sensor::load_torque;
-        return read_objects(s, sensor);
-      case mjSENS_JOINTPOS:
-      case mjSENS_JOINTVEL:
-        read_length(Sensor::joint, m_.sensor_type[s] == mjSENS_JOINTVEL, sensor);
-        break;
-      case mjSENS_TENDONPOS:
-      case mjSENS_TENDONVEL:
-        read_length(Sensor::tendon, m_.sensor_type[s] == mjSENS_TENDONVEL, sensor);
-        break;
-      case mjSENS_ACTUATORPOS:
-      case mjSENS_ACTUATORVEL:
-        if (is_off(mjDSBL_ACTUATION)) return "actuators are switched off";  // libmujoco's velocities are 0 then
-        if (m_.actuator_trntype[sensor.index] == mjTRN_BODY) return "its actuator adheres to contacts";
-        read_length(Sensor::actuator, m_.sensor_type[s] == mjSENS_ACTUATORVEL, sensor);
-        break;
-      case mjSENS_JOINTLIMITPOS:
-      case mjSENS_JOINTLIMITVEL:
-      case mjSENS_JOINTLIMITFRC:
-        read_limit(m_.sensor_type[s] - mjSENS_JOINTLIMITPOS, number_of_limit(s, sensor.index), sensor);
-        break;
-      case mjSENS_TENDONLIMITPOS:
-      case mjSENS_TENDONLIMITVEL:
-      case mjSENS_TENDONLIMITFRC:
-        if (dofs_of_tendon(r_, r_.tendons[static_cast<size_t>(sensor.index)]).empty())
-          return "nothing moves its tendon";
-        read_limit(m_.sensor_type[s] - mjSENS_TENDONLIMITPOS, number_of_limit(s, sensor.index), sensor);
-        break;
-      case mjSENS_INSIDESITE:
-        sensor.kind = Sensor::inside, sensor.size = 1;
-        sensor.volume = volume_of(m_.sensor_refid[s]);
-        return read_objects(s, sensor);
-      case mjSENS_E_POTENTIAL:
-      case mjSENS_E_KINETIC:
-      case mjSENS_CLOCK:
-        sensor.kind = m_.sensor_type[s] == mjSENS_E_POTENTIAL ? Sensor::potential_energy
-                      : m_.sensor_type[s] == mjSENS_E_KINETIC ? Sensor::kinetic_energy
-                                                              : Sensor::time;
-        sensor.size = 1;
-        break;
-      case mjSENS_RANGEFINDER:
-        sensor.kind = Sensor::range, sensor.size = 1;
-        if (const std::string why = read_range_finder(m_, s, sensor, r_); !why.empty()) return why;
-        break;
-      case mjSENS_GEOMDIST:
-      case mjSENS_GEOMNORMAL:
-      case mjSENS_GEOMFROMTO:
-        if (const std::string why = read_distance_sensor(m_, s, sensor, r_); !why.empty()) return why;
-        break;
-      default:
-        return "it is of a type that lanes do not compute";
+    const int type = m_.sensor_type[s], index = sensor.index;
+    const auto known = std::ranges::find(kTypes, type, &SensorType::mujoco);
+    if (known == std::end(kTypes)) return "it is of a type that lanes do not compute";
+    sensor.kind = known->kind, sensor.size = known->size, sensor.is_velocity = known->is_velocity;
+    if (known->has_objects) {
+      if (sensor.kind == Sensor::frame_axis) sensor.axis = type - mjSENS_FRAMEXAXIS;
+      if (sensor.kind == Sensor::inside) sensor.volume = volume_of(m_.sensor_refid[s]);
+      return read_objects(s, sensor);
     }
+    std::string why;
+    if (sensor.kind == Sensor::angular_momentum && index == 0) why = "it shows the angular momentum of the world";
+    if (sensor.kind == Sensor::contact) why = read_contact_sensor(s, sensor);
+    if (sensor.kind == Sensor::touch) why = read_touch_sensor(sensor);
+    if (sensor.kind == Sensor::range) why = read_range_finder(m_, s, sensor, r_);
+    if (sensor.shows_distance()) why = read_distance_sensor(m_, s, sensor, r_);
+    if (sensor.kind == Sensor::actuator && is_off(mjDSBL_ACTUATION))
+      why = "actuators are switched off";  // libmujoco's velocities are 0 then
+    else if (sensor.kind == Sensor::actuator && m_.actuator_trntype[index] == mjTRN_BODY)
+      why = "its actuator adheres to contacts";
+    if (type >= mjSENS_TENDONLIMITPOS && type <= mjSENS_TENDONLIMITFRC && dofs_of_tendon(r_, r_.tendons[index]).empty())
+      why = "nothing moves its tendon";
+    if (!why.empty()) return why;
+    if (sensor.shows_limit() || sensor.kind == Sensor::limit_force) sensor.index = number_of_limit(s, index);
     r_.sensors.push_back(sensor);
     return "";
   }
@@ -181,7 +150,7 @@ class Reader : PartReader {
     const mjtNum* quat = nullptr;
     const auto set = [&](int body, const Placement& place) { object.frame = body, object.place = place; };
     const auto in_frame = [&](int body, const mjtNum* pos, const mjtNum* turn) {
-      const Frame& frame = r_.frames[static_cast<size_t>(body)];
+      const Frame& frame = r_.frames[body];
       quat = turn;
       set(body, {"", frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(turn))});
     };
@@ -195,10 +164,10 @@ class Reader : PartReader {
         in_frame(k, m_.body_ipos + 3 * k, m_.body_iquat + 4 * k);
         break;
       case mjOBJ_GEOM:
-        set(m_.geom_bodyid[k], r_.geoms[static_cast<size_t>(k)]), quat = m_.geom_quat + 4 * k;
+        set(m_.geom_bodyid[k], r_.geoms[k]), quat = m_.geom_quat + 4 * k;
         break;
       case mjOBJ_SITE:
-        set(m_.site_bodyid[k], r_.sites[static_cast<size_t>(k)]), quat = m_.site_quat + 4 * k;
+        set(m_.site_bodyid[k], r_.sites[k]), quat = m_.site_quat + 4 * k;
         break;
       case mjOBJ_CAMERA:
         if (m_.cam_mode[k] != mjCAMLIGHT_FIXED) return "it shows a camera that follows something";
@@ -211,33 +180,22 @@ class Reader : PartReader {
     return "";
   }
 
-  static void read_length(Sensor::Kind kind, bool is_velocity, Sensor& sensor) {
-    sensor.kind = kind, sensor.is_velocity = is_velocity, sensor.size = 1;
-  }
-
-  // `what` is 0 for the position, 1 for the velocity, and 2 for the force of a limit.
-  static void read_limit(int what, int number, Sensor& sensor) {
-    constexpr Sensor::Kind kKinds[] = {Sensor::limit_position, Sensor::limit_velocity, Sensor::limit_force};
-    sensor.kind = kKinds[what], sensor.index = number, sensor.size = 1;
-  }
   // Returns the number of the limit of a sensor's joint or tendon among all limits, or -1 if it is switched off.
   int number_of_limit(int s, int object) const {
     const bool is_of_joint = m_.sensor_objtype[s] == mjOBJ_JOINT;
     int number = 0;
     for (const Joint* joint : limited_joints(r_)) {
-      if (is_of_joint && joint == &r_.joints[static_cast<size_t>(object)]) return number;
+      if (is_of_joint && joint == &r_.joints[object]) return number;
       number += 1;
     }
     for (const int t : limited_tendons(r_)) {
-      const int ball = r_.tendons[static_cast<size_t>(t)].ball;
+      const int ball = r_.tendons[t].ball;
       if (is_of_joint ? ball == object : ball < 0 && t == object) return number;
       number += 1;
     }
     return -1;
   }
-  Volume volume_of(int site) const {
-    return {static_cast<Volume::Kind>(m_.site_type[site] - mjGEOM_SPHERE), numbers(m_.site_size + 3 * site)};
-  }
+  Volume volume_of(int site) const { return {shape_of(m_.site_type[site]), numbers(m_.site_size + 3 * site)}; }
 
   void read_parameter(ModelParameter::Kind kind, const std::string& part) {
     const bool is_friction = kind == ModelParameter::friction;
@@ -251,7 +209,7 @@ class Reader : PartReader {
   void add_parameter(ModelParameter::Kind kind, int index) {
     Parameter parameter{.kind = kind, .index = index};
     for (int k = 0; k < 3; ++k)
-      parameter.start[static_cast<size_t>(k)] =
+      parameter.start[k] =
           kind == ModelParameter::friction ? m_.geom_friction[3 * index + k] : ModelParameter::unchanged(kind, k);
     r_.parameters.push_back(parameter);
   }
@@ -294,8 +252,7 @@ class Reader : PartReader {
   // Reads a touch sensor, or returns why lanes do not compute it.
   std::string read_touch_sensor(Sensor& sensor) {
     const int site = sensor.index, frame = m_.site_bodyid[site];
-    TouchSensor touch{
-        .frame = frame, .site = r_.sites[static_cast<size_t>(site)], .place = places_, .cutoff = sensor.cutoff};
+    TouchSensor touch{.frame = frame, .site = r_.sites[site], .place = places_, .cutoff = sensor.cutoff};
     if (touch.site.body < 0) return "its site does not move";
     touch.volume = volume_of(site);
     sensor.index = static_cast<int>(r_.touch_sensors.size());
@@ -304,7 +261,7 @@ class Reader : PartReader {
     return "";
   }
 
-  int geom_of(int pair_geom) const { return r_.pair_geoms[static_cast<size_t>(pair_geom)].geom; }
+  int geom_of(int pair_geom) const { return r_.pair_geoms[pair_geom].geom; }
   // Returns whether a geom belongs to a sensor's object.
   bool belongs(int g, int type, int object) const {
     if (type == mjOBJ_UNKNOWN) return true;

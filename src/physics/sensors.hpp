@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "drl/physics/shapes.hpp"
 #include "physics/placement.hpp"
 
 namespace drl::robot_compiler {
 
 // The volume of a site.
 struct Volume {
-  enum Kind { sphere, capsule, ellipsoid, cylinder, box } kind = sphere;
+  physics::ShapeKind kind = physics::ShapeKind::sphere;
   Numbers3 size{};
 };
 struct Sensor {
@@ -125,7 +126,8 @@ struct RangeFinder {
 };
 // A geom that rays may meet, or whose distance from others a sensor shows.
 struct SensorGeom {
-  enum Kind { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, height_field } kind = sphere;
+  using enum physics::ShapeKind;
+  physics::ShapeKind kind = sphere;
   int geom = 0, frame = 0;  // MuJoCo's
   Numbers3 size{};
   double bound = 0;  // the radius of a sphere around its centre that contains it

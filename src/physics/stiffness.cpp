@@ -29,7 +29,7 @@ double stiffness_of_rows(const RobotModel& model, const Equality& equality) {
       const auto index = static_cast<size_t>(equality.joints[side]);
       if (!is_of_joints) return model.tendons[index].inverse_weight;
       const Joint& joint = model.joints[index];
-      return model.dofs[static_cast<size_t>(joint.dof)].inverse_weight;
+      return model.dofs[joint.dof].inverse_weight;
     };
     const double slope = equality.polynomial[1];
     return (inverse_weight(0) + slope * slope * inverse_weight(1)) / equality.inverse_weight;
@@ -51,8 +51,7 @@ StiffestConstraint stiffest_constraint(const RobotModel& model) {
   };
   const auto of_contact = [&](const auto& c) { return stiffness_of_friction(model, c.friction, c.cone); };
   for (const FloorContact& contact : model.contacts) add(contact.name, contact, of_contact(contact));
-  for (const GeomPair& pair : model.pairs)
-    add(model.pair_geoms[static_cast<size_t>(pair.first)].name, pair, of_contact(pair));
+  for (const GeomPair& pair : model.pairs) add(model.pair_geoms[pair.first].name, pair, of_contact(pair));
   for (const Equality& equality : model.equalities) add(equality.name, equality, stiffness_of_rows(model, equality));
   for (const Tendon& tendon : model.tendons) {
     if (!tendon.has_rows() || dofs_of_tendon(model, tendon).size() < 2) continue;

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "physics/program.hpp"
@@ -186,7 +185,7 @@ template <class T>
 void gather_from_children(const RobotModel& model, std::vector<T>& of) {
   for (size_t k = model.bodies.size(); k-- > 0;) {
     const int parent = model.bodies[k].parent;
-    if (parent >= 0) of[static_cast<size_t>(parent)] = of[static_cast<size_t>(parent)] + of[k];
+    if (parent >= 0) of[parent] = of[parent] + of[k];
   }
 }
 
@@ -234,6 +233,8 @@ void trace_equalities(const RobotModel& model, const Kinematics& kinematics, Tre
 void trace_equality_forces(const RobotModel& model, const Kept& kept, Program& p);
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p);
 void trace_tendon_rows(const RobotModel& model, const Kept& kept, Program& p);
+// Returns an entry of qvel as a linear combination of entries in the solver's axes: their indices and factors.
+std::vector<std::pair<size_t, Expr>> in_solver(const RobotModel& model, const Kept& kept, int dof);
 // Returns the derivatives of a tendon's length.
 const std::vector<Expr>& along_of(const RobotModel& model, const Kept& kept, int tendon);
 void trace_integrator(const RobotModel& model, const Kept& kept, Program& p);

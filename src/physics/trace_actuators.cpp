@@ -347,7 +347,7 @@ void trace_activations(const RobotModel& model, Program& p) {
 void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
   Actuators(model, kinematics, p).trace(d);
   for (const Joint& joint : model.joints) {
-    Expr& torque = d.actuator_torque[static_cast<size_t>(joint.dof)];
+    Expr& torque = d.actuator_torque[joint.dof];
     torque = limited(torque, joint.force_range);
   }
 }

@@ -95,13 +95,13 @@ class Tracer {
     }
     std::vector<Spatial> of(model_.bodies.size());
     for (size_t k = 0; k < of.size(); ++k) {
-      if (model_.bodies[k].parent >= 0) of[k] = of[static_cast<size_t>(model_.bodies[k].parent)];
+      if (model_.bodies[k].parent >= 0) of[k] = of[model_.bodies[k].parent];
       for (size_t i = 0; i < model_.dofs.size(); ++i)
         if (model_.dofs[i].body == static_cast<int>(k)) of[k] = of[k] + qacc("qacc", i) * kept_.axis[i];
       p_.named(of[k], identifier(model_.bodies[k].name) + "_acceleration");
       if (bodies_[k] < 0) continue;
       for (int c = 0; c < 6; ++c)
-        if (const int place = p_.motion_places[static_cast<size_t>(c)]; place >= 0) {
+        if (const int place = p_.motion_places[c]; place >= 0) {
           p_.set(at(at("w.body", bodies_[k]) + ".motion", place), of[k][c]);
           acceleration_[c] = acceleration(c, place);
         }
@@ -220,7 +220,7 @@ class Tracer {
                      normal_second * row_.rest[0] + mu * (e.second_sum * row_.rest[2]),
                      normal * row_.rest[0] + e.first_difference * row_.rest[1] + e.second_difference * row_.rest[2]);
     for (int k = 0; k < kCouplings; ++k)
-      if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("coupling", place), c[k]);
+      if (const int place = p_.coupling_places[k]; place >= 0) p_.add(at("coupling", place), c[k]);
   }
 
   void trace_wrench() {
@@ -230,9 +230,9 @@ class Tracer {
     Spatial w =
         wrench(row_.friction * e.first_difference, row_.friction * e.second_difference, e.first_sum + e.second_sum);
     if (model_.pairs.empty())
-      for (int k = 0, place = 0; k < 6; ++k) p_.wrench_places[static_cast<size_t>(k)] = w[k].is(0) ? -1 : place++;
+      for (int k = 0, place = 0; k < 6; ++k) p_.wrench_places[k] = w[k].is(0) ? -1 : place++;
     for (int k = 0; k < 6; ++k)
-      if (const int place = p_.wrench_places[static_cast<size_t>(k)]; place >= 0) p_.add(at("wrench", place), w[k]);
+      if (const int place = p_.wrench_places[k]; place >= 0) p_.add(at("wrench", place), w[k]);
   }
 
   void trace_force() {
@@ -297,7 +297,7 @@ class Tracer {
       std::vector<Coupling> coupling(has_all ? 0 : model_.bodies.size());
       if (!has_all) gather_contacts(coupling, kWhole);
       for (size_t i = 0; i < model_.dofs.size() && !has_all; ++i) {
-        const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
+        const Coupling& carried = coupling[model_.dofs[i].body];
         const Spatial push = carried * kept_.axis[i];
         for (int c = 0; c < 6; ++c) p_.set(at("push", static_cast<int>(i), c), push[c]);
         force[i] -= dot(kept_.axis[i], carried.force);
@@ -366,7 +366,7 @@ class Tracer {
       factorise_part(branch, h, force, carried, factors);
       p_.section("what it adds to the trunk");
       for (size_t b = 0; b < carried.size(); ++b)
-        if (branches_[b] == branch && branches_[static_cast<size_t>(model_.bodies[b].parent)] != branch)
+        if (branches_[b] == branch && branches_[model_.bodies[b].parent] != branch)
           for (int k = 0; k < kCouplings; ++k) carried[b][k] = p_.keep("branch", carried[b][k], "carried");
       additions.emplace_back();
       each_entry_of(-1, h, force, [&](Expr& x) { additions.back().push_back(p_.keep("branch", x, "addition")); });
@@ -388,7 +388,7 @@ class Tracer {
              p_.named(branch_of(i) < 0 ? half[i] : force[i], "half_" + identifier(model_.dofs[i].name)));
     trace_halves(factors);
   }
-  int branch_of(size_t dof) const { return branches_[static_cast<size_t>(model_.dofs[dof].body)]; }
+  int branch_of(size_t dof) const { return branches_[model_.dofs[dof].body]; }
   // Calls body(x) for each number of a branch, or of the trunk, in the matrix and the vector.
   template <class Body>
   void each_entry_of(int branch, TreeMatrix& h, std::vector<Expr>& force, const Body& body) {
@@ -418,7 +418,7 @@ class Tracer {
     p_.section("along qvel");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       if (!is_in(part, model_.dofs[i].body)) continue;
-      const Coupling& carried = coupling[static_cast<size_t>(model_.dofs[i].body)];
+      const Coupling& carried = coupling[model_.dofs[i].body];
       const Spatial push = carried * kept_.axis[i];
       h.diagonal[i] += dot(kept_.axis[i], push);
       for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
@@ -427,19 +427,19 @@ class Tracer {
       force[i] -= dot(kept_.axis[i], carried.force);
     }
   }
-  bool is_in(int part, int body) const { return part == kWhole || branches_[static_cast<size_t>(body)] == part; }
+  bool is_in(int part, int body) const { return part == kWhole || branches_[body] == part; }
   // Adds the contacts of each body of a part, and those of its children, to `coupling`.
   void gather_contacts(std::vector<Coupling>& coupling, int part) {
     const auto is_here = [&](int body) { return is_in(part, body); };
     p_.section("contributions of contacts to each body and its subtree");
     for (size_t b = 0; b < coupling.size(); ++b)
       for (int k = 0; k < kCouplings && bodies_[b] >= 0 && is_here(static_cast<int>(b)); ++k)
-        if (const int place = p_.coupling_places[static_cast<size_t>(k)]; place >= 0)
+        if (const int place = p_.coupling_places[k]; place >= 0)
           coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
                                     identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
     for (size_t b = coupling.size(); b-- > 0;)
       if (const int parent = model_.bodies[b].parent; parent >= 0 && is_here(parent))
-        coupling[static_cast<size_t>(parent)] = coupling[static_cast<size_t>(parent)] + coupling[b];
+        coupling[parent] = coupling[parent] + coupling[b];
   }
   void add_limits(TreeMatrix& h, std::vector<Expr>& force, int part = kWhole) {
     const auto joints = limited_joints(model_);
@@ -457,7 +457,7 @@ class Tracer {
     }
     int number = static_cast<int>(joints.size());
     for (const int t : limited_tendons(model_)) {
-      const std::string name = identifier(model_.tendons[static_cast<size_t>(t)].name) + "_tendon_limit_";
+      const std::string name = identifier(model_.tendons[t].name) + "_tendon_limit_";
       const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
       const Expr full = p_.input(at("w.weight", count_pyramids(model_) + number), name + "weight");
       const Expr weight = p_.named(select_less(y, 0, full, 0), name + "active_weight");
@@ -479,10 +479,10 @@ class Tracer {
     int number = 0;
     for (const int dof : frictional_dofs(model_)) {
       const std::string place = at("w.friction", number++);
-      const std::string name = identifier(model_.dofs[static_cast<size_t>(dof)].name) + "_friction_";
+      const std::string name = identifier(model_.dofs[dof].name) + "_friction_";
       const Expr weight = p_.input(place + ".active", name + "weight");
       const Expr push = weight * p_.input(place + ".rest", name + "rest") + p_.input(place + ".slip", name + "slip");
-      const auto along = in_solver(static_cast<size_t>(dof));
+      const auto along = in_solver(model_, kept_, dof);
       for (const auto& [i, x] : along) {
         h.diagonal[i] += weight * (x * x);
         force[i] -= push * x;
@@ -492,31 +492,20 @@ class Tracer {
     }
     for (const int t : frictional_tendons(model_)) {
       const std::string place = at("w.friction", number++);
-      const std::string name = identifier(model_.tendons[static_cast<size_t>(t)].name) + "_tendon_friction_";
+      const std::string name = identifier(model_.tendons[t].name) + "_tendon_friction_";
       const Expr weight = p_.input(place + ".active", name + "weight");
       add_tendon(t, weight,
                  weight * p_.input(place + ".rest", name + "rest") + p_.input(place + ".slip", name + "slip"), h,
                  force);
     }
   }
-  // Returns an entry of qvel as a linear combination of entries in the solver's axes: their indices and factors.
-  std::vector<std::pair<size_t, Expr>> in_solver(size_t dof) const {
-    const int j = model_.dofs[dof].joint;
-    const Joint& joint = model_.joints[static_cast<size_t>(j)];
-    const auto turning = static_cast<size_t>(joint.dof) + 3;
-    if (joint.kind != Joint::free || dof < turning) return {{dof, 1}};
-    const Mat3& turn = kept_.free_turns.at(j);
-    const int axis = static_cast<int>(dof - turning);
-    return {{turning, turn[0][axis]}, {turning + 1, turn[1][axis]}, {turning + 2, turn[2][axis]}};
-  }
-
   // Stores the factors in the work, and replaces them by the expressions that read them.
   void keep_factors(TreeFactors& factors, int part = kWhole) {
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       if (part != kWhole && branch_of(i) != part) continue;
       const std::string name = identifier(model_.dofs[i].name);
       for (size_t a = 0; a < factors.ancestors[i].size(); ++a) {
-        const std::string other = identifier(model_.dofs[static_cast<size_t>(model_.dofs[i].ancestors[a])].name);
+        const std::string other = identifier(model_.dofs[model_.dofs[i].ancestors[a]].name);
         factors.ancestors[i][a] = p_.keep("factor", factors.ancestors[i][a], name + "_" + other + "_factor");
       }
       const std::string place = at("w.inverse", static_cast<int>(i));
@@ -550,7 +539,7 @@ class Tracer {
              "along(const Work& w, const F (*wrench)[6], F* force)");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       Spatial wrench;
-      const int tree = model_.bodies[static_cast<size_t>(model_.dofs[i].body)].tree;
+      const int tree = model_.bodies[model_.dofs[i].body].tree;
       for (int k = 0; k < 6; ++k) wrench[k] = p_.input(at("wrench", tree, k), "");
       p_.set(at("force", static_cast<int>(i)), dot(kept_.axis[i], wrench));
     }
@@ -581,7 +570,7 @@ class Tracer {
     for (size_t i = 0; i < x.size(); ++i) {
       Expr others = 0;
       for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
-        others += kept_.mass.ancestors[i][a] * x[static_cast<size_t>(model_.dofs[i].ancestors[a])];
+        others += kept_.mass.ancestors[i][a] * x[model_.dofs[i].ancestors[a]];
       sum += x[i] * (kept_.mass.diagonal[i] * x[i] + Expr(2) * others);
     }
     p_.set("result", sum);
@@ -598,6 +587,14 @@ class Tracer {
 };
 
 }  // namespace
+
+std::vector<std::pair<size_t, Expr>> in_solver(const RobotModel& model, const Kept& kept, int dof) {
+  const int j = model.dofs[dof].joint;
+  const size_t turning = model.joints[j].dof + 3, d = dof;
+  if (model.joints[j].kind != Joint::free || d < turning) return {{d, 1}};
+  const Vec3 turned = kept.free_turns.at(j).column(dof - static_cast<int>(turning));
+  return {{turning, turned[0]}, {turning + 1, turned[1]}, {turning + 2, turned[2]}};
+}
 
 void trace_constraints(const RobotModel& model, const Kept& kept, Program& p) { Tracer(model, kept, p).trace(); }
 

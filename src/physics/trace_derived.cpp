@@ -45,7 +45,7 @@ class Tracer {
     p_.begin("Computes the forces of limits and contacts along qvel.",
              "derive_constraints(const F* qpos, const F (*wrench)[kWrench], const F* limit, Derived& derived)");
     trace_constraint_forces();
-    if (!senses_loads(model_)) return;
+    if (!senses(model_, &Sensor::shows_load)) return;
     p_.begin("Computes sensors of the force and torque between a body and its parent.",
              "find_loads(const F* qpos, const F* qvel, const F* qacc, const F (*wrench)[kWrench], " +
                  std::string(model_.equalities.empty() ? "" : "const F* limit, ") + parameters_argument(model_) +

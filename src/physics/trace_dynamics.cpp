@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <numbers>
-#include <optional>
 
 #include "physics/trace.hpp"
 
@@ -11,7 +9,7 @@ namespace {
 bool has_changing_mass(const RobotModel& model, int body) {
   return std::ranges::any_of(model.parameters, [&](const Parameter& p) {
     return (p.kind == ModelParameter::center_of_mass || p.kind == ModelParameter::mass) &&
-           model.frames[static_cast<size_t>(p.index)].body == body;
+           model.frames[p.index].body == body;
   });
 }
 Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics, int body, Program& p) {
@@ -43,9 +41,8 @@ void add_spring(const Joint& joint, const Mat3& turn, std::vector<Expr>& force, 
 void add_lift(const RobotModel& model, const Kinematics& kinematics, std::vector<Spatial> lift, Dynamics& d) {
   gather_from_children(model, lift);
   for (size_t i = 0; i < model.dofs.size(); ++i) {
-    const bool is_carried = model.joints[static_cast<size_t>(model.dofs[i].joint)].carries_weight;
-    (is_carried ? d.actuator_torque : d.force)[i] -=
-        dot(kinematics.axis[i], lift[static_cast<size_t>(model.dofs[i].body)]);
+    const bool is_carried = model.joints[model.dofs[i].joint].carries_weight;
+    (is_carried ? d.actuator_torque : d.force)[i] -= dot(kinematics.axis[i], lift[model.dofs[i].body]);
   }
 }
 
@@ -158,7 +155,7 @@ Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, in
   return ModelParameter::unchanged(kind, k);
 }
 Vec3 center_of(const RobotModel& model, int frame, Program& p) {
-  const Frame& of = model.frames[static_cast<size_t>(frame)];
+  const Frame& of = model.frames[frame];
   Vec3 center = known(of.center);
   for (size_t k = 0; k < model.parameters.size(); ++k) {
     const Parameter& parameter = model.parameters[k];
@@ -171,7 +168,7 @@ Vec3 center_of(const RobotModel& model, int frame, Program& p) {
   return center;
 }
 Expr mass_of(const RobotModel& model, int frame, Program& p) {
-  const Expr mass = model.frames[static_cast<size_t>(frame)].mass;
+  const Expr mass = model.frames[frame].mass;
   return mass * parameter(model, ModelParameter::mass, frame, 0, p) +
          parameter(model, ModelParameter::mass, frame, 1, p);
 }
@@ -191,7 +188,7 @@ Vec3 pos_of(const RobotModel& model, const Placement& place, Program& p) {
   Vec3 shift;
   for (int k = 0; k < 3; ++k) shift[k] = parameter(model, ModelParameter::site_position, place.site, k, p);
   if (shift[0].is_known()) return known(place.pos);
-  return known(place.pos) + known(model.frames[static_cast<size_t>(place.frame)].turn) * shift;
+  return known(place.pos) + known(model.frames[place.frame].turn) * shift;
 }
 Quat turn_by_parameters(const RobotModel& model, int site, Program& p) {
   Quat turn{1, 0, 0, 0};
@@ -199,7 +196,7 @@ Quat turn_by_parameters(const RobotModel& model, int site, Program& p) {
     const Expr angle = parameter(model, ModelParameter::site_turn, site, k, p);
     if (angle.is_known()) return turn;
     Quat by{cos(Expr(0.5) * angle), 0, 0, 0};
-    by[static_cast<size_t>(1 + k)] = sin(Expr(0.5) * angle);
+    by[1 + k] = sin(Expr(0.5) * angle);
     turn = turn * by;
   }
   return turn;
@@ -209,7 +206,7 @@ Mat3 turn_of(const RobotModel& model, const Placement& place, Program& p) {
   return by[0].is_known() ? known(place.turn) : known(place.turn) * rotation_of({by[0], by[1], by[2], by[3]});
 }
 Symmetric inertia_of(const RobotModel& model, int frame, Program& p) {
-  const Frame& of = model.frames[static_cast<size_t>(frame)];
+  const Frame& of = model.frames[frame];
   Symmetric inertia = known(of.inertia);
   if (const Expr mass = mass_of(model, frame, p); !mass.is_known())
     for (int k = 0; k < 6; ++k) inertia[k] = (Expr(1 / of.mass) * mass) * inertia[k];
@@ -246,7 +243,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   }
 
   for (const FluidBox& box : in_loops ? std::vector<FluidBox>() : model.fluid_boxes) {
-    const auto k = static_cast<size_t>(model.frames[static_cast<size_t>(box.frame)].body);
+    const auto k = static_cast<size_t>(model.frames[box.frame].body);
     p.section(box.name + ": force of the fluid");
     const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, box.frame, p);
     const Spatial on_it = fluid_force(model, box, center, kinematics.turn[k], kinematics.velocity[k]);
@@ -288,7 +285,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     if (!joint.turns_freely())
       d.force[dof] -= stiffness * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
     else if (joint.stiffness != 0)
-      add_spring(joint, kinematics.turn[static_cast<size_t>(model.dofs[dof].body)], d.force, p);
+      add_spring(joint, kinematics.turn[model.dofs[dof].body], d.force, p);
   }
   trace_tendons(model, kinematics, d, p);
 
@@ -340,7 +337,7 @@ TreeFactors factor_tree(const RobotModel& model, TreeMatrix m) {
 std::vector<Expr> solve_up(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x) {
   for (size_t k = x.size(); k-- > 0;)
     for (size_t i = 0; i < model.dofs[k].ancestors.size(); ++i)
-      x[static_cast<size_t>(model.dofs[k].ancestors[i])] -= factors.ancestors[k][i] * x[k];
+      x[model.dofs[k].ancestors[i]] -= factors.ancestors[k][i] * x[k];
   return x;
 }
 
@@ -348,7 +345,7 @@ std::vector<Expr> solve_down(const RobotModel& model, const TreeFactors& factors
   for (size_t k = 0; k < x.size(); ++k) {
     x[k] = x[k] * factors.inverse[k];
     for (size_t i = 0; i < model.dofs[k].ancestors.size(); ++i)
-      x[k] -= factors.ancestors[k][i] * x[static_cast<size_t>(model.dofs[k].ancestors[i])];
+      x[k] -= factors.ancestors[k][i] * x[model.dofs[k].ancestors[i]];
   }
   return x;
 }

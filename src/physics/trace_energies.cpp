@@ -1,5 +1,4 @@
 // Sensors of energies, of limits and of the time.
-#include <cmath>
 
 #include "physics/trace.hpp"
 
@@ -66,7 +65,7 @@ class Tracer {
              (away * away);
     }
     for (int k = 0; k < 3 && joint.kind == Joint::free; ++k) {
-      const Expr away = p_.input(at("qpos", joint.qpos + k), "") - Expr(joint.rest_pos[static_cast<size_t>(k)]);
+      const Expr away = p_.input(at("qpos", joint.qpos + k), "") - Expr(joint.rest_pos[k]);
       square += away * away;
     }
     const Quaternion& rest = joint.rest_quat;
@@ -95,10 +94,10 @@ LimitState limit_state(const RobotModel& model, int number, const Kinematics& ki
   if (k < joints.size()) {
     const Joint& joint = *joints[k];
     return state_of(*joint.limit, range_of(model, joint, p), p.input(at("qpos", joint.qpos), ""),
-                    kinematics.qvel[static_cast<size_t>(joint.dof)]);
+                    kinematics.qvel[joint.dof]);
   }
   const int t = limited_tendons(model)[k - joints.size()];
-  const Limit& limit = *model.tendons[static_cast<size_t>(t)].limit;
+  const Limit& limit = *model.tendons[t].limit;
   const TendonPath path = trace_tendon(model, t, kinematics, p);
   return state_of(limit, {limit.low, limit.high}, path.length, path.velocity);
 }

@@ -4,11 +4,9 @@ namespace drl::robot_compiler {
 namespace {
 
 int tree_of(const RobotModel& model, const Equality::Side& side) {
-  return side.body < 0 ? -1 : model.bodies[static_cast<size_t>(side.body)].tree;
+  return side.body < 0 ? -1 : model.bodies[side.body].tree;
 }
-Vec3 origin_of(int tree, const Kinematics& kinematics) {
-  return tree < 0 ? Vec3{} : kinematics.origin[static_cast<size_t>(tree)];
-}
+Vec3 origin_of(int tree, const Kinematics& kinematics) { return tree < 0 ? Vec3{} : kinematics.origin[tree]; }
 // A joint's position or a tendon's length, relative to the reference pose, and its derivatives.
 struct Length {
   Expr length;
@@ -19,11 +17,11 @@ Length length_of(const RobotModel& model, const Equality& equality, size_t side,
   const int index = equality.joints[side];
   if (equality.kind == Equality::tendon) {
     const TendonPath path = trace_tendon(model, index, kinematics, p);
-    return {path.length - Expr(model.tendons[static_cast<size_t>(index)].reference), path.along};
+    return {path.length - Expr(model.tendons[index].reference), path.along};
   }
-  const Joint& joint = model.joints[static_cast<size_t>(index)];
+  const Joint& joint = model.joints[index];
   std::vector<Expr> along(model.dofs.size());
-  along[static_cast<size_t>(joint.dof)] = 1;
+  along[joint.dof] = 1;
   return {p.input(at("qpos", joint.qpos), "") - Expr(joint.reference), along};
 }
 void trace_lengths(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows,
@@ -47,7 +45,7 @@ void trace_turns(const RobotModel& model, const Equality& equality, const Kinema
   const std::vector<Quat> quats = trace_quaternions(model, p);
   const auto quat_of = [&](const Equality::Side& side) {
     const Quat own{side.quat[0], side.quat[1], side.quat[2], side.quat[3]};
-    return side.body < 0 ? own : quats[static_cast<size_t>(side.body)] * own;
+    return side.body < 0 ? own : quats[side.body] * own;
   };
   const Quat first = quat_of(equality.sides[0]), second = quat_of(equality.sides[1]);
   const Quat apart = Quat{second[0], -second[1], -second[2], -second[3]} * first;

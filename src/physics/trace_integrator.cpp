@@ -8,11 +8,11 @@ void trace_turn(const RobotModel& model, const Kept& kept, bool is_into, Program
   std::vector<Expr> x;
   for (int i = 0; i < model.nv; ++i) x.push_back(p.input(at("from", i), "from_" + std::to_string(i)));
   for (const auto& [j, turn] : kept.free_turns) {
-    const auto d = static_cast<size_t>(model.joints[static_cast<size_t>(j)].dof) + 3;
+    const auto d = static_cast<size_t>(model.joints[j].dof) + 3;
     const Vec3 turned = (is_into ? turn : transposed(turn)) * Vec3{x[d], x[d + 1], x[d + 2]};
     for (int k = 0; k < 3; ++k) x[d + static_cast<size_t>(k)] = turned[k];
   }
-  for (int i = 0; i < model.nv; ++i) p.set(at("to", i), x[static_cast<size_t>(i)]);
+  for (int i = 0; i < model.nv; ++i) p.set(at("to", i), x[i]);
 }
 
 // Multiplies a quaternion by the rotation of an angular velocity, given in the body's axes, over the time h, and
@@ -71,14 +71,12 @@ void trace_damp_and_turn(const RobotModel& model, const Kept& kept, Program& p) 
       const Expr factor = above.ancestors[k][i] * inverse[k];
       m.diagonal[row] -= factor * m.ancestors[k][i];
       for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
-      for (size_t j = 0; j < i; ++j)
-        above.ancestors[static_cast<size_t>(up[j])][i - j - 1] -= factor * m.ancestors[k][j];
+      for (size_t j = 0; j < i; ++j) above.ancestors[up[j]][i - j - 1] -= factor * m.ancestors[k][j];
       x[row] -= factor * x[k];
     }
   }
   for (size_t k = 0; k < nv; ++k) {
-    for (size_t i = 0; i < m.ancestors[k].size(); ++i)
-      x[k] -= m.ancestors[k][i] * x[static_cast<size_t>(model.dofs[k].ancestors[i])];
+    for (size_t i = 0; i < m.ancestors[k].size(); ++i) x[k] -= m.ancestors[k][i] * x[model.dofs[k].ancestors[i]];
     x[k] = x[k] * inverse[k];
     p.set(at("damped", static_cast<int>(k)), x[k]);
   }

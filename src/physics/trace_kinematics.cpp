@@ -26,12 +26,12 @@ class Tracer {
         qpos_.push_back(p.input(at("qpos", joint.qpos + k), "qpos_" + identifier(joint.name) +
                                                                 (joint.turns_freely() ? "_" + std::to_string(k) : "")));
     for (int k = 0; k < model.nv; ++k)
-      k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[static_cast<size_t>(k)].name)));
+      k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[k].name)));
     k_.axis.resize(static_cast<size_t>(model.nv));
     k_.before.resize(static_cast<size_t>(model.nv)), k_.after.resize(static_cast<size_t>(model.nv));
     k_.origin.resize(static_cast<size_t>(model.trees));
     for (int k = 0; k < 3; ++k)
-      k_.gravity[k] = Expr(model.gravity[static_cast<size_t>(k)]) + parameter(model, ModelParameter::gravity, 0, k, p);
+      k_.gravity[k] = Expr(model.gravity[k]) + parameter(model, ModelParameter::gravity, 0, k, p);
   }
 
   Kinematics trace() {
@@ -39,7 +39,7 @@ class Tracer {
       const std::string name = identifier(body.name);
       p_.section(body.name + ": position and motion");
       begin(body);
-      for (const int j : body.joints) add(body, model_.joints[static_cast<size_t>(j)]);
+      for (const int j : body.joints) add(body, model_.joints[j]);
       k_.turn.push_back(p_.named(turn_, name));
       k_.pos.push_back(p_.named(pos_, name + "_pos"));
       k_.velocity.push_back(p_.named(velocity_, name));
@@ -55,7 +55,7 @@ class Tracer {
     if (body.parent < 0) {
       turn_ = known(body.turn), pos_ = {}, velocity_ = {}, bias_ = {};
       for (int k = 0; k < 3; ++k) bias_.linear[k] = -k_.gravity[k];
-      k_.origin[static_cast<size_t>(body.tree)] = known(body.pos);
+      k_.origin[body.tree] = known(body.pos);
       return;
     }
     const auto parent = static_cast<size_t>(body.parent);
@@ -69,13 +69,13 @@ class Tracer {
     if (joint.kind == Joint::ball) return add_ball(joint);
     const auto dof = static_cast<size_t>(joint.dof);
     const std::string name = identifier(joint.name);
-    const Expr moved = qpos_[static_cast<size_t>(joint.qpos)] - Expr(joint.reference);
+    const Expr moved = qpos_[joint.qpos] - Expr(joint.reference);
     const Vec3 axis = known(joint.axis), world_axis = turn_ * axis;
     Spatial& motion = k_.axis[dof];
     if (joint.kind == Joint::slide) {
       motion = {{}, world_axis};
       // A root's slides before its first hinge move the tree's origin.
-      Vec3& place = body.parent < 0 && !turns_ ? k_.origin[static_cast<size_t>(body.tree)] : pos_;
+      Vec3& place = body.parent < 0 && !turns_ ? k_.origin[body.tree] : pos_;
       place = place + moved * world_axis;
     } else {
       turns_ = true;
@@ -114,7 +114,7 @@ class Tracer {
 
   void add_free(const Body& body, const Joint& joint) {
     const auto q = static_cast<size_t>(joint.qpos), d = static_cast<size_t>(joint.dof);
-    k_.origin[static_cast<size_t>(body.tree)] = {qpos_[q], qpos_[q + 1], qpos_[q + 2]};
+    k_.origin[body.tree] = {qpos_[q], qpos_[q + 1], qpos_[q + 2]};
     const Expr *quat = &qpos_[q + 3],
                inverse = Expr(1) / sqrt(quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]);
     turn_ = rotation_of({inverse * quat[0], inverse * quat[1], inverse * quat[2], inverse * quat[3]});
@@ -159,18 +159,18 @@ std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p) {
   std::vector<Quat> quats;
   for (size_t b = 0; b < model.bodies.size() && p.loops_over_bodies; ++b) {
     quats.emplace_back();
-    for (int c = 0; c < 4; ++c) quats[b][static_cast<size_t>(c)] = p.input(at("quats", static_cast<int>(b), c), "");
+    for (int c = 0; c < 4; ++c) quats[b][c] = p.input(at("quats", static_cast<int>(b), c), "");
   }
   if (p.loops_over_bodies) return quats;
   for (const Body& body : model.bodies) {
     Quat quat{body.quat[0], body.quat[1], body.quat[2], body.quat[3]};
-    if (body.parent >= 0) quat = quats[static_cast<size_t>(body.parent)] * quat;
+    if (body.parent >= 0) quat = quats[body.parent] * quat;
     for (const int j : body.joints) {
-      const Joint& joint = model.joints[static_cast<size_t>(j)];
+      const Joint& joint = model.joints[j];
       const auto qpos = [&](int k) { return p.input(at("qpos", joint.qpos + k), ""); };
       if (joint.kind == Joint::free) {
         const Expr length = sqrt(qpos(3) * qpos(3) + qpos(4) * qpos(4) + qpos(5) * qpos(5) + qpos(6) * qpos(6));
-        for (int k = 0; k < 4; ++k) quat[static_cast<size_t>(k)] = qpos(3 + k) / length;
+        for (int k = 0; k < 4; ++k) quat[k] = qpos(3 + k) / length;
       } else if (joint.kind == Joint::ball) {
         quat = quat * trace_quaternion(joint, p);
       } else if (joint.kind == Joint::hinge) {
@@ -199,8 +199,8 @@ Quat trace_quaternion(const Joint& joint, Program& p) {
   Quat q;
   Expr square = 0;
   for (int k = 0; k < 4; ++k) {
-    q[static_cast<size_t>(k)] = p.input(at("qpos", joint.quat() + k), "");
-    square += q[static_cast<size_t>(k)] * q[static_cast<size_t>(k)];
+    q[k] = p.input(at("qpos", joint.quat() + k), "");
+    square += q[k] * q[k];
   }
   const Expr inverse = Expr(1) / sqrt(square);
   for (Expr& x : q) x = inverse * x;
@@ -220,11 +220,9 @@ BodyPoint point_of(const Placement& place, const Kinematics& kinematics) {
   return {place.body, kinematics.pos[body] + kinematics.turn[body] * pos};
 }
 Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to) {
-  const auto tree_of = [&](const BodyPoint& point) {
-    return point.body < 0 ? -1 : model.bodies[static_cast<size_t>(point.body)].tree;
-  };
+  const auto tree_of = [&](const BodyPoint& point) { return point.body < 0 ? -1 : model.bodies[point.body].tree; };
   const auto origin_of = [&](const BodyPoint& point) {
-    return point.body < 0 ? Vec3{} : kinematics.origin[static_cast<size_t>(tree_of(point))];
+    return point.body < 0 ? Vec3{} : kinematics.origin[tree_of(point)];
   };
   const Vec3 arms = to.arm - from.arm;
   return tree_of(from) == tree_of(to) ? arms : arms + (origin_of(to) - origin_of(from));

@@ -21,14 +21,14 @@ class LoopReader {
       k.velocity.push_back(spatial(at("motions.velocity", index))),
           k.bias.push_back(spatial(at("motions.bias", index)));
       if (body.parent < 0) k.origin.push_back(vector(at("bodies.origin", body.tree)));
-      const bool is_free = body.parent < 0 && model_.joints[static_cast<size_t>(body.joints[0])].kind == Joint::free;
+      const bool is_free = body.parent < 0 && model_.joints[body.joints[0]].kind == Joint::free;
       if (is_free) k.pos[b] = {};
     }
     for (int i = 0; i < model_.nv; ++i) k.qvel.push_back(p_.input(at("qvel", i), ""));
     for (const Body& body : model_.bodies) {
       Spatial velocity;
-      if (body.parent >= 0) velocity = k.velocity[static_cast<size_t>(body.parent)];
-      for (const int j : body.joints) add(model_.joints[static_cast<size_t>(j)], k, velocity);
+      if (body.parent >= 0) velocity = k.velocity[body.parent];
+      for (const int j : body.joints) add(model_.joints[j], k, velocity);
     }
     return k;
   }
@@ -48,7 +48,7 @@ class LoopReader {
       if (joint.kind == Joint::slide) axis.angular = {};
       if (joint.kind == Joint::free) axis = {}, axis[static_cast<int>(i - first + 3) % 6] = 1;
       if (joint.kind == Joint::free && i >= first + 3)
-        k.qvel[i] = k.velocity[static_cast<size_t>(model_.dofs[i].body)].angular[static_cast<int>(i - first - 3)];
+        k.qvel[i] = k.velocity[model_.dofs[i].body].angular[static_cast<int>(i - first - 3)];
       motion = motion + k.qvel[i] * axis;
       if (i < first + 3) straight = motion;
       k.axis.push_back(axis), k.before.push_back(velocity), k.after.emplace_back();
@@ -98,7 +98,7 @@ void find_forces_in_loops(const RobotModel& model, const Dynamics& dynamics, Pro
   p.before("find_required_forces(bodies, motions, inertia, required);");
   if (!model.fluid_boxes.empty()) p.before("subtract_fluid_forces(bodies, motions, required);");
   for (int b = 0; b < bodies; ++b)
-    for (int c = 0; c < 6; ++c) p.add(at("required", b, c), dynamics.required[static_cast<size_t>(b)][c]);
+    for (int c = 0; c < 6; ++c) p.add(at("required", b, c), dynamics.required[b][c]);
   p.after("find_pushes<Sizes>(bodies.axis, inertia, required, push, w.force);", 150 * bodies + 50 * model.nv);
 }
 
@@ -121,7 +121,7 @@ std::vector<Spatial> keep_axes_of_loops(const Kinematics& kinematics, Program& p
   std::vector<Spatial> kept = kinematics.axis;
   for (int i = 0; i < nv; ++i)
     for (int c = 0; c < 6; ++c)
-      if (Expr& x = kept[static_cast<size_t>(i)][c]; !x.is_known()) x = p.input(at("w.axis", 6 * i + c), "");
+      if (Expr& x = kept[i][c]; !x.is_known()) x = p.input(at("w.axis", 6 * i + c), "");
   return kept;
 }
 

@@ -24,15 +24,7 @@ void trace_friction_rows(const RobotModel& model, const Kept& kept, Program& p) 
     if (!x.is(0)) p.set(at("row", number, static_cast<int>(i)), x);
   };
   for (const int dof : frictional_dofs(model)) {
-    const auto d = static_cast<size_t>(dof);
-    const Joint& joint = model.joints[static_cast<size_t>(model.dofs[d].joint)];
-    const int axis = dof - joint.dof - 3;
-    if (joint.kind != Joint::free || axis < 0) {
-      set(d, 1);
-    } else {
-      const Vec3 turned = kept.free_turns.at(model.dofs[d].joint).column(axis);
-      for (int k = 0; k < 3; ++k) set(static_cast<size_t>(joint.dof + 3 + k), turned[k]);
-    }
+    for (const auto& [i, x] : in_solver(model, kept, dof)) set(i, x);
     number += 1;
   }
   for (const int t : frictional_tendons(model)) {

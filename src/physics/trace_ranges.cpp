@@ -16,7 +16,7 @@ Pose pose_of(const RobotModel& model, const Placement& place, Program& p) {
 void set_poses(const RobotModel& model, const std::vector<SensorGeom>& geoms, Program& p) {
   int moving = 0;
   for (const SensorGeom& geom : geoms) {
-    const Placement& place = model.geoms[static_cast<size_t>(geom.geom)];
+    const Placement& place = model.geoms[geom.geom];
     if (place.body < 0) continue;
     const Pose pose = pose_of(model, place, p);
     for (int i = 0; i < 3; ++i) {

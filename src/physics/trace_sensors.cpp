@@ -15,7 +15,7 @@ class Tracer {
     std::vector<bool> is_carried(model_.frames.size());
     Spatial momentum;  // about the same point as cvel
     for (size_t f = frame; f < model_.frames.size(); ++f) {
-      is_carried[f] = f == frame || is_carried[static_cast<size_t>(model_.frames[f].parent)];
+      is_carried[f] = f == frame || is_carried[model_.frames[f].parent];
       if (is_carried[f]) momentum = momentum + inertia(f) * velocity(f);
     }
     const auto root = static_cast<size_t>(model_.frames[frame].root);
@@ -29,7 +29,7 @@ class Tracer {
     Vec3 momentum;
     double mass = 0;
     for (size_t f = std::max<size_t>(frame, 1); f < model_.frames.size(); ++f) {
-      is_carried[f] = f == frame || frame == 0 || is_carried[static_cast<size_t>(model_.frames[f].parent)];
+      is_carried[f] = f == frame || frame == 0 || is_carried[model_.frames[f].parent];
       if (!is_carried[f]) continue;
       mass += model_.frames[f].mass;
       momentum = momentum + (inertia(f) * velocity(f)).linear;
@@ -102,8 +102,7 @@ class Tracer {
   }
   Quat quaternion_of(const Sensor::Object& object) {
     Quat quat;
-    for (int c = 0; c < 4; ++c)
-      quat[static_cast<size_t>(c)] = derived_number(p_, "xquat", static_cast<size_t>(object.frame), c);
+    for (int c = 0; c < 4; ++c) quat[c] = derived_number(p_, "xquat", static_cast<size_t>(object.frame), c);
     quat = quat * Quat{object.quat[0], object.quat[1], object.quat[2], object.quat[3]};
     const Quat by = turn_by_parameters(model_, object.place.site, p_);
     return by[0].is_known() ? quat : quat * by;
@@ -120,17 +119,17 @@ class Tracer {
     const Numbers3& size = volume.size;
     const auto within = [](const Expr& x, double half) { return select_less(max(x, -x), half, 1, 0); };
     switch (volume.kind) {
-      case Volume::box:
+      case physics::ShapeKind::box:
         return within(at[0], size[0]) * within(at[1], size[1]) * within(at[2], size[2]);
-      case Volume::cylinder:
+      case physics::ShapeKind::cylinder:
         return select_less(at[0] * at[0] + at[1] * at[1], size[0] * size[0], within(at[2], size[1]), 0);
-      case Volume::ellipsoid: {
+      case physics::ShapeKind::ellipsoid: {
         const Vec3 scaled{Expr(1 / size[0]) * at[0], Expr(1 / size[1]) * at[1], Expr(1 / size[2]) * at[2]};
         return select_less(dot(scaled, scaled), 1, 1, 0);
       }
       default: {
         Vec3 away = at;  // from the centre of a sphere, or the axis of a capsule
-        if (volume.kind == Volume::capsule) away[2] = at[2] - clamp(at[2], -size[1], size[1]);
+        if (volume.kind == physics::ShapeKind::capsule) away[2] = at[2] - clamp(at[2], -size[1], size[1]);
         return select_less(dot(away, away), size[0] * size[0], 1, 0);
       }
     }
@@ -163,7 +162,7 @@ Expr length_of(const RobotModel& model, const Sensor& sensor, const Kinematics& 
   return sensor.is_velocity ? path.velocity : path.length;
 }
 std::vector<Expr> ball_of(const RobotModel& model, const Sensor& sensor, Program& p) {
-  const Joint& joint = model.joints[static_cast<size_t>(sensor.index)];
+  const Joint& joint = model.joints[sensor.index];
   if (sensor.is_velocity) {
     std::vector<Expr> velocity;
     for (int k = 0; k < 3; ++k) velocity.push_back(p.input(at("qvel", joint.dof + k), ""));
@@ -173,7 +172,7 @@ std::vector<Expr> ball_of(const RobotModel& model, const Sensor& sensor, Program
   return {quat.begin(), quat.end()};
 }
 void trace_lengths(const RobotModel& model, Program& p) {
-  if (!senses_lengths(model)) return;
+  if (!senses(model, &Sensor::shows_length)) return;
   p.begin("Computes sensors of joints, tendons and actuators.",
           "derive_lengths(const F* qpos, const F* qvel, " + sensors_argument(model));
   const Kinematics kinematics = trace_kinematics(model, p);
@@ -189,15 +188,14 @@ Expr actuator_force(const RobotModel& model, const Sensor& sensor, Program& p) {
     return p.input(at("derived." + array, k), array + "_" + std::to_string(k));
   };
   if (sensor.kind == Sensor::actuator_force) return read("actuator_force", sensor.index);
-  if (sensor.kind == Sensor::joint_force)
-    return read("qfrc_actuator", model.joints[static_cast<size_t>(sensor.index)].dof);
+  if (sensor.kind == Sensor::joint_force) return read("qfrc_actuator", model.joints[sensor.index].dof);
   Expr sum = 0;
   for (size_t a = 0; a < model.actuators.size(); ++a)
     if (model.actuators[a].pulls(sensor.index)) sum += read("actuator_force", static_cast<int>(a));
   return sum;
 }
 void trace_accelerations(const RobotModel& model, Program& p) {
-  if (!senses_accelerations(model)) return;
+  if (!senses(model, &Sensor::shows_acceleration)) return;
   p.begin("Computes sensors of accelerations.", "derive_accelerations(const F* qpos, const F* qvel, const F* qacc, " +
                                                     (moves_sites(model) ? parameters_argument(model) : "") +
                                                     sensors_argument(model));
@@ -253,13 +251,13 @@ std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics&
   for (const Joint& joint : model.joints)
     if (joint.kind == Joint::free) {
       const auto d = static_cast<size_t>(joint.dof) + 3;
-      const Mat3& turn = kinematics.turn[static_cast<size_t>(model.dofs[d].body)];
+      const Mat3& turn = kinematics.turn[model.dofs[d].body];
       const Vec3 turned = turn * Vec3{qacc[d], qacc[d + 1], qacc[d + 2]};
       for (int k = 0; k < 3; ++k) qacc[d + static_cast<size_t>(k)] = turned[k];
     }
   std::vector<Spatial> of(model.bodies.size());
   for (size_t b = 0; b < of.size(); ++b) {
-    if (model.bodies[b].parent >= 0) of[b] = of[static_cast<size_t>(model.bodies[b].parent)];
+    if (model.bodies[b].parent >= 0) of[b] = of[model.bodies[b].parent];
     for (size_t i = 0; i < model.dofs.size(); ++i)
       if (model.dofs[i].body == static_cast<int>(b)) of[b] = of[b] + qacc[i] * kinematics.axis[i];
   }
@@ -268,10 +266,10 @@ std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics&
 }
 void set_sensor(const RobotModel& model, const Sensor& sensor, const std::vector<Expr>& values, Program& p) {
   for (int k = 0; k < sensor.size; ++k) {
-    Expr value = values[static_cast<size_t>(k)];
+    Expr value = values[k];
     if (sensor.cutoff > 0) value = min(value, sensor.cutoff);
     if (sensor.cutoff > 0 && !sensor.is_positive) value = max(value, -sensor.cutoff);
-    const int number = sensor.first + k, place = sensor_places(model)[static_cast<size_t>(number)];
+    const int number = sensor.first + k, place = sensor_places(model)[number];
     p.set(place < 0 ? at("derived.sensor", number) : at("sensed", place / 4, place % 4), value);
   }
 }

@@ -11,7 +11,7 @@ constexpr double kFarAway = 1e10;
 
 // Returns MuJoCo's first tangent: along a capsule, or y for a sphere.
 Vec3 tangent_of(const FloorContact& contact, const Kinematics& kinematics) {
-  return contact.axis ? kinematics.turn[static_cast<size_t>(contact.body)] * known(*contact.axis) : unit_vector(1);
+  return contact.axis ? kinematics.turn[contact.body] * known(*contact.axis) : unit_vector(1);
 }
 // Returns the number of distinct edges of a friction pyramid. If the robot moves in a plane, the two edges
 // perpendicular to the plane are merged into one with twice the weight, unless a capsule is oblique to the plane or a
@@ -42,10 +42,9 @@ void place_components(const RobotModel& model, const std::vector<Spatial>& axis,
   std::vector<bool> moves(6, model.elliptic || model.ground_pairs > 0), couples;
   for (const Spatial& a : axis)
     for (int k = 0; k < 6; ++k)
-      if (!a[k].is(0)) moves[static_cast<size_t>(k)] = true;
+      if (!a[k].is(0)) moves[k] = true;
   for (int k = 0; k < kCouplings; ++k)
-    couples.push_back(
-        std::ranges::all_of(components_of_coupling(k), [&](int c) { return moves[static_cast<size_t>(c)]; }));
+    couples.push_back(std::ranges::all_of(components_of_coupling(k), [&](int c) { return moves[c]; }));
   p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
@@ -73,7 +72,7 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
         kinematics.qvel[dof], model.dofs[dof].inverse_weight);
   }
   for (const int t : limited_tendons(model)) {
-    const Tendon& tendon = model.tendons[static_cast<size_t>(t)];
+    const Tendon& tendon = model.tendons[t];
     const TendonPath path = trace_tendon(model, t, kinematics, p);
     add(*tendon.limit, {tendon.limit->low, tendon.limit->high}, identifier(tendon.name) + "_tendon", path.length,
         path.velocity, tendon.inverse_weight);
@@ -97,12 +96,12 @@ Expr common(Program& p, const std::vector<Expr>& values, const std::vector<std::
 void trace_frictions(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   int number = 0;
   for (const int dof : frictional_dofs(model)) {
-    const Expr damping = model.dofs[static_cast<size_t>(dof)].friction->damping;
+    const Expr damping = model.dofs[dof].friction->damping;
     p.set(at("w.friction", number++) + ".rest", damping * p.input(at("qvel", dof), ""));
   }
   for (const int t : frictional_tendons(model))
-    p.set(at("w.friction", number++) + ".rest", Expr(model.tendons[static_cast<size_t>(t)].friction->damping) *
-                                                    trace_tendon(model, t, kinematics, p).velocity);
+    p.set(at("w.friction", number++) + ".rest",
+          Expr(model.tendons[t].friction->damping) * trace_tendon(model, t, kinematics, p).velocity);
 }
 
 // Returns the centre of a contact's sphere. Below the centre of a sphere that has grown by d, it is d deeper: a sphere
@@ -118,7 +117,7 @@ Vec3 center_of(const RobotModel& model, const FloorContact& contact, const Kinem
 Expr distance_of(const RobotModel& model, const FloorContact& contact, const Vec3& center,
                  const Kinematics& kinematics) {
   const auto body = static_cast<size_t>(contact.body);
-  const Expr height = kinematics.origin[static_cast<size_t>(model.bodies[body].tree)][2];
+  const Expr height = kinematics.origin[model.bodies[body].tree][2];
   const Expr distance = height + center[2] - Expr(contact.radius + contact.height);
   if (!contact.corner) return distance;
   return select_less(0, (kinematics.turn[body] * known(*contact.corner))[2], kFarAway, distance);
@@ -160,7 +159,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
   for (int k = 0; k < 6; ++k) {
     std::vector<Expr> values;
     std::vector<std::string> places;
-    const int place = p.motion_places[static_cast<size_t>(k)];
+    const int place = p.motion_places[k];
     for (size_t b = 0; b < bodies.size() && place >= 0; ++b)
       if (bodies[b] >= 0)
         values.push_back(kinematics.velocity[b][k]), places.push_back(at(at("w.body", bodies[b]) + ".motion", place));
@@ -197,8 +196,7 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
     }
     p.named(center, name + "_center"), p.named(half, name + "_half");
     if (geom.is_turned()) {
-      const Mat3 turn =
-          geom.body < 0 ? known(geom.turn) : kinematics.turn[static_cast<size_t>(geom.body)] * known(geom.turn);
+      const Mat3 turn = geom.body < 0 ? known(geom.turn) : kinematics.turn[geom.body] * known(geom.turn);
       for (int i = 0; i < 3; ++i)
         for (int k = 0; k < 3; ++k) p.set(at(at("w.geom_turn", turned) + ".turn", i, k), turn[i][k]);
       turned += 1;
@@ -214,7 +212,7 @@ void keep_row(const RobotModel& model, const TreeMatrix& matrix, size_t i, const
   kept.diagonal.push_back(p.keep(array, matrix.diagonal[i], name + "_" + array));
   kept.ancestors.emplace_back();
   for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a) {
-    const std::string other = identifier(model.dofs[static_cast<size_t>(model.dofs[i].ancestors[a])].name);
+    const std::string other = identifier(model.dofs[model.dofs[i].ancestors[a]].name);
     kept.ancestors[i].push_back(p.keep(array, matrix.ancestors[i][a], name + "_" + other + "_" + array));
   }
 }
@@ -227,8 +225,7 @@ TreeMatrix read_tree(const RobotModel& model, const std::string& array, int firs
     matrix.ancestors.emplace_back();
     for (const int a : dof.ancestors)
       matrix.ancestors.back().push_back(
-          p.input(at(array, first++),
-                  identifier(dof.name) + "_" + identifier(model.dofs[static_cast<size_t>(a)].name) + "_mass"));
+          p.input(at(array, first++), identifier(dof.name) + "_" + identifier(model.dofs[a].name) + "_mass"));
   }
   return matrix;
 }
@@ -306,8 +303,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
   int number = 0;
-  for (const int a : adhesions(model))
-    p.set(at("w.adhesive_force", number++), dynamics.actuator_force[static_cast<size_t>(a)]);
+  for (const int a : adhesions(model)) p.set(at("w.adhesive_force", number++), dynamics.actuator_force[a]);
   p.edges = edges_of(model, kinematics);
   place_components(model, kinematics.axis, p);
   Kept kept;
@@ -347,13 +343,12 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
     kept.tendon_along.emplace_back();
     const std::vector<Expr> along = trace_tendon(model, t, kinematics, p).along;
     for (size_t i = 0; i < along.size(); ++i)
-      kept.tendon_along.back().push_back(
-          p.keep("tendon_along", along[i],
-                 identifier(model.tendons[static_cast<size_t>(t)].name) + "_along_" + identifier(model.dofs[i].name)));
+      kept.tendon_along.back().push_back(p.keep(
+          "tendon_along", along[i], identifier(model.tendons[t].name) + "_along_" + identifier(model.dofs[i].name)));
   }
   for (size_t j = 0; j < model.joints.size(); ++j)
     if (model.joints[j].kind == Joint::free) {
-      const auto body = static_cast<size_t>(model.dofs[static_cast<size_t>(model.joints[j].dof)].body);
+      const auto body = static_cast<size_t>(model.dofs[model.joints[j].dof].body);
       kept.free_turns[static_cast<int>(j)] =
           p.keep("free_turn", kinematics.turn[body], identifier(model.joints[j].name) + "_turn");
     }

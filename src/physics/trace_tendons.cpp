@@ -297,22 +297,22 @@ class PathTracer {
 }  // namespace
 
 TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& kinematics, Program& p) {
-  const Tendon& of = model.tendons[static_cast<size_t>(tendon)];
+  const Tendon& of = model.tendons[tendon];
   const std::string name = identifier(of.name) + "_tendon";
   PathTracer tracer(model, kinematics);
   for (const Tendon::Part& part : of.path) tracer.add(part);
   TendonPath& path = tracer.path;
   for (const Tendon::Term& term : of.terms) {
-    const Joint& joint = model.joints[static_cast<size_t>(term.joint)];
+    const Joint& joint = model.joints[term.joint];
     path.length += Expr(term.factor) * p.input(at("qpos", joint.qpos), "");
-    path.along[static_cast<size_t>(joint.dof)] += Expr(term.factor);
+    path.along[joint.dof] += Expr(term.factor);
   }
   if (of.ball >= 0) {
-    const Joint& joint = model.joints[static_cast<size_t>(of.ball)];
+    const Joint& joint = model.joints[of.ball];
     const Vec3 turn = rotation_vector(trace_quaternion(joint, p));
     path.length = length_of(turn);
     const Vec3 axis = normalised(turn, path.length);
-    for (int k = 0; k < 3; ++k) path.along[static_cast<size_t>(joint.dof + k)] = axis[k];
+    for (int k = 0; k < 3; ++k) path.along[joint.dof + k] = axis[k];
   }
   for (size_t i = 0; i < path.along.size(); ++i) path.velocity += path.along[i] * kinematics.qvel[i];
   p.named(path.length, name + "_length"), p.named(path.velocity, name + "_velocity");
@@ -321,7 +321,7 @@ TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& k
 Expr trace_bend(const RobotModel& model, int tendon, const Kinematics& kinematics) {
   const PathTracer tracer(model, kinematics);
   Expr sum = 0;
-  for (const Tendon::Part& part : model.tendons[static_cast<size_t>(tendon)].path) sum += tracer.bend(part);
+  for (const Tendon::Part& part : model.tendons[tendon].path) sum += tracer.bend(part);
   return sum;
 }
 
@@ -343,7 +343,7 @@ void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, 
 
 const std::vector<Expr>& along_of(const RobotModel& model, const Kept& kept, int tendon) {
   const std::vector<int> tendons = tendons_with_rows(model);
-  return kept.tendon_along[static_cast<size_t>(std::ranges::find(tendons, tendon) - tendons.begin())];
+  return kept.tendon_along[std::ranges::find(tendons, tendon) - tendons.begin()];
 }
 
 void trace_tendon_rows(const RobotModel& model, const Kept& kept, Program& p) {

@@ -9,16 +9,8 @@ Expr force_of(Program& p, int number, const std::string& name) { return p.input(
 void add_frictions(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
   int number = count_limits(model);
   for (const int dof : frictional_dofs(model)) {
-    const auto d = static_cast<size_t>(dof);
-    const Expr friction = force_of(p, number++, identifier(model.dofs[d].name) + "_friction");
-    const Joint& joint = model.joints[static_cast<size_t>(model.dofs[d].joint)];
-    const int axis = dof - joint.dof - 3;
-    if (joint.kind != Joint::free || axis < 0) {
-      force[d] += friction;
-      continue;
-    }
-    const Vec3 turned = friction * kept.free_turns.at(model.dofs[d].joint).column(axis);
-    for (int k = 0; k < 3; ++k) force[static_cast<size_t>(joint.dof + 3 + k)] += turned[k];
+    const Expr friction = force_of(p, number++, identifier(model.dofs[dof].name) + "_friction");
+    for (const auto& [i, x] : in_solver(model, kept, dof)) force[i] += friction * x;
   }
 }
 
@@ -30,19 +22,19 @@ void add_contacts(const RobotModel& model, const Kept& kept, Program& p, const s
   for (size_t f = 0; f < frames.size(); ++f) {
     const int body = model.frames[f].body;
     for (int c = 0; c < 6 && frames[f] >= 0 && body >= 0; ++c)
-      carried[static_cast<size_t>(body)][c] += p.input(
-          at("w.forces.wrench", frames[f], c), identifier(model.frames[f].name) + "_wrench_" + std::to_string(c));
+      carried[body][c] += p.input(at("w.forces.wrench", frames[f], c),
+                                  identifier(model.frames[f].name) + "_wrench_" + std::to_string(c));
   }
   gather_from_children(model, carried);
   for (size_t i = 0; i < force.size(); ++i)
-    force[i] = force[i] - inertia[i] + dot(kept.axis[i], carried[static_cast<size_t>(model.dofs[i].body)]);
+    force[i] = force[i] - inertia[i] + dot(kept.axis[i], carried[model.dofs[i].body]);
 }
 
 // Adds the forces of tendons' limits and dry friction.
 void add_tendons(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
   const auto add = [&](int tendon, int number, const std::string& what) {
     const std::vector<Expr>& along = along_of(model, kept, tendon);
-    const Expr pull = force_of(p, number, identifier(model.tendons[static_cast<size_t>(tendon)].name) + what);
+    const Expr pull = force_of(p, number, identifier(model.tendons[tendon].name) + what);
     for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
   };
   int number = static_cast<int>(limited_joints(model).size());
@@ -70,8 +62,7 @@ void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
   }
   const auto joints = limited_joints(model);
   for (size_t l = 0; l < joints.size(); ++l)
-    force[static_cast<size_t>(joints[l]->dof)] +=
-        force_of(p, static_cast<int>(l), identifier(joints[l]->name) + "_limit");
+    force[joints[l]->dof] += force_of(p, static_cast<int>(l), identifier(joints[l]->name) + "_limit");
   add_frictions(model, kept, p, force);
   add_tendons(model, kept, p, force);
   for (size_t i = 0; i < force.size(); ++i) p.set(at("force", static_cast<int>(i)), force[i]);

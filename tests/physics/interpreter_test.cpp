@@ -3,8 +3,9 @@
 #include "cone_robots.hpp"
 #include "friction_robots.hpp"
 #include "interpreted_robot.hpp"
-#include "physics/cost.hpp"
 #include "robots.hpp"
+
+#include "../../bench/physics_cost.hpp"
 
 namespace drl {
 namespace {

@@ -369,9 +369,9 @@ TEST(RobotModel, SensorsOfDistancesHaveAllPairsOfTheirGeoms) {
   ASSERT_EQ(model.distance_queries.size(), 3u);
   EXPECT_EQ(model.distance_queries[0].end - model.distance_queries[0].first, 2);
   EXPECT_EQ(model.distance_queries[2].end, model.distance_queries[2].first);
-  std::vector<SensorGeom::Kind> kinds;
+  std::vector<physics::ShapeKind> kinds;
   for (const SensorGeom& geom : model.distance_geoms) kinds.push_back(geom.kind);
-  EXPECT_EQ(kinds, (std::vector<SensorGeom::Kind>{SensorGeom::capsule, SensorGeom::sphere, SensorGeom::mesh}));
+  EXPECT_EQ(kinds, (std::vector<physics::ShapeKind>{SensorGeom::capsule, SensorGeom::sphere, SensorGeom::mesh}));
   EXPECT_EQ(model.hulls.size(), 1u);
   EXPECT_EQ(model.distance_pairs[1].first, 2);
   EXPECT_EQ(model.distance_pairs[1].second, 1);

@@ -14,7 +14,6 @@
 #include "drl/lanes/philox.hpp"
 #include "drl/physics/height_fields.hpp"
 #include "drl/physics/shapes.hpp"
-#include "physics/mesh_faces.hpp"
 #include "physics/mesh_hulls.hpp"
 
 namespace drl::test {

@@ -1,4 +1,4 @@
-#include "physics/cost.hpp"
+#include "physics_cost.hpp"
 
 #include <algorithm>
 #include <map>
@@ -55,16 +55,9 @@ int count_work(const RobotModel& model, const Program& program) {
 }  // namespace
 
 Cost cost_of(const RobotModel& model, const Program& program) {
-  std::vector<FunctionText> texts;
-  for (const Function& function : program.functions()) texts.push_back(emit_function(program, function));
-  return cost_of(model, program, texts);
-}
-
-Cost cost_of(const RobotModel& model, const Program& program, const std::vector<FunctionText>& texts) {
   std::map<std::string, int> of;  // operations, by function
-  for (size_t f = 0; f < texts.size(); ++f) {
-    const Function& function = program.functions()[f];
-    const FunctionText& text = texts[f];
+  for (const Function& function : program.functions()) {
+    const FunctionText text = emit_function(program, function);
     of[function.signature.substr(0, function.signature.find('('))] =
         text.operations + kTrigonometric * text.trigonometric;
   }

@@ -1,4 +1,4 @@
-// Estimates the memory and the operations of a robot's step before it is compiled.
+// Estimates the memory and the operations of a robot's step before it is compiled (model_cost).
 #pragma once
 
 #include "physics/emit.hpp"
@@ -18,7 +18,5 @@ struct Cost {
   double slowest = 0, fastest = 0;
 };
 Cost cost_of(const RobotModel& model, const Program& program);
-// Does the same with the texts of the program's functions.
-Cost cost_of(const RobotModel& model, const Program& program, const std::vector<FunctionText>& texts);
 
 }  // namespace drl::robot_compiler
