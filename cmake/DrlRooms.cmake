@@ -70,6 +70,21 @@ function(drl_gpu_sources target)
   add_dependencies(${target} ${target}_hip)
 endfunction()
 
+# drl_literals(TARGET ROOM/HEADER.hpp NAME=FILE...): TARGET can include this header, in which each NAME is the text of a file.
+function(drl_literals target header)
+  set(text "#pragma once\n\nnamespace drl {\n\n")
+  foreach(entry ${ARGN})
+    string(REPLACE "=" ";" entry ${entry})
+    list(POP_FRONT entry name file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} content)
+    string(APPEND text "inline constexpr char ${name}[] = R\"DRL_FILE(${content})DRL_FILE\";\n")
+  endforeach()
+  string(APPEND text "\n}  // namespace drl\n")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/literals/${header} CONTENT "@text@" @ONLY)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/literals)
+endfunction()
+
 # drl_program(NAME SOURCES file... [DEPENDS target...]): adds a program and installs it.
 set(DRL_TEST_BIN ${PROJECT_BINARY_DIR}/bin)  # where tests find programs
 if(CMAKE_CROSSCOMPILING_EMULATOR)

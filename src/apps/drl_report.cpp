@@ -1,5 +1,4 @@
 // drl_report: makes one HTML page about runs.
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>

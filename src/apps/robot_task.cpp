@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/robot_task_parts.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -18,157 +19,6 @@
 
 namespace drl {
 namespace {
-
-// Parts of the header; the words between @ are replaced.
-constexpr const char* kHead = R"TASK(// @NAME@: @PURPOSE@.
-// The robot is @SHOWN@: @JOINTS@, @ACTUATORS@. Edit the observations, rewards and ends.
-// F holds the numbers of several environments (drl/robot.hpp). Therefore use math::select instead of if.
-#pragma once
-
-#include "drl/robot.hpp"
-
-template <class R>
-struct @NAME@ {
-  using F = typename R::F;
-
-  static constexpr const char* name = "@NAME@";
-  // The file, and how many time steps of @TIMESTEP@ s a step of the task has.
-  static constexpr drl::RobotModel model{@FILE@, @SKIP@};
-  static constexpr double dt = @DT@;  // s
-  static constexpr int nq = @NQ@, nv = @NV@, nu = @NU@;  // positions, velocities, actuators
-  static constexpr int step_limit = 1000;
-  // The controls are offset + scale * (the policy's output, clipped to [low, high]).
-  static constexpr drl::ActionPerDimension<nu> action{{
-      // low, high, scale, offset
-@RANGES@  }};
-)TASK";
-
-constexpr const char* kFree = R"TASK(  static constexpr int obs_dim = nq - 2 + nv;
-  static constexpr drl::RewardTerm reward_terms[] = {{"speed", 1}, {"upright", 0.5}, {"effort", -0.05}};
-  static constexpr bool scale_rewards_by_dt = true;
-  static constexpr drl::EndCause ends[] = {{"fell"}};
-
-  struct Params {  // options: --env.speed 0.5
-    drl::Scalar<F> speed = @SPEED@, lowest = @LOWEST@;
-    template <class V>
-    void describe(V& v) {
-      v("speed", speed, "speed along x that is rewarded most", drl::any_number(), drl::unit("m/s"));
-      v("lowest", lowest, "height below which an episode ends (@HEIGHT@ at the start)", drl::any_number(), drl::unit("m"));
-    }
-  };
-
-  DRL_HD static void reset(R& robot, drl::Draws<F>& draws, const Params&) {
-@START@    robot.forward();
-  }
-
-  DRL_HD static drl::Step<F, 3, 0, 1> step(R& robot, const F* action, const Params& p) {
-    robot.advance(action);
-    const F error = robot.qvel(@V@) - p.speed, x = robot.qpos(@Q@ + 4), y = robot.qpos(@Q@ + 5);  // of the quaternion
-    const F up = F(1) - F(2) * (x * x + y * y);  // cosine of the tilt
-    drl::Step<F, 3, 0, 1> result;
-    result.terms[0] = drl::math::exp(F(-4) * (error * error));
-    result.terms[1] = up;
-    result.terms[2] = effort(action);
-    result.ends[0] = (robot.qpos(@Q@ + 2) < p.lowest) | (up < F(0.4));
-    return result;
-  }
-
-  // All positions but the root's x and y, and all velocities.
-  template <class Out>
-  DRL_HD static void observe(const R& robot, const Params&, Out obs) {
-    for (int k = 0; k < nq; ++k)
-      if (k != @Q@ && k != @Q@ + 1) *obs++ = robot.qpos(k);
-    for (int k = 0; k < nv; ++k) *obs++ = drl::math::clamp(robot.qvel(k), F(-20), F(20));
-  }
-)TASK";
-
-constexpr const char* kFixed = R"TASK(  static constexpr int obs_dim = nq + nv + 3;
-  static constexpr drl::RewardTerm reward_terms[] = {{"near", 1}, {"effort", -0.05}};
-  static constexpr bool scale_rewards_by_dt = true;
-  static constexpr const char* metrics[] = {"distance"};  // m
-
-  struct Params {  // options: --env.spread 0.1
-    drl::Scalar<F> spread = @SPREAD@;
-    template <class V>
-    void describe(V& v) {
-      v("spread", spread, "largest distance of the target from the start, along each axis", drl::above(0), drl::unit("m"));
-    }
-  };
-  struct Parts {
-    drl::BodyId tip;
-    template <class Find>
-    constexpr void find(Find& find) {
-      find(tip, @TIP@);
-    }
-  };
-  struct State {
-    F target[3];  // m
-    template <class V>
-    DRL_HD void describe(V& visit) {
-      visit("target", target);
-    }
-  };
-
-  DRL_HD static void reset(State& s, R& robot, drl::Draws<F>& draws, const Parts& parts, const Params& p) {
-@START@    robot.forward();
-    const drl::Vec<F, 3> start = robot.position(parts.tip);
-    for (int k = 0; k < 3; ++k) s.target[k] = start[k] + draws.uniform(F(-p.spread), F(p.spread));
-  }
-
-  DRL_HD static drl::Step<F, 2, 1> step(State& s, R& robot, const F* action, const Parts& parts, const Params& p) {
-    robot.advance(action);
-    const drl::Vec<F, 3> at = robot.position(parts.tip);
-    F square = F(0);
-    for (int k = 0; k < 3; ++k) square = square + (at[k] - s.target[k]) * (at[k] - s.target[k]);
-    drl::Step<F, 2, 1> result;
-    const F distance = result.metrics[0] = drl::math::sqrt(square);
-    result.terms[0] = drl::math::exp(-distance / F(p.spread));
-    result.terms[1] = effort(action);
-    return result;
-  }
-
-  // All positions and velocities, and the vector from the tip to the target.
-  template <class Out>
-  DRL_HD static void observe(const State& s, const R& robot, const Parts& parts, const Params&, Out obs) {
-    for (int k = 0; k < nq; ++k) *obs++ = robot.qpos(k);
-    for (int k = 0; k < nv; ++k) *obs++ = drl::math::clamp(robot.qvel(k), F(-20), F(20));
-    const drl::Vec<F, 3> at = robot.position(parts.tip);
-    for (int k = 0; k < 3; ++k) *obs++ = s.target[k] - at[k];
-  }
-)TASK";
-
-constexpr const char* kTail = R"TASK(
-  static constexpr const char* preset = R"PRESET(
-num_envs = 256
-num_steps_per_env = 32
-max_iterations = 300
-[ppo]
-schedule = adaptive
-learning_rate = 5e-4
-obs_normalization = true
-entropy_coef = 0.002
-[policy]
-init_std = 0.5
-actor_hidden_dims = 128,128
-critic_hidden_dims = 128,128
-activation = elu
-)PRESET";
-
- private:
-  // Returns the mean square of the policy's outputs.
-  DRL_HD static F effort(const F* control) {
-    constexpr double offset[nu] = {@OFFSETS@}, scale[nu] = {@SCALES@};
-    F sum = F(0);
-    for (int k = 0; k < nu; ++k) {
-      const F output = (control[k] - F(offset[k])) * F(1 / scale[k]);
-      sum = sum + output * output;
-    }
-    return sum * F(1.0 / nu);
-  }
-};
-
-DRL_ROBOT(@NAME@)
-)TASK";
 
 std::string replaced(std::string text, const std::vector<std::pair<std::string, std::string>>& values) {
   for (const auto& [token, value] : values)
@@ -328,6 +178,7 @@ std::string robot_task(const std::string& file, const std::string& name) {
                                {"@START@", begin},
                                {"@SHOWN@", printable(std::filesystem::path(file).filename().string())},
                                {"@FILE@", literal(path)}});
+  // The parts of the header are the files of apps/robot_task/.
   return replaced(std::string(kHead) + (is_free ? kFree : kFixed) + kTail, values);
 }
 

@@ -10,8 +10,8 @@
 #include "device/isa.hpp"
 #include "launch/allocation.hpp"
 #include "launch/launch_info.hpp"
-#include "placement/machine.hpp"
 #include "placement/placement.hpp"
+#include "placement/topology.hpp"
 
 namespace drl {
 

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "base/format.hpp"
 #include "base/text.hpp"

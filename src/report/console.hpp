@@ -8,7 +8,6 @@
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "report/metrics.hpp"

@@ -11,7 +11,7 @@
 namespace drl {
 namespace {
 
-// In the drawing's units. The page's script uses the same numbers (look.cpp).
+// In the drawing's units. The page's script uses the same numbers (look.js).
 constexpr double kWidth = 420, kHeight = 230, kLeft = 50, kRight = 408, kTop = 10, kBottom = 196;
 constexpr int kValueMarks = 6, kPositionMarks = 6;
 constexpr double kFarAway = 2;   // how far an outlier is from the middle 96 % of the values, in their range

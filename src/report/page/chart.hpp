@@ -1,7 +1,6 @@
 // Draws a chart as SVG, which needs no script, and returns its numbers for the page's script.
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -119,7 +119,7 @@ class Page {
   std::string start() const {
     return "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>" +
-           html_text(options_.title) + "</title>\n<style>" + kStyle + "</style></head>\n<body>\n";
+           html_text(options_.title) + "</title>\n<style>\n" + kStyle + "</style></head>\n<body>\n";
   }
 
   std::string head(const std::vector<std::string>& warnings) const {
@@ -247,7 +247,7 @@ class Page {
     }
     numbers["charts"] = charts_;
     return "<script id=\"numbers\" type=\"application/json\">" + script_text(numbers) +
-           "</script>\n<script>//<![CDATA[" + kScript + "//]]></script>\n</body></html>\n";
+           "</script>\n<script>//<![CDATA[\n" + kScript + "//]]></script>\n</body></html>\n";
   }
 
   // Returns JSON that is safe inside HTML.

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -1,10 +1,9 @@
-#include "report/page/metrics_table.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/check.hpp"
+#include "report/page/run_record.hpp"
 
 namespace drl {
 namespace {
