@@ -5,11 +5,15 @@
 
 #include <chrono>
 #include <ctime>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <vector>
 
-#include "base/process.hpp"
+#include "base/text.hpp"
 
 namespace drl {
+
 namespace {
 
 std::string formatted_utc_time(const char* format) {
@@ -42,6 +46,25 @@ double seconds_since_start() {
   return self && self->start ? static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
                                    static_cast<double>(*self->start) / static_cast<double>(sysconf(_SC_CLK_TCK))
                              : -1;
+}
+
+// Field 2 is the name in parentheses, which may contain any character.
+std::optional<ProcessStat> parse_process_stat(const std::string& text) {
+  constexpr size_t kState = 3, kParent = 4, kStart = 22;  // the numbers of proc(5)
+  const size_t name_end = text.rfind(") ");
+  if (name_end == std::string::npos) return std::nullopt;
+  const std::vector<std::string> fields = split(text.substr(name_end + 2), ' ');
+  const auto number = [&](size_t field) {
+    return field - kState < fields.size() ? number_in<int64_t>(fields[field - kState]) : std::nullopt;
+  };
+  const std::optional<int64_t> parent = number(kParent);
+  if (!parent || fields[0].size() != 1) return std::nullopt;
+  return ProcessStat{fields[0][0], static_cast<pid_t>(*parent), number(kStart)};
+}
+
+std::optional<ProcessStat> process_stat(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/stat");
+  return parse_process_stat({std::istreambuf_iterator<char>(file), {}});
 }
 
 }  // namespace drl

@@ -44,7 +44,7 @@ std::string nearest_name(const std::vector<Option>& options, const std::string& 
   }
   const auto full_name_of = [&](const std::string& last_part) {
     const auto found = std::find(last_parts.begin(), last_parts.end(), last_part);
-    return found == last_parts.end() ? "" : full_names[static_cast<size_t>(found - last_parts.begin())];
+    return found == last_parts.end() ? "" : full_names[found - last_parts.begin()];
   };
   if (const std::string full_name = full_name_of(without_section(name)); !full_name.empty()) return full_name;
   if (const std::string near = nearest(name, full_names); !near.empty()) return near;

@@ -4,11 +4,15 @@
 #include <cstdlib>
 #include <optional>
 #include <regex>
+#include <system_error>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
 
+namespace fs = std::filesystem;
+
 namespace drl {
+
 namespace {
 
 std::optional<std::string> variable(const std::string& name) {
@@ -48,6 +52,33 @@ std::string typed_path(const std::string& name, std::string_view text) {
   const auto home = variable("HOME");
   if (!home) refuse("begins with ~", "HOME is not set", "write the whole path");
   return *home + path.substr(1);
+}
+
+std::filesystem::path installation() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+}
+
+fs::path runs_folder(const std::string& runs_dir) {
+  const char* variable = std::getenv("DRL_RUNS_DIR");
+  return !runs_dir.empty() ? runs_dir : variable && *variable ? typed_path("DRL_RUNS_DIR", variable) : "runs";
+}
+
+fs::path in_runs_folder(const fs::path& path, const std::string& runs_dir) {
+  std::error_code error;
+  if (path.empty() || path.is_absolute() || fs::exists(path, error)) return path;
+  const fs::path plain = path.lexically_normal();
+  const bool has_prefix = !plain.empty() && *plain.begin() == "runs";
+  const fs::path other = runs_folder(runs_dir) / (has_prefix ? plain.lexically_relative("runs") : plain);
+  return fs::exists(other, error) ? other : path;
+}
+
+fs::path run_of(const fs::path& given) {
+  const fs::path path = given.has_filename() ? given : given.parent_path();  // without a slash at the end
+  std::error_code error;
+  if (fs::is_symlink(path, error)) return path.parent_path() / fs::read_symlink(path, error);
+  const fs::path file = path.filename() == kLatest ? fs::read_symlink(path / "checkpoints", error) : "";
+  return file.empty() ? path : (path / file).parent_path().lexically_normal();
 }
 
 }  // namespace drl

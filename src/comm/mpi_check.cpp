@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <climits>
-#include <string>
 
 #include "base/check.hpp"
 #include "base/format.hpp"

@@ -8,7 +8,6 @@
 #include <functional>
 #include <thread>
 #include <typeinfo>
-#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
@@ -268,7 +267,7 @@ std::string NcclCommunicator::require_connected(const Notes& notes) const {
   std::vector<std::string> problems;
   std::vector<int> silent;
   for (int rank = 0; rank < size(); ++rank) {
-    const auto& note = notes[static_cast<size_t>(rank)];
+    const auto& note = notes[rank];
     const ConnectProblem problem = note ? from_wire<ConnectProblem>(*note) : ConnectProblem{};
     if (!note) silent.push_back(rank);
     if (!problem.text.empty()) problems.push_back(names_of({rank}) + " " + problem.text);

@@ -1,7 +1,6 @@
 #include "comm/roll_call.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -101,11 +100,10 @@ std::string values_with_ranks(const std::vector<std::string>& texts, const std::
 
 std::string ranks_text(const std::vector<int>& ranks, const std::vector<std::string>& hosts) {
   std::vector<std::string> host_of_each;
-  for (int rank : ranks)
-    host_of_each.push_back(static_cast<size_t>(rank) < hosts.size() ? hosts[static_cast<size_t>(rank)] : "");
+  for (int rank : ranks) host_of_each.push_back(static_cast<size_t>(rank) < hosts.size() ? hosts[rank] : "");
   std::vector<std::string> parts;
   for (auto [host, on_host] : groups_of(host_of_each)) {
-    for (int& place : on_host) place = ranks[static_cast<size_t>(place)];
+    for (int& place : on_host) place = ranks[place];
     parts.push_back((on_host.size() == 1 ? "rank " : "ranks ") + numbers_text(on_host) +
                     (host.empty() ? "" : " on " + host));
   }

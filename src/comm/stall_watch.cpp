@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "base/check.hpp"
+#include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
-#include "base/process.hpp"
 #include "comm/mpi_check.hpp"
 #include "comm/patience.hpp"
 #include "comm/roll_call.hpp"
@@ -132,7 +132,7 @@ void StallWatch::end(const std::vector<size_t>& stopped) {
     log::error(
         "a collective of all ranks has not ended for {:g} s (all ranks of {} take part in it; another host may be "
         "down, or its ranks stopped): check the other hosts and resume the run; --comm_timeout allows more time",
-        kForOtherHosts * seconds_, hosts_[static_cast<size_t>(ranks_[mine_])]);
+        kForOtherHosts * seconds_, hosts_[ranks_[mine_]]);
   }
   // srun may wait for the stopped ranks (--no-kill, no KillOnBadExit). They are killed after the end of this process,
   // whose exit code is the one that a launcher then passes on.

@@ -143,7 +143,7 @@ AllReduceTimes slowest(const std::vector<AllReduceTimes>& times, const std::vect
   const auto worst = std::ranges::max_element(times, {}, seconds_a_byte);
   AllReduceTimes result = *worst;
   if (groups_of(hosts).size() > 1 && result.ranks < std::ssize(hosts))
-    result.slowest_host = hosts[static_cast<size_t>(worst - times.begin())];
+    result.slowest_host = hosts[worst - times.begin()];
   return result;
 }
 

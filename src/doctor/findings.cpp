@@ -198,7 +198,7 @@ Check run_directory_finding(const std::string& folder, const std::vector<Directo
   if (!unable.empty())
     return {Status::failed,
             format("{} is not shared: {} cannot read a directory that {} created ({})", folder,
-                   ranks_text(unable, hosts), hosts.front(), probes[static_cast<size_t>(unable.front())].error),
+                   ranks_text(unable, hosts), hosts.front(), probes[unable.front()].error),
             shared};
   if (!without_locks.empty())
     return {Status::warning,

@@ -159,7 +159,7 @@ Check network_finding(const std::vector<NcclNetwork>& networks, const std::vecto
     if (is_tcp(networks[rank]) && !fastest_of(networks[rank].fabrics).empty())
       slow_ranks.push_back(static_cast<int>(rank));
   if (!slow_ranks.empty()) {
-    const NcclNetwork& network = networks[static_cast<size_t>(slow_ranks.front())];
+    const NcclNetwork& network = networks[slow_ranks.front()];
     const std::string best = fastest_of(network.fabrics);
     const std::vector<std::string>& adapters = network.fabrics.at(best);
     return {Status::failed,

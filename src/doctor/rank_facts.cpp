@@ -12,7 +12,6 @@
 #include "gpu/vendor.hpp"
 #include "nets/torch/torch_library.hpp"
 #include "placement/gpu_vendors.hpp"
-#include "placement/machine.hpp"
 #include "placement/topology.hpp"
 
 namespace drl {

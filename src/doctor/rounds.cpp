@@ -27,8 +27,8 @@ std::vector<NodeInfo> node_infos(const std::vector<std::string>& hosts) {
   std::vector<NodeInfo> result(hosts.size());
   for (size_t host = 0; host < all.size(); ++host)
     for (int rank : all[host].ranks)
-      result[static_cast<size_t>(rank)] = {static_cast<int>(all.size()), static_cast<int>(host),
-                                           rank == all[host].ranks.front(), hosts.front()};
+      result[rank] = {static_cast<int>(all.size()), static_cast<int>(host), rank == all[host].ranks.front(),
+                      hosts.front()};
   return result;
 }
 
@@ -113,7 +113,7 @@ void MessageRounds::roll_call() {
 
   const auto note_hosts = [this](const std::map<int, RollCallAnswer>& present) {
     hosts_.resize(static_cast<size_t>(size()));
-    for (const auto& [rank, one] : present) hosts_[static_cast<size_t>(rank)] = one.host;
+    for (const auto& [rank, one] : present) hosts_[rank] = one.host;
   };
   note_hosts(heard);  // used by receive() if a rank reports a failure
   std::map<int, RollCallAnswer> present = receive_roll_call(others(), timeout_ + kGrace - seconds());
@@ -123,7 +123,7 @@ void MessageRounds::roll_call() {
   note_hosts(present);
   const std::vector<NodeInfo> all = node_infos(hosts_);
   node_ = all[0];
-  for (int rank : others()) send({rank}, text_of(Json(all[static_cast<size_t>(rank)])), 0);
+  for (int rank : others()) send({rank}, text_of(Json(all[rank])), 0);
   end(check);
 }
 

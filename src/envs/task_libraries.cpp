@@ -16,7 +16,6 @@
 #include "base/build_id.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
-#include "base/installation.hpp"
 #include "base/text.hpp"
 #include "base/typed_path.hpp"
 #include "drl/task/abi.hpp"

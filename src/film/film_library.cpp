@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "base/installation.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 
 namespace drl {
 namespace {

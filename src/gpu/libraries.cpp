@@ -4,8 +4,8 @@
 
 #include "base/check.hpp"
 #include "base/host.hpp"
-#include "base/installation.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 #include "gpu/vendor.hpp"
 
 // Defined in programs that link the plugin's source directly, as tests do.

@@ -18,8 +18,8 @@
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
+#include "base/host.hpp"
 #include "base/limits.hpp"
-#include "base/process.hpp"
 #include "base/text.hpp"
 #include "launch/environment.hpp"
 

@@ -123,7 +123,7 @@ int local_size(const Environment& environment, const Launcher& launcher, int wor
     const std::vector<int> tasks = counts_per_node(environment, "SLURM_STEP_TASKS_PER_NODE");
     const auto node = number(environment, "SLURM_NODEID");
     if (node && !tasks.empty())  // -1, which check() refuses, if the node is not in the list
-      return *node >= 0 && *node < std::ssize(tasks) ? tasks[static_cast<size_t>(*node)] : -1;
+      return *node >= 0 && *node < std::ssize(tasks) ? tasks[*node] : -1;
   }
   return launcher.nodes && number(environment, launcher.nodes) == 1 ? world_size : 0;
 }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -103,7 +101,7 @@ NpzFile::Npy NpzFile::npy(const std::string& name) const {
          words_.remedy);
   }
   const auto damaged = [&] { fail("has a damaged array '" + name + "'", "make it again"); };
-  const Bytes file = content(entries_[static_cast<size_t>(found - names_.begin())]);
+  const Bytes file = content(entries_[found - names_.begin()]);
   const std::string_view all(reinterpret_cast<const char*>(file.data()), file.size());
   if (all.size() < 12 || !all.starts_with(kMagic)) damaged();
   const bool is_long = all[6] > 1;

@@ -262,14 +262,14 @@ Poses resampled(const Poses& poses, double rate) {
     const double share = at - static_cast<double>(before);
     const auto lerp = [&](const std::vector<double>& from, std::vector<double>& to, int64_t width) {
       for (int64_t k = 0; k < width; ++k) {
-        const double a = from[static_cast<size_t>(before * width + k)];
-        const double b = from[static_cast<size_t>((before + 1) * width + k)];
+        const double a = from[before * width + k];
+        const double b = from[(before + 1) * width + k];
         to.push_back(a * (1 - share) + b * share);
       }
     };
     lerp(poses.root_pos, result.root_pos, 3);
     lerp(poses.joint_pos, result.joint_pos, poses.joints);
-    const double* quat = &poses.root_quat[static_cast<size_t>(4 * before)];
+    const double* quat = &poses.root_quat[4 * before];
     double between[4];
     slerp(quat, quat + 4, share, between);
     result.root_quat.insert(result.root_quat.end(), between, between + 4);

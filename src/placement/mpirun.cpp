@@ -13,16 +13,16 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
-#include "base/process.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "comm/mpi_library.hpp"
 #include "launch/child.hpp"
 #include "launch/launch_info.hpp"
-#include "placement/machine.hpp"
 #include "placement/stop.hpp"
+#include "placement/topology.hpp"
 
 namespace drl {
 namespace {

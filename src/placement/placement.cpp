@@ -54,7 +54,7 @@ int cores_wanted(const Topology& topology, const HostRank& rank) {
 
 // Returns the hardware threads of `cpus` near the rank's GPU; all of `cpus` if it has no GPU.
 CpuSet cpus_near(const std::vector<Topology::Gpu>& gpus, const CpuSet& cpus, const HostRank& rank) {
-  return rank.gpu < 0 ? cpus : cpus & gpus[static_cast<size_t>(rank.gpu)].near;
+  return rank.gpu < 0 ? cpus : cpus & gpus[rank.gpu].near;
 }
 
 size_t first_of(const CpuSet& cpus) {
@@ -116,10 +116,9 @@ std::pair<size_t, std::vector<Facts>> facts_of_host(Communicator& comm, const Fa
   std::vector<std::string> replies(all.size());
   for (const Group& host : groups_of(column(all, &Facts::host))) {
     std::vector<Facts> here;
-    for (int rank : host.ranks) here.push_back(all[static_cast<size_t>(rank)]);
+    for (int rank : host.ranks) here.push_back(all[rank]);
     const std::string text = to_wire(here);
-    for (size_t k = 0; k < here.size(); ++k)
-      replies[static_cast<size_t>(host.ranks[k])] = fmt::format("[{},{}]", k, text);
+    for (size_t k = 0; k < here.size(); ++k) replies[host.ranks[k]] = fmt::format("[{},{}]", k, text);
   }
   return from_wire<std::pair<size_t, std::vector<Facts>>>(scatter_texts(comm, replies));
 }
@@ -138,7 +137,7 @@ std::vector<HostRank> ranks_of(const Topology& topology, const std::vector<Facts
   std::vector<HostRank> ranks;
   for (size_t rank = 0; rank < facts.size(); ++rank) {
     const Facts& one = facts[rank];
-    const int device = devices[rank], gpu = device < 0 ? -1 : find_gpu(gpus, one.gpus[static_cast<size_t>(device)]);
+    const int device = devices[rank], gpu = device < 0 ? -1 : find_gpu(gpus, one.gpus[device]);
     ranks.push_back({cpus_of_text(one.cpus), gpu, one.threads, one.cpus_per_task});
   }
   return ranks;
@@ -284,7 +283,7 @@ NcclWarnings slow_nccl_warnings(const std::vector<NcclRank>& ranks) {
     std::vector<int> visible;
     bool one_core = hosts.size() > 1;
     for (int r : host.ranks) {
-      const NcclRank& rank = ranks[static_cast<size_t>(r)];
+      const NcclRank& rank = ranks[r];
       visible.push_back(rank.visible_gpus);
       one_core &= rank.on_gpu && rank.cores == 1;
     }
@@ -332,7 +331,7 @@ Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environ
     const std::vector<int> devices = assign_devices(gpus);
     ranks = ranks_of(*topology, facts, devices);
     placement = bind_and_describe(*topology, ranks, me, granted);
-    if (choice.cuda) placement.gpu = choice.gpus.indices[static_cast<size_t>(devices[me])];
+    if (choice.cuda) placement.gpu = choice.gpus.indices[devices[me]];
   });
   if (comm.rank() == 0 && !choice.warning.empty()) log::warn("{}", choice.warning);
   if (comm.rank() == 0 && !choice.info.empty()) log::info("{}", choice.info);

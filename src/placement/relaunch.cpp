@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <numeric>
 #include <regex>
 
@@ -19,7 +18,6 @@
 #include "comm/wire.hpp"
 #include "launch/child.hpp"
 #include "placement/device.hpp"
-#include "placement/machine.hpp"
 #include "placement/topology.hpp"
 
 namespace drl {
@@ -98,7 +96,7 @@ std::vector<StepNode> step_nodes(const std::vector<TaskFacts>& tasks) {
     StepNode& node = nodes.emplace_back(StepNode{.name = group.text, .tasks = static_cast<int>(group.ranks.size())});
     std::vector<std::string> chosen;
     for (int rank : group.ranks) {
-      const TaskFacts& task = tasks[static_cast<size_t>(rank)];
+      const TaskFacts& task = tasks[rank];
       add_missing(node.gpus, task.gpus);
       add_missing(chosen, task.chosen);
       node.cpus = task.cpus, node.cores = task.cores, node.memory = task.memory;
@@ -226,7 +224,7 @@ std::vector<int> plan_ranks(const std::vector<StepNode>& nodes, int wanted_ranks
   if (wanted_ranks == 0) return devices > tasks ? ranks : std::vector<int>{};
   if (wanted_ranks <= tasks) return {};
   const int count = static_cast<int>(nodes.size());
-  for (int k = 0; k < count; ++k) ranks[static_cast<size_t>(k)] = wanted_ranks / count + (k < wanted_ranks % count);
+  for (int k = 0; k < count; ++k) ranks[k] = wanted_ranks / count + (k < wanted_ranks % count);
   return ranks;
 }
 

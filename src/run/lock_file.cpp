@@ -17,7 +17,6 @@
 #include "base/descriptor.hpp"
 #include "base/host.hpp"
 #include "base/limits.hpp"
-#include "base/process.hpp"
 #include "base/text.hpp"
 #include "launch/allocation.hpp"
 #include "launch/child.hpp"

@@ -5,7 +5,6 @@
 // can succeed. No process ever removes a file that another process may have created meanwhile.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>

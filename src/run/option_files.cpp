@@ -24,8 +24,7 @@ std::string hash_of(const OptionFile& file) {
   std::vector<char> part(size_t{1} << 20);
   while (stream) {
     stream.read(part.data(), static_cast<std::streamsize>(part.size()));
-    for (std::streamsize k = 0; k < stream.gcount(); ++k)
-      hash = hash_with(hash, static_cast<unsigned char>(part[static_cast<size_t>(k)]));
+    for (std::streamsize k = 0; k < stream.gcount(); ++k) hash = hash_with(hash, static_cast<unsigned char>(part[k]));
   }
   if (!stream.eof())
     throw UsageError(fmt::format("--{} {} cannot be read ({}): check the path and its permissions", file.option,

@@ -143,7 +143,7 @@ void warn_if_not_shared(Communicator& comm, const std::filesystem::path& run) {
   const auto hosts = gather_texts(comm, host_name()), answers = gather_texts(comm, sees(run) ? "" : "no");
   std::vector<std::string> blind;
   for (const Group& host : groups_of(hosts))
-    if (!answers[static_cast<size_t>(host.ranks.front())].empty()) blind.push_back(host.text);
+    if (!answers[host.ranks.front()].empty()) blind.push_back(host.text);
   if (!blind.empty())
     log::warn(
         "the run directory {} does not exist on {} (it is not shared), so a requeued job may not find it: choose a "

@@ -4,8 +4,8 @@
 
 #include "algorithms/presets.hpp"
 #include "base/check.hpp"
-#include "base/installation.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 #include "envs/make_env.hpp"
 #include "run/state.hpp"
 #include "run/train_options.hpp"

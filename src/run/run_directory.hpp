@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/options.hpp"
-#include "base/runs_folder.hpp"
+#include "base/typed_path.hpp"
 #include "run/run_lock.hpp"
 #include "run/train_options.hpp"
 

@@ -10,7 +10,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "placement/mpirun.hpp"
-#include "run/films.hpp"
+#include "run/checkpoint_hook.hpp"
 
 namespace drl {
 namespace {

@@ -1,7 +1,6 @@
 #include "run/trainer.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <iterator>

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <memory>
 
-#include "base/runs_folder.hpp"
+#include "base/typed_path.hpp"
 #include "programs.hpp"
 
 namespace drl::test {

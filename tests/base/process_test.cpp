@@ -1,4 +1,3 @@
-#include "base/process.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 #include "comm/mpi_library.hpp"
-#include "placement/machine.hpp"
+#include "placement/topology.hpp"
 
 namespace drl {
 namespace {

@@ -12,8 +12,8 @@
 #include "../mpi_main.hpp"
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
-#include "placement/machine.hpp"
 #include "placement/placement.hpp"
+#include "placement/topology.hpp"
 
 namespace drl {
 namespace {

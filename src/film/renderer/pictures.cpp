@@ -3,7 +3,6 @@
 #include <gif_lib.h>
 #include <png.h>
 
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 

@@ -1,5 +1,4 @@
 // The functions that drl_film.so exports.
-#include <utility>
 
 #include "drl/task/border.hpp"
 #include "film/film_plugin.hpp"

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "base/check.hpp"
-#include "base/installation.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 
 // Defined in programs that link the plugin's sources directly, as tests do.
 extern "C" [[gnu::weak]] const drl::TorchPlugin* drl_torch_plugin();
