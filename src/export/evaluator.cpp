@@ -1,31 +1,20 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/check.hpp"
 #include "export/exported_policy.hpp"
+#include "export/rows.hpp"
 
 namespace drl {
 namespace {
 
-using Row = std::vector<double>;
-
 double activate(const std::string& name, double x) {
-  if (name == "elu") return x > 0 ? x : std::expm1(x);
+  if (name == "elu") return elu(x);
   if (name == "tanh") return std::tanh(x);
   if (name == "relu") return std::max(x, 0.0);
   if (name == "silu") return x / (1 + std::exp(-x));
   return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
 }
-
-Row linear(const std::vector<float>& weight, const std::vector<float>& bias, std::span<const double> x) {
-  Row y(bias.begin(), bias.end());
-  for (size_t i = 0; i < y.size(); ++i) y[i] += std::inner_product(x.begin(), x.end(), &weight[i * x.size()], 0.0);
-  return y;
-}
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
 // Evaluates the operations, in double precision.
 struct Evaluator {
@@ -40,8 +29,8 @@ struct Evaluator {
   void operator()(const op::Recurrent& layer) {
     const auto width = static_cast<size_t>(layer.width);
     const std::span<double> h = state.first(width);
-    const Row of_x = linear(layer.input_weight, layer.input_bias, x),
-              of_h = linear(layer.hidden_weight, layer.hidden_bias, h);
+    const Row of_x = affine(layer.input_weight, layer.input_bias, x),
+              of_h = affine(layer.hidden_weight, layer.hidden_bias, h);
     const auto gate = [&](size_t number, size_t i) { return of_x[number * width + i] + of_h[number * width + i]; };
     for (size_t i = 0; i < width; ++i) {
       if (layer.type == "gru") {
@@ -56,14 +45,8 @@ struct Evaluator {
     x.assign(h.begin(), h.end());
     state = state.subspan(static_cast<size_t>(layer.state_size()));
   }
-  void operator()(const op::Affine& layer) { x = linear(layer.weight, layer.bias, x); }
-  void operator()(const op::Norm& norm) {
-    const double size = static_cast<double>(x.size()), mean = std::accumulate(x.begin(), x.end(), 0.0) / size;
-    double variance = 0;
-    for (const double value : x) variance += (value - mean) * (value - mean) / size;
-    for (size_t i = 0; i < x.size(); ++i)
-      x[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * norm.weight[i] + norm.bias[i];
-  }
+  void operator()(const op::Affine& layer) { x = affine(layer.weight, layer.bias, x); }
+  void operator()(const op::Norm& norm) { x = layer_norm(x, norm.weight, norm.bias, 1e-5); }
   void operator()(const op::Activation& activation) {
     for (double& value : x) value = activate(activation.name, value);
   }

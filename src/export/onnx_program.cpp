@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "base/check.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
+#include "export/rows.hpp"
 #include "store/protobuf.hpp"
 
 namespace drl {
@@ -25,7 +25,7 @@ void for_each_field(std::string_view bytes, Use&& use) {
   if (reader.is_damaged()) refuse("it is damaged");
 }
 
-using Value = std::vector<double>;
+using Value = Row;
 
 // Combines two rows element by element; a row of one number stands for one of any size.
 Value combine(const Value& a, const Value& b, const std::function<double(double, double)>& f) {
@@ -40,24 +40,6 @@ Value each(const Value& a, const std::function<double(double)>& f) {
   Value result(a.size());
   std::ranges::transform(a, result.begin(), f);
   return result;
-}
-
-// y = weight x + bias, where weight is [outputs, inputs] (Gemm with transB = 1).
-Value dense(const Value& x, const Value& weight, const Value& bias) {
-  if (weight.size() != x.size() * bias.size()) refuse("a weight has another shape than its inputs and its bias");
-  Value y = bias;
-  for (size_t i = 0; i < y.size(); ++i) y[i] += std::inner_product(x.begin(), x.end(), &weight[i * x.size()], 0.0);
-  return y;
-}
-
-Value layer_norm(const Value& x, const Value& weight, const Value& bias, double epsilon) {
-  if (weight.size() != x.size() || bias.size() != x.size()) refuse("a layer norm has another size than its input");
-  const double size = static_cast<double>(x.size()), mean = std::accumulate(x.begin(), x.end(), 0.0) / size;
-  double variance = 0;
-  for (const double value : x) variance += (value - mean) * (value - mean) / size;
-  Value y(x.size());
-  for (size_t k = 0; k < x.size(); ++k) y[k] = (x[k] - mean) / std::sqrt(variance + epsilon) * weight[k] + bias[k];
-  return y;
 }
 
 Value slice(const Value& x, double begin, double end) {
@@ -161,14 +143,21 @@ OnnxProgram::Value OnnxProgram::compute(const Node& node, const std::vector<cons
     const double low = input(1)[0], high = input(2)[0];
     return each(x, [&](double a) { return std::min(std::max(a, low), high); });
   }
-  if (type == "Gemm" && attribute("transB") == 1) return dense(x, input(1), input(2));
-  if (type == "LayerNormalization") return layer_norm(x, input(1), input(2), attribute("epsilon"));
-  if (type == "Elu") return each(x, [](double a) { return a > 0 ? a : std::expm1(a); });
+  if (type == "Gemm" && attribute("transB") == 1) {
+    if (input(1).size() != x.size() * input(2).size())
+      refuse("a weight has another shape than its inputs and its bias");
+    return affine(input(1), input(2), x);
+  }
+  if (type == "LayerNormalization") {
+    if (input(1).size() != x.size() || input(2).size() != x.size())
+      refuse("a layer norm has another size than its input");
+    return layer_norm(x, input(1), input(2), attribute("epsilon"));
+  }
+  if (type == "Elu") return each(x, elu);
   if (type == "Tanh") return each(x, [](double a) { return std::tanh(a); });
   if (type == "Relu") return each(x, [](double a) { return std::max(a, 0.0); });
-  if (type == "Sigmoid") return each(x, [](double a) { return 1 / (1 + std::exp(-a)); });
-  if (type == "Softplus")
-    return each(x, [](double a) { return std::max(a, 0.0) + std::log1p(std::exp(-std::abs(a))); });
+  if (type == "Sigmoid") return each(x, sigmoid);
+  if (type == "Softplus") return each(x, softplus);
   if (type == "Erf") return each(x, [](double a) { return std::erf(a); });
   if (type == "ArgMax" && !x.empty()) return {static_cast<double>(std::ranges::max_element(x) - x.begin())};
   if (type == "Slice") return slice(x, input(1)[0], input(2)[0]);

@@ -4,23 +4,19 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/numbers.hpp"
+#include "base/temp_file.hpp"
 #include "base/text.hpp"
 #include "launch/child.hpp"
 
 namespace drl {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Makes the header's function callable with numbers of double.
-constexpr const char* kWrapper = R"(#include "policy.h"
+constexpr const char* kWrapper = R"(
 #ifndef DRL_POLICY_STATE
 #define DRL_POLICY_STATE 0
 #define DRL_ACT drl_policy_act(observation, action)
@@ -53,29 +49,6 @@ int drl_states(void) { return DRL_POLICY_STATE; }
 int drl_actions(void);
 int drl_actions(void) { return DRL_POLICY_ACTIONS; }
 )";
-
-// A folder for the compiler, which is removed at the end.
-class Workshop {
- public:
-  Workshop() {
-    std::string name = (fs::temp_directory_path() / "drl_export.XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw Error("cannot make a folder in " + fs::temp_directory_path().string() + ": set TMPDIR");
-    path_ = name;
-  }
-  ~Workshop() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Workshop(const Workshop&) = delete;
-  Workshop& operator=(const Workshop&) = delete;
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
-void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
 // One episode of a recording.
 struct Played {
@@ -111,21 +84,19 @@ Played read_episode(const ExportedPolicy& policy, const Checkpoint& recording, c
 }  // namespace
 
 PolicyFunction compile_header(const std::string& header) {
-  const Workshop folder;
   const bool discrete = header.find("int *action) {") != std::string::npos;
   std::string wrapper = kWrapper;
   wrapper.replace(wrapper.find('@'), 1, discrete ? "int" : "drl_real");
-  write(folder / "policy.h", header);
-  write(folder / "call.c", wrapper);
+  const TempFile source("drl_export_call.c", header + wrapper), library("drl_export_policy.so");
   const char* chosen = std::getenv("CC");
-  const std::string compiler = chosen && *chosen ? chosen : "cc", library = (folder / "policy.so").string();
-  const int code = run_shielded({compiler, "-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o", library,
-                                 (folder / "call.c").string(), "-lm"},
+  const std::string compiler = chosen && *chosen ? chosen : "cc";
+  const int code = run_shielded({compiler, "-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o",
+                                 library.path(), "-x", "c", source.path(), "-lm"},
                                 {.environment = environment_list()}, [] { return 0; });
   if (code == kNotFound) throw Error("there is no C compiler " + printable(compiler) + ": install one, or set CC");
   if (code != 0)
     throw Error(printable(compiler) + " did not compile the exported header (see above): set CC to another compiler");
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(library.path().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw Error(std::string("the compiled header cannot be loaded: ") + dlerror());
   const auto call = reinterpret_cast<void (*)(const double*, double*, double*)>(dlsym(handle, "drl_call"));
   const auto size_of = [&](const char* name) {
