@@ -94,11 +94,16 @@ function(drl_add_task_library name)
 endfunction()
 
 # Part of drl_add_task_library: writes a translation unit that includes drl/UNIT.hpp and then the following arguments,
-# which are absolute paths of headers or lines of code.
+# which are absolute paths of headers or lines of code. Paths are relative to the unit, or to DRL_TASK_INCLUDE_DIR if that
+# is set, so that ccache knows the unit in another checkout. A header that looks for models beside itself needs its path.
 macro(drl_write_unit file unit)
   set(text "#include \"drl/${unit}.hpp\"\n")
   foreach(line ${ARGN})
     if(IS_ABSOLUTE ${line})
+      string(REPLACE "${units}/" "" line "${line}")
+      if(DRL_TASK_INCLUDE_DIR)
+        string(REPLACE "${DRL_TASK_INCLUDE_DIR}/" "" line "${line}")
+      endif()
       string(APPEND text "#include \"${line}\"\n")
     else()
       string(APPEND text "${line}\n")
