@@ -49,25 +49,27 @@ function(drl_list_isas list)
 endfunction()
 string(JOIN " " DRL_TASK_FLAGS ${DRL_FLOAT_FLAGS})
 
-# drl_add_task_library(NAME header.hpp... [MUJOCO] [RANDOMISED header.hpp...]): adds the shared library libNAME.so of the tasks in these headers
-# (DRL_TASK), for --task_library. It has their loops for all instruction sets (for robots, those of DRL_ISAS), and for
-# GPUs if nvcc (for AMD GPUs: hipcc) is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). Their MJCF files (RobotModel
-# model{"ant.xml", ...) are looked for beside the header, beside CMakeLists.txt, and among drl's models. Two of them
-# cannot have the same file name. drl_robot
+# drl_add_task_library(NAME header.hpp... [MUJOCO] [MODELS header.hpp=model.xml...] [FETCHED model.xml=file...]
+# [RANDOMISED header.hpp...] [CPU_ONLY header.hpp...]): adds the shared library libNAME.so of the tasks in these headers (DRL_TASK), for
+# --task_library. It has their loops for all instruction sets (for robots, those of DRL_ISAS), and for GPUs if nvcc (for
+# AMD GPUs: hipcc) is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). MODELS lists
+# their MJCF files; a header that it does not list has the model of its own name (ant.hpp: ant.xml). Models are looked for
+# beside the header, beside CMakeLists.txt, and among drl's models. FETCHED lists files that models include and that have
+# to be fetched (the third member of RobotModel): such a model is found when that file is there too. Two models cannot have the same file name. drl_robot
 # compiles the physics of the models that it supports. libmujoco can simulate all of them. The robots in the headers
-# after RANDOMISED are compiled once more, with numbers of the model that differ between environments (--env.dr).
+# after RANDOMISED are compiled once more, with numbers of the model that differ between environments (--env.dr). Those
+# in the headers after CPU_ONLY, which lack DRL_HD, are not compiled for GPUs.
 function(drl_add_task_library name)
-  cmake_parse_arguments(TASKS "MUJOCO" "" "RANDOMISED" ${ARGN})
-  set(randomised "")
-  foreach(header ${TASKS_RANDOMISED})
-    get_filename_component(header ${header} ABSOLUTE)
-    list(APPEND randomised ${header})
+  cmake_parse_arguments(TASKS "MUJOCO" "" "MODELS;FETCHED;RANDOMISED;CPU_ONLY" ${ARGN})
+  foreach(list UNPARSED_ARGUMENTS RANDOMISED CPU_ONLY)
+    set(absolute "")
+    foreach(header ${TASKS_${list}})
+      get_filename_component(header ${header} ABSOLUTE)
+      list(APPEND absolute ${header})
+    endforeach()
+    set(TASKS_${list} ${absolute})
   endforeach()
-  set(headers "")
-  foreach(header ${TASKS_UNPARSED_ARGUMENTS})
-    get_filename_component(header ${header} ABSOLUTE)
-    list(APPEND headers ${header})
-  endforeach()
+  set(headers ${TASKS_UNPARSED_ARGUMENTS})
   set(units ${CMAKE_CURRENT_BINARY_DIR}/${name}_units)
   add_library(${name} MODULE ${units}/table.cpp)  # first: the linker keeps the first copy of a function
   target_compile_definitions(${name} PRIVATE "DRL_TASK_FLAGS=\"${DRL_TASK_FLAGS}\"" "DRL_TASK_VERSION=\"${drl_VERSION}\"")
@@ -164,8 +166,7 @@ macro(drl_add_task_loops)
 endmacro()
 
 # Part of drl_add_task_library: adds the loops of robots whose models are found. Each header is a unit, because these
-# take long to compile. Robots without DRL_HD in their header, and in those beside it that it includes, are not compiled
-# for GPUs.
+# take long to compile.
 macro(drl_add_robot_loops)
   set(loops "")
   set(exact "")
@@ -191,7 +192,7 @@ macro(drl_add_robot_loops)
     if(own)
       get_filename_component(stem ${header} NAME_WE)
       drl_add_robot_units(${stem} ${own} ${header})
-      if(header IN_LIST randomised)
+      if(header IN_LIST TASKS_RANDOMISED)
         foreach(model ${models})
           get_filename_component(robot ${model} NAME_WE)
           set(written ${units}/physics/${robot}_randomised.hpp)
@@ -236,49 +237,36 @@ macro(drl_add_robot_units unit)
   drl_write_unit(exact_${unit}.cpp task/exact_unit ${ARGN})
   list(APPEND loops ${units}/loops_${unit}.cpp)
   list(APPEND exact ${units}/exact_${unit}.cpp)
-  drl_has_gpu_code(marked ${header})
-  if(marked)
+  if(NOT header IN_LIST TASKS_CPU_ONLY)
     drl_write_unit(loops_${unit}.cu task/gpu_unit ${ARGN})
     list(APPEND on_gpu ${units}/loops_${unit}.cu)
   endif()
 endmacro()
 
-# Sets RESULT to whether DRL_HD occurs in a header, or in a header of the same source directory that it includes.
-function(drl_has_gpu_code result header)
-  file(STRINGS ${header} lines REGEX "DRL_HD |#include \"" ENCODING UTF-8)
+# Part of drl_add_task_library: sets MODELS to the files of a header's models, without those that are not found.
+macro(drl_find_models models header)
+  get_filename_component(stem ${header} NAME_WE)
   get_filename_component(beside ${header} DIRECTORY)
-  foreach(line ${lines})
-    if(line MATCHES "DRL_HD ")
-      set(${result} TRUE PARENT_SCOPE)
-      return()
+  set(listed "")
+  foreach(entry ${TASKS_MODELS})
+    string(REGEX MATCH "^([^=]*)=(.*)$" matched ${entry})
+    set(model ${CMAKE_MATCH_2})
+    get_filename_component(of ${CMAKE_MATCH_1} ABSOLUTE)
+    if(of STREQUAL ${header})
+      list(APPEND listed ${model})
     endif()
-    string(REGEX REPLACE ".*#include \"([^\"]+)\".*" "\\1" included "${line}")
-    foreach(folder ${beside} ${beside}/..)
-      if(EXISTS ${folder}/${included})
-        drl_has_gpu_code(found ${folder}/${included})
-        if(found)
-          set(${result} TRUE PARENT_SCOPE)
-          return()
-        endif()
-        break()
+  endforeach()
+  if(NOT listed)
+    set(listed ${stem}.xml)
+  endif()
+  set(${models} "")
+  foreach(model ${listed})
+    set(fetched "")
+    foreach(entry ${TASKS_FETCHED})
+      if(entry MATCHES "^${model}=(.*)$")
+        set(fetched ${CMAKE_MATCH_1})
       endif()
     endforeach()
-  endforeach()
-  set(${result} FALSE PARENT_SCOPE)
-endfunction()
-
-# Sets MODELS to the files of the models that a header names, without those that are not found. A model which includes a
-# file that has to be fetched (the third member of RobotModel) is found when that file is there too.
-function(drl_find_models models header)
-  set(found "")
-  get_filename_component(beside ${header} DIRECTORY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
-  file(READ ${header} text)
-  string(REGEX MATCHALL "RobotModel [a-z]+{\"[^\"]+\",[^\"}]*(\"[^\"]+\")?" lines "${text}")
-  foreach(line ${lines})
-    string(REGEX MATCH "{\"([^\"]+)\",[^\"]*\"?([^\"]*)" matched "${line}")
-    set(model ${CMAKE_MATCH_1})
-    set(fetched "${CMAKE_MATCH_2}")
     set(exists FALSE)
     foreach(folder ${beside} ${CMAKE_CURRENT_SOURCE_DIR} ${drl_MODEL_DIR})
       get_filename_component(file ${model} ABSOLUTE BASE_DIR ${folder})
@@ -286,18 +274,18 @@ function(drl_find_models models header)
       if(EXISTS ${file} AND EXISTS "${folder}/${fetched}")
         set(exists TRUE)
         if(TARGET drl_robot OR NOT drl_BIN_DIR)
-          list(APPEND found ${file})
+          list(APPEND ${models} ${file})
         endif()
         break()
       endif()
     endforeach()
     if(NOT exists AND NOT PROJECT_NAME STREQUAL "drl")  # drl's own models may have to be fetched
       message(WARNING "${header}: the model ${model} was not found, so this build does not compile its physics "
-        "(libmujoco simulates the robot, which is much slower): put it beside the header and configure again")
+        "(libmujoco simulates the robot, which is much slower): put it beside the header and configure again, or give the "
+        "file's name after MODELS")
     endif()
   endforeach()
-  set(${models} "${found}" PARENT_SCOPE)
-endfunction()
+endmacro()
 
 # drl_use_mujoco(TARGET): compiles and links TARGET with libmujoco (drl/physics/mujoco.hpp).
 include(${CMAKE_CURRENT_LIST_DIR}/DrlRobot.cmake)

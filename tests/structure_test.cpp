@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -121,6 +122,31 @@ TEST(Structure, NoInstalledHeaderIncludesUpwards) {
   std::ranges::sort(authors);
   EXPECT_EQ(authors, (std::vector<std::string>{"canvas.hpp", "math.hpp", "robot.hpp", "simulator.hpp", "task.hpp",
                                                "terrain.hpp"}));
+}
+
+TEST(Structure, NoHeaderIncludesItselfThroughOthers) {
+  const std::regex regex("^\\s*#\\s*include\\s*\"([^\"]*)\"");
+  std::smatch match;
+  std::map<std::string, std::vector<std::string>> includes;
+  for (const fs::path& root : {kSource, kSource.parent_path() / "include"})
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      if (entry.path().extension() != ".hpp") continue;
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);)
+        if (std::regex_search(line, match, regex))
+          includes[fs::relative(entry.path(), root).generic_string()].push_back(match[1]);
+    }
+  std::map<std::string, bool> is_done;  // false: on the way from the first header to this one
+  const std::function<void(const std::string&)> visit = [&](const std::string& header) {
+    if (const auto [place, is_new] = is_done.emplace(header, false); !is_new) {
+      EXPECT_TRUE(place->second) << header << " includes itself";
+      return;
+    }
+    for (const std::string& next : includes[header]) visit(next);
+    is_done[header] = true;
+  };
+  EXPECT_GT(includes.size(), 300u);
+  for (const auto& [header, next] : includes) visit(header);
 }
 
 TEST(Structure, LibtorchIsIncludedOnlyInItsPlugin) {

@@ -52,6 +52,21 @@ DRL_HD Vec<F, 3> in_body_frame(const Vec<F, 4>& q, const Vec<F, 3>& v) {
   for (int k = 0; k < 3; ++k) rotated[k] = v[k] - F(2) * (q[0] * once[k] - twice[k]);
   return rotated;
 }
+// Returns the rotation b, followed by a.
+template <class F>
+DRL_HD Vec<F, 4> product(const Vec<F, 4>& a, const Vec<F, 4>& b) {
+  return {{a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+           a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+           a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]}};
+}
+template <class F>
+DRL_HD Vec<F, 4> inverse(const Vec<F, 4>& q) {
+  return {{q[0], -q[1], -q[2], -q[3]}};
+}
+template <class F>
+DRL_HD Vec<F, 3> difference(const Vec<F, 3>& a, const Vec<F, 3>& b) {
+  return {{a[0] - b[0], a[1] - b[1], a[2] - b[2]}};
+}
 // Returns the heading of a body with orientation q, in rad about the world's z axis.
 template <class F>
 DRL_HD F heading(const Vec<F, 4>& q) {

@@ -57,22 +57,7 @@ struct G1Robot : velocity::Humanoid {
   static constexpr const char *root = "pelvis", *torso = "torso_link", *self_contact = "self_contact";
   static constexpr double height = 0.76;  // m, of the root at the start
 
-  static constexpr RewardTerm reward_terms[] = {
-      {"track_linear_velocity", 2},
-      {"track_angular_velocity", 2},
-      {"upright", 1},
-      {"pose", 1},
-      {"body_ang_vel", -0.05},
-      {"angular_momentum", -0.02},
-      {"dof_pos_limits", -1},
-      {"action_rate_l2", -0.1},
-      {"air_time", 0},
-      {"foot_clearance", -2},
-      {"foot_swing_height", -0.25},
-      {"foot_slip", -0.1},
-      {"soft_landing", -1e-5},
-      {"self_collisions", -1},
-  };
+  static constexpr auto reward_terms = velocity::reward_terms(-0.05, -0.02, RewardTerm{"self_collisions", -1});
 };
 
 }  // namespace drl

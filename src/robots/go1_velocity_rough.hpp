@@ -13,24 +13,9 @@ struct Go1Rough : Go1Robot {
   static constexpr RobotModel model{"go1_rough.xml", 4, "unitree_go1/go1.xml",
                                     "tools/fetch_robots in drl's source directory"};
 
-  static constexpr RewardTerm reward_terms[] = {
-      {"track_linear_velocity", 2},
-      {"track_angular_velocity", 2},
-      {"upright", 1},
-      {"pose", 1},
-      {"body_ang_vel", 0},
-      {"angular_momentum", 0},
-      {"dof_pos_limits", -1},
-      {"action_rate_l2", -0.1},
-      {"air_time", 0},
-      {"foot_clearance", -2},
-      {"foot_swing_height", -0.25},
-      {"foot_slip", -0.1},
-      {"soft_landing", -1e-5},
-      {"self_collisions", -0.1},
-      {"shank_collision", -0.1},
-      {"trunk_head_collision", -0.1},
-  };
+  static constexpr auto reward_terms =
+      velocity::reward_terms(0, 0, RewardTerm{"self_collisions", -0.1}, RewardTerm{"shank_collision", -0.1},
+                             RewardTerm{"trunk_head_collision", -0.1});
   static constexpr const char* self_contact = "self_contact";
   static constexpr EndCause ends[] = {{"illegal_contact"}, {"out_of_terrain_bounds", EndsAs::time_out}};
   static constexpr bool ends_by_touch = true, follows_ground = true;

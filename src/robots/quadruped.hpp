@@ -76,21 +76,7 @@ struct Quadruped {
   };
   static constexpr const char* foot_geoms[] = {"FR", "FL", "RR", "RL"};
 
-  static constexpr RewardTerm reward_terms[] = {
-      {"track_linear_velocity", 2},
-      {"track_angular_velocity", 2},
-      {"upright", 1},
-      {"pose", 1},
-      {"body_ang_vel", 0},
-      {"angular_momentum", 0},
-      {"dof_pos_limits", -1},
-      {"action_rate_l2", -0.1},
-      {"air_time", 0},
-      {"foot_clearance", -2},
-      {"foot_swing_height", -0.25},
-      {"foot_slip", -0.1},
-      {"soft_landing", -1e-5},
-  };
+  static constexpr auto reward_terms = velocity::reward_terms(0, 0);
 
   // Draws an environment's sliding, torsional and rolling friction of the feet.
   template <class F>

@@ -104,7 +104,7 @@ struct Reorient {
     }
     robot.forward();
     const Vec<F, 4> turn = rotation_about({{F(1), F(0), F(0)}}, draws.uniform(F(-common::kPi / 4), F(common::kPi / 4)));
-    const Vec<F, 4> cube = product(robot.orientation(parts.palm), turn);
+    const Vec<F, 4> cube = common::product(robot.orientation(parts.palm), turn);
     const Vec<F, 3> start = robot.position(parts.start);
     for (int k = 0; k < 3; ++k) robot.set_qpos(parts.cube.qpos + k, start[k]);
     for (int k = 0; k < 4; ++k) robot.set_qpos(parts.cube.qpos + 3 + k, cube[k]);
@@ -115,7 +115,7 @@ struct Reorient {
     const F width = math::sqrt(math::max(F(1) - common::square(z), F(0)));
     const Vec<F, 3> axis{{width * math::cos(angle), width * math::sin(angle), z}};
     const F smallest = F(p.smallest_angle), largest = math::max(F(p.largest_angle), smallest);
-    const Vec<F, 4> goal = product(rotation_about(axis, draws.uniform(smallest, largest)), cube);
+    const Vec<F, 4> goal = common::product(rotation_about(axis, draws.uniform(smallest, largest)), cube);
     for (int k = 0; k < 4; ++k) s.orientation[k] = goal[k];
     for (int k = 0; k < 3; ++k) s.position[k] = start[k] + draws.uniform(F(-p.farthest), F(p.farthest));
     s.held = F(0);
@@ -215,19 +215,11 @@ init_std = 0.6
 )";
 
  private:
-  DRL_HD static Vec<F, 3> between(const Vec<F, 3>& from, const Vec<F, 3>& to) {
-    return {{to[0] - from[0], to[1] - from[1], to[2] - from[2]}};
-  }
+  DRL_HD static Vec<F, 3> between(const Vec<F, 3>& from, const Vec<F, 3>& to) { return common::difference(to, from); }
   // Returns the quaternion of a rotation about an axis of length 1 by an angle in rad.
   DRL_HD static Vec<F, 4> rotation_about(const Vec<F, 3>& axis, F angle) {
     const F half = F(0.5) * angle, sine = math::sin(half);
     return {{math::cos(half), sine * axis[0], sine * axis[1], sine * axis[2]}};
-  }
-  // Returns the rotation b, followed by a.
-  DRL_HD static Vec<F, 4> product(const Vec<F, 4>& a, const Vec<F, 4>& b) {
-    return {
-        {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-         a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]}};
   }
   // Dexsuite's kernel: 1 at a distance of 0, and 0 far away.
   DRL_HD static F nearness(F distance, double scale) { return F(1) - math::tanh(distance * F(1 / scale)); }
@@ -236,9 +228,8 @@ init_std = 0.6
   }
   // Returns the shortest rotation from the cube to the goal, as its axis times its angle, in world coordinates.
   DRL_HD static Vec<F, 3> rotation_error(const State& s, const R& robot, const Parts& parts) {
-    const Vec<F, 4> q = robot.orientation(parts.box), inverse{{q[0], -q[1], -q[2], -q[3]}};
-    const Vec<F, 4> error =
-        product({{s.orientation[0], s.orientation[1], s.orientation[2], s.orientation[3]}}, inverse);
+    const Vec<F, 4> goal{{s.orientation[0], s.orientation[1], s.orientation[2], s.orientation[3]}};
+    const Vec<F, 4> error = common::product(goal, common::inverse(robot.orientation(parts.box)));
     const F sine = common::norm(error.at + 1, 3), sign = math::select(error[0] < F(0), F(-1), F(1));
     const F by = F(2) * math::atan2(sine, math::abs(error[0])) * sign / math::max(sine, F(1e-6));
     return {{by * error[1], by * error[2], by * error[3]}};

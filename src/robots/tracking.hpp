@@ -15,11 +15,11 @@
 #include <string>
 
 #include "motion/motion.hpp"
-#include "robots/common.hpp"
+#include "robots/mjlab.hpp"
 
 namespace drl::tracking {
 
-using namespace common;
+using namespace mjlab;
 
 // The motions that all environments of this process track. Empty until Params::prepare reads them.
 inline MotionFrames motions{};
@@ -48,25 +48,10 @@ constexpr const char* kErrors[] = {"error_anchor_pos", "error_anchor_rot", "erro
                                    "error_body_rot",   "error_joint_pos",  "error_joint_vel"};
 constexpr int kErrorCount = std::size(kErrors);
 
-// Returns the product of two quaternions: the rotation b, then the rotation a.
-template <class F>
-DRL_HD Vec<F, 4> product(const Vec<F, 4>& a, const Vec<F, 4>& b) {
-  return {{a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-           a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-           a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]}};
-}
-template <class F>
-DRL_HD Vec<F, 4> inverse(const Vec<F, 4>& q) {
-  return {{q[0], -q[1], -q[2], -q[3]}};
-}
 // Rotates a vector by q, from a body's frame to world coordinates.
 template <class F>
 DRL_HD Vec<F, 3> rotated(const Vec<F, 4>& q, const Vec<F, 3>& v) {
   return in_body_frame(inverse(q), v);
-}
-template <class F>
-DRL_HD Vec<F, 3> difference(const Vec<F, 3>& a, const Vec<F, 3>& b) {
-  return {{a[0] - b[0], a[1] - b[1], a[2] - b[2]}};
 }
 // Returns the angle between two orientations, in [0, pi] rad.
 template <class F>
@@ -168,20 +153,7 @@ struct Task {
       {"actions", "", joints},
   };
   static constexpr const char* commands[] = {"motion"};
-  // The targets of the joints' position controllers.
-  static constexpr std::array<Quantity, joints> actions = [] {
-    std::array<Quantity, joints> all{};
-    for (int k = 0; k < joints; ++k) {
-      const auto& joint = Config::joints[k];
-      all[k] = {.name = joint.name,
-                .unit = "rad",
-                .scale = joint.motor.action_scale(),
-                .offset = joint.angle,
-                .stiffness = joint.motor.stiffness,
-                .damping = joint.motor.damping};
-    }
-    return all;
-  }();
+  static constexpr auto actions = joint_targets<Config>();
   static constexpr RewardTerm reward_terms[] = {
       {"motion_global_root_pos", 0.5}, {"motion_global_root_ori", 0.5},
       {"motion_body_pos", 1},          {"motion_body_ori", 1},
@@ -289,8 +261,7 @@ struct Task {
     for (int k = 0; k < 3; ++k) s.com_shift[k] = draws.uniform(F(-shift[k]), F(shift[k]));
   }
   DRL_HD static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
-    for (const GeomId geom : parts.foot_geom) robot.set_friction(geom, {{s.friction[0], s.friction[1], s.friction[2]}});
-    robot.shift_center_of_mass(parts.body[anchor], {{s.com_shift[0], s.com_shift[1], s.com_shift[2]}});
+    apply_drawn(s, robot, parts.foot_geom, parts.body[anchor]);
   }
 
   DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
@@ -312,11 +283,8 @@ struct Task {
       target[k] = F(pose(k).angle) + F(pose(k).action_scale) * action[k] - s.encoder_bias[k];
     }
     s.self_contacts = F(0);
-    robot.advance(target, [&]() DRL_LAMBDA {
-      const F force[3] = {robot.sensor(parts.self_contact, 1), robot.sensor(parts.self_contact, 2),
-                          robot.sensor(parts.self_contact, 3)};
-      s.self_contacts = s.self_contacts + math::select(norm(force, 3) > F(10), F(1), F(0));
-    });
+    robot.advance(target,
+                  [&]() DRL_LAMBDA { s.self_contacts = s.self_contacts + is_pressed(robot, parts.self_contact); });
     s.age = s.age + F(1);
 
     Outcome result;
@@ -407,21 +375,7 @@ struct Task {
   }
 
  private:
-  struct Pose {
-    double angle, action_scale;
-  };
-  struct Poses {
-    Pose of[joints];
-  };
-  static constexpr Poses poses() {
-    Poses all{};
-    for (int k = 0; k < joints; ++k) all.of[k] = {Config::joints[k].angle, Config::joints[k].motor.action_scale()};
-    return all;
-  }
-  DRL_HD static const Pose& pose(int k) {
-    static constexpr Poses all = poses();
-    return all.of[k];
-  }
+  DRL_HD static const Pose& pose(int k) { return pose_of<F, Config>(k); }
   // Returns the middle of a joint's range, and half of the middle 90 % of it (the soft limits).
   DRL_HD static Vec<F, 2> soft_range(const R& robot, JointId joint) {
     const Vec<F, 2> range = robot.range(joint);
@@ -458,16 +412,8 @@ struct Task {
     return all[k];
   }
 
-  // Returns the velocity of a body's frame, in m/s in world coordinates.
   DRL_HD static Vec<F, 3> velocity_of(const R& robot, const Parts& parts, BodyId body) {
-    const Vec<F, 6> cvel = robot.velocity(body);
-    const Vec<F, 3> arm = difference(robot.position(body), robot.subtree_center_of_mass(parts.root));
-    const Vec<F, 3> rotation = cross({{cvel[0], cvel[1], cvel[2]}}, arm);
-    return {{cvel[3] + rotation[0], cvel[4] + rotation[1], cvel[5] + rotation[2]}};
-  }
-  DRL_HD static Vec<F, 3> angular_velocity_of(const R& robot, BodyId body) {
-    const Vec<F, 6> cvel = robot.velocity(body);
-    return {{cvel[0], cvel[1], cvel[2]}};
+    return velocity_at(robot, parts.root, body, robot.position(body));
   }
 
   // Sets the reward terms, ends and metrics that compare bodies. The reference's bodies are moved as a whole to the
@@ -545,12 +491,7 @@ struct Task {
     Vec<F, 3> linear = velocity_of(robot, parts, parts.root), angular = angular_velocity_of(robot, parts.root);
     for (int k = 0; k < 3; ++k) linear[k] = linear[k] + p.push * draws.uniform(F(-limit(k)), F(limit(k)));
     for (int k = 0; k < 3; ++k) angular[k] = angular[k] + p.push * draws.uniform(F(-limit(3 + k)), F(limit(3 + k)));
-    const int at = parts.base.qpos + 3, to = parts.base.qvel;
-    angular = in_body_frame({{robot.qpos(at), robot.qpos(at + 1), robot.qpos(at + 2), robot.qpos(at + 3)}}, angular);
-    for (int k = 0; k < 3; ++k) {
-      robot.set_qvel(to + k, math::select(is_due, linear[k], robot.qvel(to + k)));
-      robot.set_qvel(to + 3 + k, math::select(is_due, angular[k], robot.qvel(to + 3 + k)));
-    }
+    set_base_velocity(robot, parts.base, is_due, linear, angular);
   }
 
   // Writes the frame to track: joints, and the anchor's pose relative to the robot's.

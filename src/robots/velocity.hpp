@@ -10,29 +10,11 @@
 #include <iterator>
 #include <string_view>
 
-#include "robots/common.hpp"
+#include "robots/mjlab.hpp"
 
 namespace drl::velocity {
 
-// A motor with a position controller.
-struct Motor {
-  double torque;              // N m, the limit at rest
-  double stiffness, damping;  // N m/rad, N m s/rad
-  // Returns the rad per unit of the action: a quarter of the angle error at which the motor reaches its torque limit.
-  constexpr double action_scale() const { return 0.25 * torque / stiffness; }
-};
-struct Joint {
-  const char* name;
-  double angle;  // rad, at the start and for action 0
-  Motor motor;
-  double standing, walking, running;  // rad, tolerated deviation from `angle` while the robot stands, walks or runs
-};
-// The names of a foot's site (where it touches the floor), its body and its contact sensor.
-struct Foot {
-  const char *site, *body, *contact;
-};
-
-using namespace common;
+using namespace mjlab;
 
 // Returns whether a mirror turns the part `a` into `b`. The names of parts on a side begin with a text of `sides`, and
 // those on the other side with the other text of the same pair.
@@ -56,6 +38,26 @@ constexpr MirrorTable<N> mirrored_parts(const Sides& sides, const Name& name) {
       if (are_mirrored(name(table.size), name(k), sides)) source = k;
   }
   return table;
+}
+
+// Returns mjlab's reward terms. The weights of the first two and further terms differ between robots.
+consteval auto reward_terms(double body_ang_vel, double angular_momentum, auto... more) {
+  return std::array<RewardTerm, 13 + sizeof...(more)>{{
+      {"track_linear_velocity", 2},
+      {"track_angular_velocity", 2},
+      {"upright", 1},
+      {"pose", 1},
+      {"body_ang_vel", body_ang_vel},
+      {"angular_momentum", angular_momentum},
+      {"dof_pos_limits", -1},
+      {"action_rate_l2", -0.1},
+      {"air_time", 0},
+      {"foot_clearance", -2},
+      {"foot_swing_height", -0.25},
+      {"foot_slip", -0.1},
+      {"soft_landing", -1e-5},
+      more...,
+  }};
 }
 
 // Draws a number in [low, high) whose logarithm is uniform.
@@ -148,20 +150,7 @@ struct Task {
     return all;
   }();
   static constexpr const char* commands[] = {"twist"};
-  // The targets of the joints' position controllers.
-  static constexpr std::array<Quantity, joints> actions = [] {
-    std::array<Quantity, joints> all{};
-    for (int k = 0; k < joints; ++k) {
-      const Joint& joint = Config::joints[k];
-      all[k] = {.name = joint.name,
-                .unit = "rad",
-                .scale = joint.motor.action_scale(),
-                .offset = joint.angle,
-                .stiffness = joint.motor.stiffness,
-                .damping = joint.motor.damping};
-    }
-    return all;
-  }();
+  static constexpr auto actions = joint_targets<Config>();
   // A mirror exchanges left and right. Joints whose names contain a word of Config::flips then turn the other way.
   static constexpr MirrorTable<feet> mirrored_feet =
       mirrored_parts<feet>(Config::sides, [](int k) { return std::string_view(Config::feet[k].site); });
@@ -270,8 +259,7 @@ struct Task {
     if constexpr (Ground::is_rough) Ground::create(s.ground, draws, p.terrain);
   }
   DRL_HD static void apply(const State& s, R& robot, const Parts& parts, const Params&) {
-    for (const GeomId geom : parts.foot_geom) robot.set_friction(geom, {{s.friction[0], s.friction[1], s.friction[2]}});
-    robot.shift_center_of_mass(parts.torso, {{s.com_shift[0], s.com_shift[1], s.com_shift[2]}});
+    apply_drawn(s, robot, parts.foot_geom, parts.torso);
   }
 
   // As in mjlab, peak_height is not reset: it keeps the value of a swing that was interrupted by the end of the
@@ -401,39 +389,11 @@ struct Task {
   }
 
  private:
-  // The joints' numbers without their names. GPUs can index a table at run time only if it is inside a function.
-  struct Pose {
-    double angle, action_scale, standing, walking, running;
-  };
-  struct Poses {
-    Pose of[joints];
-  };
-  static constexpr Poses poses() {
-    Poses all{};
-    for (int k = 0; k < joints; ++k) {
-      const Joint& joint = Config::joints[k];
-      all.of[k] = {joint.angle, joint.motor.action_scale(), joint.standing, joint.walking, joint.running};
-    }
-    return all;
-  }
-  DRL_HD static const Pose& pose(int k) {
-    static constexpr Poses all = poses();
-    return all.of[k];
-  }
+  DRL_HD static const Pose& pose(int k) { return pose_of<F, Config>(k); }
 
   // Returns the velocity of a point of a body, in m/s in world coordinates.
   DRL_HD static Vec<F, 3> velocity_of(const R& robot, const Parts& parts, BodyId body, const Vec<F, 3>& point) {
-    const Vec<F, 6> cvel = robot.velocity(body);
-    const Vec<F, 3> centre = robot.subtree_center_of_mass(parts.root);
-    Vec<F, 3> arm, velocity;
-    for (int k = 0; k < 3; ++k) arm[k] = point[k] - centre[k];
-    const Vec<F, 3> rotation = cross({{cvel[0], cvel[1], cvel[2]}}, arm);
-    for (int k = 0; k < 3; ++k) velocity[k] = cvel[3 + k] + rotation[k];
-    return velocity;
-  }
-  DRL_HD static Vec<F, 3> angular_velocity_of(const R& robot, BodyId body) {
-    const Vec<F, 6> cvel = robot.velocity(body);
-    return {{cvel[0], cvel[1], cvel[2]}};
+    return velocity_at(robot, parts.root, body, point);
   }
   // These two return the base's linear and angular velocity in the base's frame.
   DRL_HD static Vec<F, 3> base_velocity(const R& robot, const Parts& parts) {
@@ -453,11 +413,7 @@ struct Task {
       s.contact_time[k] = math::select(touches, s.contact_time[k] + F(passed), F(0));
       s.air_time[k] = math::select(touches, F(0), s.air_time[k] + F(passed));
     }
-    if constexpr (has_self_contact) {
-      const F force[3] = {robot.sensor(parts.self_contact, 1), robot.sensor(parts.self_contact, 2),
-                          robot.sensor(parts.self_contact, 3)};
-      s.self_contacts = s.self_contacts + math::select(norm(force, 3) > F(10), F(1), F(0));
-    }
+    if constexpr (has_self_contact) s.self_contacts = s.self_contacts + is_pressed(robot, parts.self_contact);
     if constexpr (Ground::is_rough) Ground::count_touches(s.ground, robot, parts.ground);
   }
 
@@ -546,12 +502,7 @@ struct Task {
       linear[k] = linear[k] + p.push * draws.uniform(F(-limit[k]), F(limit[k]));
       angular[k] = angular[k] + p.push * draws.uniform(F(-limit[3 + k]), F(limit[3 + k]));
     }
-    const int at = parts.base.qpos + 3, to = parts.base.qvel;
-    angular = in_body_frame({{robot.qpos(at), robot.qpos(at + 1), robot.qpos(at + 2), robot.qpos(at + 3)}}, angular);
-    for (int k = 0; k < 3; ++k) {
-      robot.set_qvel(to + k, math::select(is_due, linear[k], robot.qvel(to + k)));
-      robot.set_qvel(to + 3 + k, math::select(is_due, angular[k], robot.qvel(to + 3 + k)));
-    }
+    set_base_velocity(robot, parts.base, is_due, linear, angular);
   }
 
   // Writes the observation without noise; `biased` is 1 to add the encoders' errors to the joint angles, else 0.

@@ -1,12 +1,11 @@
 // Compares the distances of two shapes with those of libmujoco, for every pair of kinds.
-#include "drl/physics/shape_distances.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "drl/physics/distance_sensors.hpp"
 #include "two_geoms.hpp"
 
 namespace drl {

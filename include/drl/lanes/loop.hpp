@@ -8,8 +8,7 @@
 
 #include "drl/lanes/lanes.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
+namespace drl::inline DRL_ISA {
 
 static_assert(kFloatLanes == DRL_LANES, "the compiler's instruction set does not match the namespace DRL_ISA");
 
@@ -27,5 +26,4 @@ void loop(int64_t begin, int64_t end, const Function& given) {
   }
 }
 
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA

@@ -6,9 +6,7 @@
 
 #include "drl/physics/pairs.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Calls body(pair, lanes, contact) for each contact to which some actuator adheres.
 template <class P, class Body>
@@ -52,6 +50,4 @@ DRL_HD_CALLED void find_adhesion(typename P::Work& w) {
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -5,9 +5,7 @@
 #include "drl/lanes/lanes.hpp"
 #include "drl/math.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // The axes of a geom as columns, in world coordinates.
 template <class F>
@@ -180,6 +178,4 @@ DRL_HD_CALLED void find_places(const F* center, const F* half, const double* siz
   first = load<F>(at), second = load<F>(other);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -15,9 +15,7 @@
 #include "drl/physics/round_contacts.hpp"
 #include "drl/physics/two_boxes.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // A direction along which a pair of convex shapes was apart in the last call. The next call tries it first. This does
 // not change the contacts, but saves most of the time while the shapes are near each other and do not touch.
@@ -89,6 +87,4 @@ DRL_HD_CALLED int collide(const Shape& a, const Shape& b, double margin, const C
   return list.count();
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

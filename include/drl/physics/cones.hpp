@@ -11,9 +11,7 @@
 #include "drl/math.hpp"
 #include "drl/physics/parameter.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 constexpr int kResiduals = 6;  // of a contact: 1 normal, 2 sliding, 1 torsional, 2 rolling
 
@@ -328,6 +326,4 @@ struct FloorCone : Cone<F> {
   }
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -5,9 +5,7 @@
 #include "drl/math.hpp"
 #include "drl/physics/shapes.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // A geom that may touch another one.
 struct PairGeom {
@@ -155,6 +153,4 @@ DRL_HD void cross(const F* a, const F* b, F* c) {
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -5,9 +5,7 @@
 #include "drl/physics/rows.hpp"
 #include "drl/physics/touch_sensors.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // `reduce` and `data` (bits of Field) are MuJoCo's; `place` is that of the first value in Stage::sensed.
 struct ContactSensor {
@@ -252,6 +250,4 @@ DRL_HD_CALLED void find_contact_sensors(const typename P::Work& w, typename P::S
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

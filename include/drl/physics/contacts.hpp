@@ -8,9 +8,7 @@
 #include "drl/physics/field_contacts.hpp"
 #include "drl/physics/near_pairs.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Calls body(pair, lanes, contact) for each contact of a pair in some of these lanes.
 template <class P, class F, class Body>
@@ -58,6 +56,4 @@ DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

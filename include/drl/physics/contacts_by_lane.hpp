@@ -4,9 +4,7 @@
 #include "drl/physics/contact_pairs.hpp"
 #include "drl/physics/multiccd.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Computes the axes of a geom of revolution as columns: z lies along a vector of this length, or anywhere if it is 0.
 DRL_HD void set_axis(const double* along, double length, double (*turn)[3]) {
@@ -164,6 +162,4 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, M
   contacts.each(pair, lanes, w.geom_axis[pair.first].center, body);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

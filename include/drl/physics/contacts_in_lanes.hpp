@@ -4,9 +4,7 @@
 #include "drl/physics/boxes.hpp"
 #include "drl/physics/contact_pairs.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // The axes of two geoms as lines, on which places are numbers from -1 to 1.
 template <class F>
@@ -158,6 +156,4 @@ DRL_HD void each_contact_with_plane(const ContactPair& pair, const GeomAxis<F>& 
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

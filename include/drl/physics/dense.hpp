@@ -4,9 +4,7 @@
 
 #include "drl/physics/work.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Returns where entry (i, j) of a symmetric matrix is stored; j <= i.
 constexpr int packed(int i, int j) { return i * (i + 1) / 2 + j; }
@@ -113,6 +111,4 @@ DRL_HD_CALLED void balance_dense(typename P::Work& w, typename P::Number* qacc) 
   solve_dense<P::nv>(w.matrix, qacc);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -7,9 +7,7 @@
 #include "drl/physics/range_finders.hpp"
 #include "drl/physics/work.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 template <class P>
 DRL_HD void derive_frames(const typename P::Stage& s, typename P::Derived& derived) {
@@ -165,6 +163,4 @@ DRL_HD void derive_all(const typename P::Stage& stage, const typename P::Forces&
   derive_sensors<P>(stage, derived);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

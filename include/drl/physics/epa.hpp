@@ -5,9 +5,7 @@
 
 #include "drl/physics/gjk.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 class Polytope {
  public:
@@ -279,6 +277,4 @@ class Polytope {
   int points_ = 0, faces_ = 0, listed_ = 0, freed_ = 0;
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

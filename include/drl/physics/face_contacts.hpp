@@ -10,9 +10,7 @@
 #include "drl/physics/overlap.hpp"
 #include "drl/physics/polyhedra.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // A convex polygon, or a segment, that is clipped by planes.
 class ClippedPolygon {
@@ -209,6 +207,4 @@ DRL_HD_CALLED void collide_polyhedra(const Polyhedron& a, const Polyhedron& b, G
     FaceContacts(search.a.shape->origin, distance).add(polygon, way, list);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

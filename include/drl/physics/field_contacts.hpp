@@ -7,9 +7,7 @@
 #include "drl/physics/height_fields.hpp"
 #include "drl/physics/near_pairs.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Returns the highest point of the tiles under a box in each of these lanes, or -1e30 beside the field. `low` and
 // `high` [2] are the box's ends along x and y, in the field's axes.
@@ -335,6 +333,4 @@ DRL_HD_CALLED void each_contact_with_field(const typename P::Work& w, int number
   contacts.each(pair, lanes, w.geom_axis[pair.second].center, body);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

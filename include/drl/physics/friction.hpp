@@ -6,9 +6,7 @@
 #include "drl/lanes/lanes.hpp"
 #include "drl/math.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 struct DryFriction {
   int dof;              // index into qvel, or nv plus the index of a tendon with rows
@@ -111,6 +109,4 @@ DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -6,9 +6,7 @@
 
 #include "drl/physics/support_points.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // mjOption's ccd_tolerance and ccd_iterations.
 struct ConvexOptions {
@@ -260,6 +258,4 @@ struct Gjk {
   }
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -5,9 +5,7 @@
 #include "drl/physics/cones.hpp"
 #include "drl/physics/pairs.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 constexpr int kMostEdges = 2 * (kResiduals - 1);  // of a friction pyramid
 
@@ -335,6 +333,4 @@ DRL_HD void add_ground_cones(typename P::Work& w) {
   });
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

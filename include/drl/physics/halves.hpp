@@ -8,9 +8,7 @@
 
 #include "drl/physics/work.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Returns whether this robot's lanes are those of float, whose steps are computed in double.
 template <class P>
@@ -78,6 +76,4 @@ DRL_HD void each_half(typename P::State& state, typename P::Stage& stage, typena
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

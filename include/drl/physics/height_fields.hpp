@@ -5,9 +5,7 @@
 #include "drl/physics/height_map.hpp"
 #include "drl/physics/overlap.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 struct HeightField : HeightMap {
   double position[3], turn[3][3];  // as those of a Shape
@@ -305,6 +303,4 @@ class OverField {
   Vec3 prism_[6];
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -5,8 +5,7 @@
 #include "drl/math.hpp"
 #include "drl/task/motor_network.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
+namespace drl::inline DRL_ISA {
 
 namespace motors {
 
@@ -93,5 +92,4 @@ DRL_HD F motor_torque(const MotorNetwork& net, F error, F velocity, const Memory
   return F(net.torque_scale) * x[0];
 }
 
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -19,8 +18,9 @@
 
 #include "drl/canvas.hpp"
 #include "drl/physics/model_id.hpp"
-#include "drl/robot.hpp"
 #include "drl/task/abi.hpp"
+#include "drl/task/edit_distance.hpp"
+#include "drl/task/robot.hpp"
 
 namespace drl {
 
@@ -244,21 +244,6 @@ inline bool has_own_center(const mjModel& model, int body) {
 inline constexpr const char* kNoOwnCenter =
     "its centre of mass varies, but coincides with the frame of the body, a geom or a site: give the body an "
     "<inertial>";
-
-// Returns the number of letters that must be replaced, inserted or deleted to turn a into b (Levenshtein distance).
-inline size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t corner = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = corner + (a[i] != b[j]);
-      corner = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, corner + 1});
-    }
-  }
-  return row.back();
-}
 
 // Returns the most similar name among the model's `count` elements of a type, or "" if none has a name.
 template <class Count>

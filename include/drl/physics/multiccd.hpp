@@ -8,9 +8,7 @@
 #include "drl/physics/collide.hpp"
 #include "drl/physics/face_contacts.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // The most contacts of convex shapes: one, and one for each side.
 constexpr int kMostConvexContacts = 5;
@@ -141,6 +139,4 @@ DRL_HD_CALLED int collide_multiccd(const Shape& a, const Shape& b, double margin
   return list.count();
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

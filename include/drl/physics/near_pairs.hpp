@@ -4,9 +4,7 @@
 #include "drl/physics/boxes.hpp"
 #include "drl/physics/contact_pairs.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Returns the lanes in which two geoms are so near that they may touch, by the spheres around them.
 template <class P, class F = typename P::Number>
@@ -104,6 +102,4 @@ DRL_HD void find_near_pairs(typename P::Work& w) {
   w.near_pairs = number;
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

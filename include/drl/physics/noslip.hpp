@@ -12,9 +12,7 @@
 #include "drl/physics/dense.hpp"
 #include "drl/physics/rows.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Minimises x' A x / 2 + b x over |x| <= r, for positive definite A [n, n], as MuJoCo's mju_QCQP does: by Newton's
 // method on the multiplier of the bound, x = -(A + multiplier)^-1 b. Where A is singular, x is 0. `present` tells which
@@ -292,6 +290,4 @@ DRL_HD_CALLED void noslip(typename P::Work& w, typename P::Number* qacc) {
   NoslipSolver<P>(w, qacc).run();
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -4,9 +4,7 @@
 
 #include "drl/physics/epa.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // The points of both shapes that are deepest in the other.
 struct Overlap {
@@ -51,6 +49,4 @@ DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap) {
   return polytope.run(overlap.depth, overlap.on_a, overlap.on_b) && overlap.depth > 0;
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -6,9 +6,7 @@
 #include "drl/physics/cones.hpp"
 #include "drl/physics/contacts.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // True if the noslip solver follows each solution (drl/physics/noslip.hpp).
 template <class Sizes>
@@ -487,6 +485,4 @@ DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]
   });
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

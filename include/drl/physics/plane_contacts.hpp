@@ -4,9 +4,7 @@
 
 #include "drl/physics/support_points.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // A plane as a point and a normal.
 struct Floor {
@@ -112,6 +110,4 @@ DRL_HD void collide_plane(const Shape& plane, const Shape& shape, ContactList& l
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -3,9 +3,7 @@
 
 #include "drl/physics/gjk.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // MuJoCo ignores further corners of a face, and further faces at a vertex.
 constexpr int kMostCorners = 150;
@@ -145,6 +143,4 @@ class Polyhedron {
   const HullFaces& faces_;
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

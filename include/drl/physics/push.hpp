@@ -5,8 +5,7 @@
 #include "drl/math.hpp"
 #include "drl/task.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
+namespace drl::inline DRL_ISA {
 
 // The numbers of the direction of a body's last push: the force's direction along x and y, and the torque's axis.
 constexpr int kPushDirection = 5;
@@ -38,5 +37,4 @@ struct Push {
   static constexpr double kTurn = 6.283185307179586;
 };
 
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA

@@ -5,9 +5,7 @@
 #include "drl/physics/boxes.hpp"
 #include "drl/physics/shapes.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Adds the contact of two balls around points of shapes a and b. If the points coincide, the normal is perpendicular
 // to the z axes of both shapes.
@@ -109,6 +107,4 @@ DRL_HD_CALLED void collide_capsule_box(const Shape& capsule, const Shape& box, C
   if (const double second = places.second(); second < 2) add(second);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

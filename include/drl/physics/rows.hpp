@@ -5,9 +5,7 @@
 #include "drl/math.hpp"
 #include "drl/physics/work.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // For a robot that moves in a plane, the last edge of a contact represents two.
 template <class P, class F>
@@ -298,6 +296,4 @@ DRL_HD void guess_active_rows(typename P::Work& w) {
     each_cone<P>(w, [](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.reuse_last(residuals); });
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -4,9 +4,7 @@
 #include "drl/physics/shapes.hpp"
 #include "drl/physics/work.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // `body` and `size` are MuJoCo's.
 struct SensorGeom {
@@ -40,6 +38,4 @@ DRL_HD void set_sensor(int number, typename P::Number value, To& to) {
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -7,9 +7,7 @@
 
 #include "drl/lanes/lanes.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // A vector with three components.
 struct Vec3 {
@@ -119,6 +117,4 @@ class ContactList {
   int count_ = 0;
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -6,9 +6,7 @@
 #include "drl/physics/dense.hpp"
 #include "drl/physics/rows.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // The part of find_next for elliptic cones, whose stiffness changes a little until a solution is found. Returns the
 // lanes in which the forces differ from those that the solution assumed.
@@ -248,6 +246,4 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

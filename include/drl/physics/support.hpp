@@ -27,9 +27,7 @@
 #include "drl/physics/trees.hpp"
 #include "drl/physics/wraps.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // The arguments of a robot's function that computes in double: half of the lanes, from `first` on.
 template <class F>
@@ -353,6 +351,4 @@ DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
   if constexpr (count_height_fields<P>() > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

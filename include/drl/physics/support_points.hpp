@@ -4,9 +4,7 @@
 
 #include "drl/physics/shapes.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Returns size if x >= 0, otherwise -size, without a branch (-0.0 counts as 0).
 DRL_HD double signed_like(double size, double x) { return std::copysign(size, x + 0.0); }
@@ -117,6 +115,4 @@ struct Supported {
   }
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

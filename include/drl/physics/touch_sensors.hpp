@@ -5,9 +5,7 @@
 #include "drl/physics/shapes.hpp"
 #include "drl/physics/work.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // `body` and `size` are MuJoCo's; `place` is that of the value in Stage::sensed.
 struct TouchSensor {
@@ -136,6 +134,4 @@ class TouchSensors {
   F site_[P::kTouchSensors][12];  // the place about its tree's origin, and the axes
 };
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -4,9 +4,7 @@
 
 #include "drl/physics/tree_motion.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // A box that stands for a frame in a fluid (MuJoCo, "Computation", fluid forces, inertia model). Its drag in its own
 // axes, torque and force, is -(linear + quadratic |x|) x, where x is its velocity relative to the fluid.
@@ -115,6 +113,4 @@ DRL_HD_CALLED void find_pushes(const F (*axis)[6], TreeInertia<F>* inertia, F (*
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -4,9 +4,7 @@
 
 #include "drl/physics/tree_forces.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 template <class T>
 struct TreeFrame {
@@ -220,6 +218,4 @@ DRL_HD_CALLED void find_loads_of_frames(const BodyPoses<F, Sizes>& bodies, const
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -9,9 +9,7 @@
 #include "drl/physics/contact_pairs.hpp"
 #include "drl/physics/trees.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 template <class T>
 struct MovingJoint {
@@ -316,6 +314,4 @@ DRL_HD_CALLED void place_geoms(const BodyPoses<F, Sizes>& bodies, typename P::Wo
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -10,9 +10,7 @@
 #include "drl/lanes/lanes.hpp"
 #include "drl/math.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 template <class Sizes>
 DRL_HD int tree_entries_of_row(int i) {
@@ -140,6 +138,4 @@ DRL_HD_CALLED void spread_tree(const F* matrix, F* full) {
   }
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -5,9 +5,7 @@
 
 #include "drl/physics/shapes.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // The frame of a box's face: z is the face's normal. It is the box's frame with the axes swapped and some reversed.
 struct FaceFrame {
@@ -320,6 +318,4 @@ DRL_HD_CALLED void collide_boxes(const Shape& first, const Shape& second, Contac
   TwoBoxes(first, second, list.margin()).collide(list);
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

@@ -7,9 +7,7 @@
 #include "drl/physics/ground.hpp"
 #include "drl/physics/height_map.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 struct NamedJoint {
   const char* name;
@@ -346,6 +344,4 @@ inline constexpr bool kIsDouble = std::is_same_v<Scalar<F>, double>;
 template <class F, class Sizes>
 using WideWork = std::conditional_t<kIsDouble<F>, Work<F, Sizes>, HalvedWork<F, Sizes>>;
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

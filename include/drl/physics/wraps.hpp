@@ -4,9 +4,7 @@
 #include "drl/lanes/lanes.hpp"
 #include "drl/math.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
-namespace physics {
+namespace drl::inline DRL_ISA::physics {
 
 // Returns the angle of the vector (x, y) from the x axis, for y >= 0. It is halved three times, so that a short series
 // is exact to rounding.
@@ -45,6 +43,4 @@ DRL_HD_CALLED F touching_sine(F a, F b, F angle) {
   return z;
 }
 
-}  // namespace physics
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA::physics

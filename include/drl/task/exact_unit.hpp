@@ -9,6 +9,6 @@
 #include "drl/task.hpp"
 #include "drl/task/exact.hpp"
 
-#define DRL_ROBOT_LOOPS  // robot.hpp
+#define DRL_ROBOT_LOOPS  // drl/physics/define_robot.hpp
 #undef DRL_TASK
 #define DRL_TASK(...) template struct ::drl::ExactLoops<__VA_ARGS__>;

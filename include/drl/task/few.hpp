@@ -5,8 +5,7 @@
 
 #include "drl/task/kernels.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
+namespace drl::inline DRL_ISA {
 
 // True for tasks whose step is so slow that unused lanes cost less than stepping environments one by one.
 template <template <class> class Task>
@@ -118,5 +117,4 @@ class FewEnvironments {
   uint8_t terminated_[kLanes], truncated_[kLanes];
 };
 
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA

@@ -78,7 +78,7 @@ struct TaskLoopsOnGpu {
 
 }  // namespace drl::gpu
 
-#define DRL_ROBOT_LOOPS  // robot.hpp
+#define DRL_ROBOT_LOOPS  // drl/physics/define_robot.hpp
 #undef DRL_TASK
 #define DRL_TASK_NAME_OF(number) drl_task_on_gpu_##number
 #define DRL_TASK_NAME(number) DRL_TASK_NAME_OF(number)

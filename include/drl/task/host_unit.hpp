@@ -12,8 +12,7 @@
 #include "drl/task/few.hpp"
 #include "drl/task/loops.hpp"
 
-namespace drl {
-inline namespace DRL_ISA {
+namespace drl::inline DRL_ISA {
 
 template <template <class> class Task>
 struct HostLoops {
@@ -42,9 +41,8 @@ struct HostLoops {
   }
 };
 
-}  // namespace DRL_ISA
-}  // namespace drl
+}  // namespace drl::inline DRL_ISA
 
-#define DRL_ROBOT_LOOPS  // robot.hpp
+#define DRL_ROBOT_LOOPS  // drl/physics/define_robot.hpp
 #undef DRL_TASK
 #define DRL_TASK(...) template struct ::drl::DRL_ISA::HostLoops<__VA_ARGS__>;
