@@ -70,27 +70,10 @@ bool has_fields(const StateList& state, std::string_view prefix) {
 }
 bool has_critic(const StateList& state) { return has_fields(state, "policy/critic/"); }
 
-// Returns whether an option decides what the networks in `loaded` compute.
-bool describes_networks(const std::string& option, const StateList& loaded) {
-  return contains({"policy.actor_hidden_dims", "policy.activation", "policy.layer_norm", "policy.std_type",
-                   "policy.rnn_type", "policy.rnn_hidden_dim", "policy.rnn_num_layers", "policy.state_dependent_std",
-                   "policy.distribution", "env.actor_obs", "env.hidden_obs"},
-                  option) ||
-         (option == "policy.critic_hidden_dims" && has_critic(loaded)) ||
-         (contains({"ppo.rnd.weight", "ppo.rnd.state", "ppo.rnd.state_normalization", "ppo.rnd.reward_normalization",
-                    "ppo.rnd.num_outputs", "ppo.rnd.predictor_hidden_dims", "ppo.rnd.target_hidden_dims",
-                    "ppo.rnd.activation"},
-                   option) &&
-          has_fields(loaded, "rnd/")) ||
-         option.find(".obs_normalization") != option.npos;
-}
-
-// Returns whether a difference in this option leaves all shapes as they are.
-bool keeps_shapes(const OptionDifference& difference) {
-  const auto activation = [](const std::string& name) { return name == "swish" ? "silu" : name; };
-  if (difference.name.ends_with(".activation")) return activation(difference.value) != activation(difference.other);
-  return difference.name == "policy.distribution" || difference.name == "ppo.rnd.state" ||
-         difference.name.starts_with("env.") || difference.name.find(".obs_normalization_") != std::string::npos;
+// Returns whether the arrays are those of other values of the option too, which then have another meaning.
+bool is_silent(const OptionDifference& difference) {
+  const std::vector<std::string>& same = difference.shapes->synonyms;
+  return difference.shapes->keeps_arrays && !(contains(same, difference.value) && contains(same, difference.other));
 }
 
 // Throws UsageError unless task, algorithm, networks and the fields in `loaded` fit the source.
@@ -102,9 +85,9 @@ void require_fit(const Source& source, const Settings& settings, const StateList
   std::vector<std::string> advice, silent;
   for (const OptionDifference& difference :
        differences(settings.table, attribute<std::string>(source.checkpoint, source.file, "options"), source.file)) {
-    if (!describes_networks(difference.name, loaded)) continue;
+    if (!difference.shapes || !has_fields(loaded, difference.shapes->part)) continue;
     advice.insert(advice.end(), {"--" + difference.name, difference.other});
-    if (keeps_shapes(difference))
+    if (is_silent(difference))
       silent.push_back(
           fmt::format("{} is {} in the checkpoint and {} here", difference.name, difference.other, difference.value));
   }

@@ -21,54 +21,22 @@ namespace {
 
 constexpr size_t kMostConfigBytes = 1 << 20;
 
-// The options that --help prints, in addition to those of the task. Names of an algorithm's options lack its prefix.
-const std::vector<std::string> kCommon = {"config",
-                                          "task_library",
-                                          "ranks",
-                                          "help",
-                                          "version",
-                                          "list_tasks",
-                                          "print_config",
-                                          "task",
-                                          "algorithm",
-                                          "num_envs",
-                                          "num_steps_per_env",
-                                          "max_iterations",
-                                          "target_reward",
-                                          "seed",
-                                          "device",
-                                          "run_name",
-                                          "resume",
-                                          "load_run",
-                                          "init_from",
-                                          "fresh",
-                                          "save_interval",
-                                          "eval_interval",
-                                          "video_interval",
-                                          "policy.actor_hidden_dims",
-                                          "policy.activation",
-                                          "policy.critic_hidden_dims",
-                                          "learning_rate",
-                                          "schedule",
-                                          "num_learning_epochs",
-                                          "num_mini_batches",
-                                          "clip_param",
-                                          "entropy_coef",
-                                          "gamma",
-                                          "lam",
-                                          "group_size"};
+bool is_of_another_algorithm(const Option& option, const Options& options) {
+  return contains(algorithm_names(), option.section) && option.section != options.train.algorithm;
+}
 
 }  // namespace
 
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
-  v("config", config, "read options from this file; --print_config prints such a file", as_path, Effect::none, here);
+  v("config", config, "read options from this file; --print_config prints such a file", as_path, Effect::none, here,
+    common);
   v("task_library", task_library, "also load tasks from this library; may be repeated", as_path, Effect::none, here,
-    per_rank());
+    per_rank(), common);
   v("ranks", ranks,
     "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
     "or per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
-    at_least(0), Effect::none, here);
+    at_least(0), Effect::none, here, common);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
     here, per_rank());
   v("quiet", quiet, "print warnings and errors only", Effect::none, here);
@@ -76,11 +44,12 @@ void CommandOptions::describe(OptionVisitor& v) {
     "check before training that all nodes have the same build and see the run directory; off skips this",
     one_of({"quick", "off"}), Effect::none, here);
   v("help", help, "print the common options, with the values of --task's preset; --help all prints all options",
-    Effect::none, here, letter('h'));
+    Effect::none, here, letter('h'), common);
   v("help_all", help_all, "what --help all means", Effect::none, here, hidden);
-  v("version", version, "print version, git hash and MPI library", Effect::none, here);
-  v("list_tasks", list_tasks, "print all tasks, with their sizes, a description and their library", Effect::none, here);
-  v("print_config", print_config, "print all options as a file for --config", Effect::none, here);
+  v("version", version, "print version, git hash and MPI library", Effect::none, here, common);
+  v("list_tasks", list_tasks, "print all tasks, with their sizes, a description and their library", Effect::none, here,
+    common);
+  v("print_config", print_config, "print all options as a file for --config", Effect::none, here, common);
   v("headless", headless, "for Isaac Lab's command lines; drl_train never opens a window", Effect::none, here, hidden);
   v("distributed", distributed, "for Isaac Lab's command lines; here the launcher or --ranks decides", Effect::none,
     here, hidden);
@@ -131,12 +100,10 @@ void Settings::apply(const std::string& config_ini, const std::string& run_ini) 
 }
 
 void Settings::require_chosen(const std::string& config_ini) const {
-  const std::string& algorithm = options.train.algorithm;
   for (const NamedValue& option : command_line)  // files may have sections of several algorithms
-    if (const std::string& section = table.find(option.name).section;
-        contains(algorithm_names(), section) && section != algorithm)
-      throw UsageError("--" + option.name + " needs another algorithm (--algorithm is " + algorithm +
-                       "): give --algorithm " + section + " too, or leave it out");
+    if (const Option& found = table.find(option.name); is_of_another_algorithm(found, options))
+      throw UsageError("--" + option.name + " needs another algorithm (--algorithm is " + options.train.algorithm +
+                       "): give --algorithm " + found.section + " too, or leave it out");
   if (options.policy.is_recurrent()) return;
   for (const NamedValue& option : chosen_options(config_ini))
     if (option.name == "policy.rnn_hidden_dim" || option.name == "policy.rnn_num_layers")
@@ -151,14 +118,11 @@ std::vector<NamedValue> Settings::chosen_options(const std::string& config_ini) 
     for (const NamedValue& option : table.options_in(preset.text, preset.source))
       of_presets[option.name] = option.value;
   std::vector<NamedValue> chosen = command_line;
-  const auto is_of_another_algorithm = [&](const Option& option) {
-    return contains(algorithm_names(), option.section) && option.section != options.train.algorithm;
-  };
   for (const NamedValue& entry : table.options_in(config_ini, command.config)) {
     const Option& option = table.find(entry.name);
     const auto preset = of_presets.find(entry.name);
     const bool is_preset = preset != of_presets.end() && entry.value == preset->second;
-    if (option.effect == Effect::numbers && !is_of_another_algorithm(option) && !is_preset &&
+    if (option.effect == Effect::numbers && !is_of_another_algorithm(option, options) && !is_preset &&
         entry.value != option.default_text)
       chosen.push_back(entry);
   }
@@ -188,10 +152,8 @@ void Settings::warn_of_ignored_options(const std::string& options_ini, const std
 std::string option_help(const Settings& settings) {
   const Options& options = settings.options;
   const auto is_common = [&](const Option& option) {
-    const size_t dot = option.name.find('.');
     if (option.section == "env" || option.section.starts_with("env.")) return true;
-    if (option.section == "policy" || option.section.empty()) return contains(kCommon, option.name);
-    return option.section == options.train.algorithm && contains(kCommon, option.name.substr(dot + 1));
+    return option.is_common && !is_of_another_algorithm(option, options);
   };
   if (settings.command.help_all) return settings.table.help();
   return settings.table.help(0, is_common) + "\ndrl_train --help all prints all options.\n";

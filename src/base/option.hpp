@@ -36,6 +36,10 @@ inline Choices one_of(std::vector<std::string> values) { return {std::move(value
 struct Hidden {};
 inline constexpr Hidden hidden{};
 
+// --help shows only common options; --help all shows all.
+struct Common {};
+inline constexpr Common common{};
+
 // The text is a path, or a list of paths: typed_path() reads it.
 struct AsPath {};
 inline constexpr AsPath as_path{};
@@ -60,6 +64,17 @@ struct AddedLater {
   std::string old_value;
 };
 inline AddedLater added_later(std::string old_value) { return {std::move(old_value)}; }
+
+// The option decides what networks compute, so a checkpoint of a run that had another value does not fit.
+struct ShapesPolicy {
+  std::string part{};                   // it matters only to checkpoints with state of this name, such as "rnd/"
+  bool keeps_arrays = false;            // arrays have the same shapes with other values, but another meaning
+  std::vector<std::string> synonyms{};  // values with the same meaning
+};
+inline ShapesPolicy shapes_policy(std::string part = "") { return {.part = std::move(part)}; }
+inline ShapesPolicy changes_policy(std::string part = "", std::vector<std::string> synonyms = {}) {
+  return {.part = std::move(part), .keeps_arrays = true, .synonyms = std::move(synonyms)};
+}
 
 // A condition without which the option has no effect: `other` has this value or, if not `equal`, another one. `other`
 // is an option of the same section, or of none, or a Circumstance of the program.
@@ -92,10 +107,12 @@ struct Option {
   Effect effect = Effect::numbers;
   Where where = Where::anywhere;
   bool hidden = false;
+  bool is_common = false;
   bool is_path = false;
   char letter = 0;
   std::string (*common)(const std::string& value) = nullptr;  // see PerRank; null if all ranks must have the same value
   std::string old_value{};  // its value in runs made before it was added; "" for the default
+  std::optional<ShapesPolicy> shapes{};
   std::vector<Condition> conditions{};
 
   // Returns the value as text that the option accepts. Two values are equal if and only if their texts are.
@@ -116,10 +133,12 @@ struct Option {
   void add(Effect e) { effect = e; }
   void add(Where w) { where = w; }
   void add(Hidden) { hidden = true; }
+  void add(Common) { is_common = true; }
   void add(AsPath) { is_path = true; }
   void add(Letter l) { letter = l.value; }
   void add(PerRank p) { common = p.common; }
   void add(const AddedLater& l) { old_value = l.old_value; }
+  void add(const ShapesPolicy& s) { shapes = s; }
   void add(const Condition& c) { conditions.push_back(c); }
   void add(const std::vector<Condition>& all) { conditions.insert(conditions.end(), all.begin(), all.end()); }
 };

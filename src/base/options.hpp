@@ -34,8 +34,8 @@ class OptionTable;
 // the command line appends) or std::optional<double> (none means "not set").
 class OptionVisitor {
  public:
-  // Attributes: Range, Choices, Unit, Effect, Where, as_path, hidden, letter, per_rank, added_later, only_with, not_with,
-  // in any order. The default must be valid.
+  // Attributes: Range, Choices, Unit, Effect, Where, as_path, hidden, common, letter, per_rank, added_later,
+  // shapes_policy, changes_policy, only_with, not_with, in any order. The default must be valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
     constexpr bool is_number =
@@ -167,6 +167,7 @@ class OptionTable {
 struct OptionDifference {
   std::string name, value, other;
   Effect effect;
+  std::optional<ShapesPolicy> shapes{};
 };
 
 // Returns the differences between the table's values and those of a config text (a run's options.ini, as to_ini writes

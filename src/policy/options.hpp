@@ -33,24 +33,25 @@ struct PolicyOptions {
   bool is_recurrent() const { return rnn_type != "none"; }
 
   void describe(OptionVisitor& v) {
-    v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536));
+    v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536), common,
+      shapes_policy());
     v("critic_hidden_dims", critic_hidden_dims, "widths of the critic's hidden layers", between(1, 65536),
-      only_with("critic", "yes"));
+      only_with("critic", "yes"), common, shapes_policy("policy/critic/"));
     v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
-      one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}));
-    v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation");
+      one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}), common, changes_policy("", {"silu", "swish"}));
+    v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation", shapes_policy());
     const Condition continuous = only_with("actions", "continuous");
     const std::vector<Condition> has_std = conditions_of_std();
     v("distribution", distribution, "distribution of continuous actions: " + described_distributions(),
-      distribution_choices(), added_later("gaussian"), continuous);
+      distribution_choices(), added_later("gaussian"), continuous, changes_policy());
     v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("start", "scratch"),
       continuous, has_std);
     v("std_type", std_type,
       "whether the learned parameter is the logarithm of the standard deviation (log) or the deviation itself (scalar)",
-      one_of({"log", "scalar"}), continuous, has_std);
+      one_of({"log", "scalar"}), continuous, has_std, shapes_policy());
     v("state_dependent_std", state_dependent_std,
       "let the network compute the standard deviation (or its logarithm) from the observation, as it does the mean",
-      continuous, only_with("distribution", "gaussian"));
+      continuous, only_with("distribution", "gaussian"), shapes_policy());
     v("std_min", std_min, "lower bound of the standard deviation", above(0), continuous, has_std);
     v("std_max", std_max, "upper bound of the standard deviation", above(0), continuous, has_std);
     v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",
@@ -58,10 +59,11 @@ struct PolicyOptions {
     v("rnn_type", rnn_type,
       "recurrent layers before the hidden layers of actor and critic, for tasks whose observations do not tell the "
       "whole state",
-      one_of({"none", "gru", "lstm"}));
+      one_of({"none", "gru", "lstm"}), shapes_policy());
     v("rnn_hidden_dim", rnn_hidden_dim, "width of the recurrent layers", between(1, 65536),
-      not_with("rnn_type", "none"));
-    v("rnn_num_layers", rnn_num_layers, "number of recurrent layers", between(1, 100), not_with("rnn_type", "none"));
+      not_with("rnn_type", "none"), shapes_policy());
+    v("rnn_num_layers", rnn_num_layers, "number of recurrent layers", between(1, 100), not_with("rnn_type", "none"),
+      shapes_policy());
   }
 };
 

@@ -37,24 +37,24 @@ struct TrainOptions {
   std::string nan_policy = "reset";
 
   void describe(OptionVisitor& v) {
-    v("task", task, "task to learn; --list_tasks prints all names");
-    v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()));
+    v("task", task, "task to learn; --list_tasks prints all names", common);
+    v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()), common);
     v("teacher", teacher,
       "run or checkpoint whose policy the student learns (pretrained/NAME comes with drl); the teacher sees all "
       "observations of the group with which it was trained: policy, or critic with --env.actor_obs critic",
       as_path, only_with("algorithm", algorithm_with_teacher()));
-    v("num_envs", num_envs, "environments per rank", between(1, 1 << 24), only_with("num_envs_total", "0"));
+    v("num_envs", num_envs, "environments per rank", between(1, 1 << 24), only_with("num_envs_total", "0"), common);
     v("num_envs_total", num_envs_total, "environments on all ranks together; 0 = num_envs on each rank",
       between(0, 1 << 30));
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20),
-      only_with("rollout", "steps"));
+      only_with("rollout", "steps"), common);
     v("max_iterations", max_iterations, "end after this number of iterations in total, including those before a resume",
-      at_least(0), Effect::none);
+      at_least(0), Effect::none, common);
     v("target_reward", target_reward, "end as soon as the mean reward reaches this value; none = no target",
-      any_number(), Effect::none);
-    v("seed", seed, "seed of all random numbers", at_least(0));
+      any_number(), Effect::none, common);
+    v("seed", seed, "seed of all random numbers", at_least(0), common);
     v("device", device, "auto (a GPU if one is available), cpu, cuda, or cuda:N", Effect::none,
-      per_rank(kind_of_device));
+      per_rank(kind_of_device), common);
     v("gpu_ids", gpu_ids, "which of the visible GPUs to use: all, a list such as 0,2, or None for the CPU",
       Effect::none, per_rank(kind_of_gpu_ids), not_with("device", "cpu"));
     v("init_at_random_ep_len", init_at_random_ep_len,
@@ -103,20 +103,20 @@ struct RunOptions {
     v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", as_path, Effect::none,
       Where::command_line);
     v("run_name", run_name, "name of the run; empty = slurm-<job> in a Slurm job, else the time", Effect::none,
-      Where::command_line, only_with("load_run", ""));
+      Where::command_line, only_with("load_run", ""), common);
     v("resume", resume, "resume --run_name, or else the task's latest run; options given now replace the run's own",
-      Effect::none, Where::command_line);
+      Effect::none, Where::command_line, common);
     v("load_run", load_run, "resume this run, given by name or directory; options given now replace the run's own",
-      as_path, Effect::none, Where::command_line);
+      as_path, Effect::none, Where::command_line, common);
     v("checkpoint", checkpoint,
       "start a new run from this checkpoint's whole state (weights, optimiser, environments, iteration)", as_path,
       Effect::none, Where::command_line);
     v("init_from", init_from,
       "start a new run from the weights and normaliser of this checkpoint only (pretrained/NAME comes with drl)",
-      as_path, Effect::none, Where::command_line);
+      as_path, Effect::none, Where::command_line, common);
     v("fresh", fresh, "start --run_name again from the beginning; the old directory is kept as <run_name>.old",
-      Effect::none, Where::command_line, only_with("name", "chosen"));
-    v("save_interval", save_interval, "save a checkpoint every N iterations", at_least(1), Effect::none);
+      Effect::none, Where::command_line, only_with("name", "chosen"), common);
+    v("save_interval", save_interval, "save a checkpoint every N iterations", at_least(1), Effect::none, common);
     v("save_seconds", save_seconds, "also save when this much time has passed since the last checkpoint", unit("s"),
       above(0), Effect::none);
     v("keep_checkpoints", keep_checkpoints, "number of newest checkpoints to keep, in addition to the best one",
@@ -124,10 +124,10 @@ struct RunOptions {
     v("eval_interval", eval_interval,
       "evaluate the policy every N iterations to choose the best checkpoint; 0 = choose it by the mean reward of "
       "training",
-      at_least(0), Effect::none);
+      at_least(0), Effect::none, common);
     v("video_interval", video_interval,
       "record a video beside every N-th checkpoint (drl_eval does so in the background); 0 = no videos", at_least(0),
-      Effect::none);
+      Effect::none, common);
     v("time_margin", time_margin,
       "time that must remain between the last save and a Slurm job's time limit; none = a tenth of the limit, at most "
       "60 s",

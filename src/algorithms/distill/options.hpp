@@ -21,12 +21,12 @@ struct DistillOptions : UpdateOptions {
       "number of consecutive steps of all environments in a gradient step; gradients of recurrent layers go back in "
       "time through these steps",
       between(1, 1 << 20));
-    v("learning_rate", learning_rate, "initial learning rate (Adam's step size)", above(0) && at_most(1));
+    v("learning_rate", learning_rate, "initial learning rate (Adam's step size)", above(0) && at_most(1), common);
     v("schedule", schedule, "schedule of the learning rate: linear decreases the rate to 0",
-      one_of({"fixed", "linear"}));
+      one_of({"fixed", "linear"}), common);
     v("schedule_iterations", schedule_iterations, "number of iterations after which the linear schedule reaches 0",
       at_least(1), only_with("schedule", "linear"));
-    v("num_learning_epochs", num_learning_epochs, "number of passes over each rollout", between(1, 1000));
+    v("num_learning_epochs", num_learning_epochs, "number of passes over each rollout", between(1, 1000), common);
     v("max_grad_norm", max_grad_norm, "gradients with a larger norm are scaled down to this norm", above(0));
     v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0));
     describe_normalization(v);

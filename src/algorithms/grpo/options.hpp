@@ -13,7 +13,7 @@ struct GrpoOptions : UpdateOptions {
     UpdateOptions::describe(v);
     v("group_size", group_size,
       "number of environments in a group: they start from the same state, and their returns are compared",
-      between(2, 1 << 20));
+      between(2, 1 << 20), common);
     v("kl_coef", kl_coef, "weight of the KL divergence from the reference policy", at_least(0));
     v("reference_interval", reference_interval,
       "the policy becomes the new reference policy every N iterations; 0 keeps the initial policy as the reference",

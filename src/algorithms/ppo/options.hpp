@@ -32,7 +32,7 @@ struct RndOptions {
     v("rnd.weight", weight,
       "random network distillation: weight of the intrinsic reward for observations that were seldom seen, per second; "
       "0 turns it off",
-      at_least(0), added_later("0"));
+      at_least(0), added_later("0"), shapes_policy("rnd/"));
     v("rnd.weight_schedule", weight_schedule,
       "schedule of that weight: step changes it at final_step, linear from initial_step to final_step",
       one_of({"constant", "step", "linear"}), on);
@@ -43,18 +43,21 @@ struct RndOptions {
     v("rnd.final_value", final_value, "the weight from then on", at_least(0), on,
       not_with("rnd.weight_schedule", "constant"));
     v("rnd.state", state, "observations that its networks receive: those of the actor (policy) or of the critic",
-      one_of({"policy", "critic"}), on);
+      one_of({"policy", "critic"}), on, changes_policy("rnd/"));
     v("rnd.state_normalization", state_normalization,
-      "normalise these observations by their running mean and standard deviation over all ranks", on);
+      "normalise these observations by their running mean and standard deviation over all ranks", on,
+      shapes_policy("rnd/"));
     v("rnd.reward_normalization", reward_normalization,
-      "divide intrinsic rewards by the running standard deviation of their discounted sums", on);
-    v("rnd.num_outputs", num_outputs, "numbers in an embedding of an observation", between(1, 65536), on);
+      "divide intrinsic rewards by the running standard deviation of their discounted sums", on, shapes_policy("rnd/"));
+    v("rnd.num_outputs", num_outputs, "numbers in an embedding of an observation", between(1, 65536), on,
+      shapes_policy("rnd/"));
     v("rnd.predictor_hidden_dims", predictor_hidden_dims, "widths of the hidden layers of the network that learns",
-      between(1, 65536), on);
+      between(1, 65536), on, shapes_policy("rnd/"));
     v("rnd.target_hidden_dims", target_hidden_dims,
-      "widths of the hidden layers of the network whose embeddings it learns to predict", between(1, 65536), on);
+      "widths of the hidden layers of the network whose embeddings it learns to predict", between(1, 65536), on,
+      shapes_policy("rnd/"));
     v("rnd.activation", activation, "activation function of the hidden layers of both",
-      one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}), on);
+      one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}), on, changes_policy("rnd/", {"silu", "swish"}));
     v("rnd.learning_rate", learning_rate, "learning rate of the network that learns (Adam's step size)",
       above(0) && at_most(1), on);
   }
@@ -78,9 +81,9 @@ struct PpoOptions : UpdateOptions {
 
   void describe(OptionVisitor& v) {
     UpdateOptions::describe(v);
-    v("gamma", gamma, "discount factor of future rewards", between(0, 1));
+    v("gamma", gamma, "discount factor of future rewards", between(0, 1), common);
     v("lam", lam, "lambda of generalised advantage estimation; smaller values have less variance and more bias",
-      between(0, 1));
+      between(0, 1), common);
     v("use_clipped_value_loss", use_clipped_value_loss, "clip the change of the value prediction in the value loss");
     v("value_clip", value_clip, "clip range of that change, in units of the scaled return", above(0),
       only_with("use_clipped_value_loss"));
