@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/learner.hpp"
+#include "apps/settings.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
 

@@ -16,16 +16,15 @@
 #include "base/options.hpp"
 #include "base/version.hpp"
 #include "comm/mpi_library.hpp"
-#include "comm/session.hpp"
 #include "doctor/checks.hpp"
 #include "doctor/start_watch.hpp"
 #include "envs/task_libraries.hpp"
 #include "launch/allocation.hpp"
 #include "placement/device.hpp"
-#include "placement/mpirun.hpp"
 #include "placement/relaunch.hpp"
 #include "run/preflight.hpp"
 #include "run/run_directory.hpp"
+#include "run/start.hpp"
 
 namespace drl {
 namespace {
@@ -104,7 +103,7 @@ int run_checks(const DoctorOptions& options, const LaunchInfo& launch, double lo
   on_rank_zero(rounds.comm(), [&] { return rounds.report().require_json_file(), std::string(); });
 
   // 2. Place the ranks, and print and compare their facts.
-  const Placement placement = check_placement(rounds, launch, options.device, options.gpu_ids, options.threads);
+  const Placement placement = check_placement(rounds, launch, {options.device, options.gpu_ids, options.threads});
   const bool wants_cpu = options.device == "cpu" || no_gpus(options.gpu_ids);
   const std::vector<RankFacts> ranks = check_facts(rounds, launch, placement, load, wants_cpu);
 
@@ -165,57 +164,48 @@ void watch_finalize(Watchdog& watchdog, Report& report, double seconds) {
                 {report.is_active() ? seconds : seconds + 3, [] {}}});  // the others let rank 0 report
 }
 
+int run_on(const LaunchInfo& launch, double load, const std::vector<std::string>& arguments) {
+  DoctorOptions options;
+  OptionTable table;
+  table.section("", "Options", options);
+  options.usage_error = caught_usage_error([&] {
+    const std::vector<NamedValue> command_line =
+        table.parse_command_line(with_gpu_ids_joined({arguments.begin() + 1, arguments.end()}));
+    table.apply(command_line);
+    options.given = table.given_options(command_line);
+    options.without_effect = table.without_effect(command_line, {});
+    load_task_libraries(options.task_library);
+    load_installed_task_libraries();
+    restrict_to_outer_step();
+  });
+  if (options.usage_error.empty()) {
+    if (options.version || options.help) {
+      if (launch.rank != 0) return kDone;
+      if (options.version) return std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str()), kDone;
+      options.help = false;  // the help text would show it as switched on
+      return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
+    }
+    if (!launch.launched() && options.ranks > 1) return start_ranks(options.ranks, arguments, kNoStops);
+    hint_at_idle_devices(launch, arguments);
+  }
+
+  Report report(launch.rank == 0, options.json);
+  Watchdog watchdog;
+  std::optional<StartWatch> start;
+  if (options.usage_error.empty())
+    start.emplace(watchdog, report, launch, start_id(process_environment()),
+                  std::filesystem::absolute(runs_folder(options.runs_dir)), options.timeout);
+  return run_connected(launch, [&](Communicator& comm) {
+    if (start) start->started();
+    const int code = run_checks_or_abort(options, launch, load, comm, report, watchdog, arguments);
+    watch_finalize(watchdog, report, options.timeout);
+    return code;
+  });
+}
+
 int run(const std::vector<std::string>& arguments) {
   const double load = seconds_since_start();
-  LaunchInfo launch;
-  try {
-    launch = launch_info();
-    log::init(launch.rank, launch.world_size, host_name(), false);
-    DoctorOptions options;
-    OptionTable table;
-    table.section("", "Options", options);
-    options.usage_error = caught_usage_error([&] {
-      const std::vector<NamedValue> command_line =
-          table.parse_command_line(with_gpu_ids_joined({arguments.begin() + 1, arguments.end()}));
-      table.apply(command_line);
-      options.given = table.given_options(command_line);
-      options.without_effect = table.without_effect(command_line, {});
-      load_task_libraries(options.task_library);
-      load_installed_task_libraries();
-      restrict_to_outer_step();
-    });
-    if (options.usage_error.empty()) {
-      if (options.version || options.help) {
-        if (launch.rank != 0) return kDone;
-        if (options.version) return std::printf("drl %s (%s), %s\n", kVersion, kGitHash, mpi_version().c_str()), kDone;
-        options.help = false;  // the help text would show it as switched on
-        return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-      }
-      if (!launch.launched() && options.ranks > 1)
-        return can_run_under_srun() ? run_under_srun(options.ranks, arguments, kNoStops)
-                                    : run_under_mpirun(options.ranks, arguments);
-      if (const std::string hint = launch.launched() ? "" : idle_devices_hint(process_environment(), arguments);
-          !hint.empty())
-        log::info("{}", hint);
-    }
-
-    Report report(launch.rank == 0, options.json);
-    Watchdog watchdog;
-    std::optional<StartWatch> start;
-    if (options.usage_error.empty())
-      start.emplace(watchdog, report, launch, start_id(process_environment()),
-                    std::filesystem::absolute(runs_folder(options.runs_dir)), options.timeout);
-    return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
-                              if (start) start->started();
-                              const int code =
-                                  run_checks_or_abort(options, launch, load, comm, report, watchdog, arguments);
-                              watch_finalize(watchdog, report, options.timeout);
-                              return code;
-                            }));
-  } catch (const Error& error) {  // before MPI started: all ranks fail alike
-    if (launch.rank == 0) log::write(log::Level::common_error, error.what());
-    return report_exit_code(launch.rank, error.exit_code());
-  }
+  return run_launched([&](const LaunchInfo& launch) { return run_on(launch, load, arguments); });
 }
 
 }  // namespace

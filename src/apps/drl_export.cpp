@@ -107,10 +107,8 @@ void describe_old(Checkpoint& checkpoint, const std::string& file) {
   Options options;
   OptionTable table;
   options.add_to(table);
-  options.apply(table, [&] {
-    table.apply({{"task", name}});
-    table.apply_run(attribute<std::string>(checkpoint, file, "options"), file);
-  });
+  options.set_task(table, name);
+  table.apply_run(attribute<std::string>(checkpoint, file, "options"), file);
   options.env->choose_physics();
   const PolicySpec policy = options.algorithm().policy(task_spec(name, options.env->setup()), options.policy);
   const std::unique_ptr<Queue> queue = make_host_queue(isa_of("auto"));

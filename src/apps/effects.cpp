@@ -28,11 +28,9 @@ std::vector<Circumstance> circumstances(const Options& options, const Workplace&
 
 }  // namespace
 
-std::vector<std::string> warnings_of_effects(const Settings& settings, const std::string& config_ini,
-                                             const Workplace& place, int64_t done) {
-  const Options& options = settings.options;
-  std::vector<std::string> warnings =
-      settings.table.without_effect(settings.chosen_options(config_ini), circumstances(options, place));
+std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, int64_t done) {
+  const Options& options = plan.options;
+  std::vector<std::string> warnings = plan.table.without_effect(plan.chosen, circumstances(options, place));
   std::ranges::copy(options.algorithm().warnings(done, options.train.max_iterations), std::back_inserter(warnings));
   return warnings;
 }

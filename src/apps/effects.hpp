@@ -10,8 +10,7 @@
 namespace drl {
 
 // Returns a warning for each reason why options that the user has set have no effect, and one if the learning rate is 0
-// in some of the iterations that remain after the first `done`. `config_ini` is the text of the --config file.
-std::vector<std::string> warnings_of_effects(const Settings& settings, const std::string& config_ini,
-                                             const Workplace& place, int64_t done);
+// in some of the iterations that remain after the first `done`.
+std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, int64_t done);
 
 }  // namespace drl

@@ -135,8 +135,8 @@ std::vector<std::string> changed_platform(const Checkpoint& checkpoint, const Ru
   return changes;
 }
 
-void load_start(RunStart& start, const Settings& settings, const RunFacts& now, Trainer& trainer, Algorithm& algorithm,
-                Communicator& comm) {
+void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
+  const auto& [settings, now, trainer, algorithm] = run;
   const AlgorithmKind& kind = settings.options.algorithm();
   StateList state = trainer.state();
   Source source;

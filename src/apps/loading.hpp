@@ -11,11 +11,18 @@
 
 namespace drl {
 
+// A run that has been created, and the facts about it that a checkpoint must agree with.
+struct NewRun {
+  const Settings& settings;
+  const RunFacts& facts;
+  Trainer& trainer;
+  Algorithm& algorithm;
+};
+
 // Collective. Loads the newest intact checkpoint of `start`, adds the damaged ones to start.damaged, and logs what has
-// changed since the checkpoint was made. Only rank 0's `start` and `now` are used. Throws ReportedError on all
+// changed since the checkpoint was made. Only rank 0's `start` and facts are used. Throws ReportedError on all
 // ranks if the checkpoint has another task or algorithm, or does not fit the networks.
-void load_start(RunStart& start, const Settings& settings, const RunFacts& now, Trainer& trainer, Algorithm& algorithm,
-                Communicator& comm);
+void load_start(RunStart& start, const NewRun& run, Communicator& comm);
 
 // Returns the changes since the checkpoint was made that prevent bit-identical results, such as "world_size: 2 -> 4".
 // Pure.

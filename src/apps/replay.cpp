@@ -106,10 +106,12 @@ struct Replay {
                       printable(state.task), file));
     OptionTable table;
     options.add_to(table);
-    options.apply(table, [&] { table.apply_run(state.options, file); });
-    if (options.train.task != state.task)
-      throw UsageError(file + " names two tasks (" + printable(state.task) + " and " + printable(options.train.task) +
+    const std::string task = table.value_in(state.options, file, "task").value_or("");
+    if (task != state.task)
+      throw UsageError(file + " names two tasks (" + printable(state.task) + " and " + printable(task) +
                        "): give a file that drl_train has written");
+    options.set_task(table, task);
+    table.apply_run(state.options, file);
     table.apply(task_options);
     options.env->choose_physics();
     warn_if_model_changed(states, file, *options.env);

@@ -57,7 +57,13 @@ void CommandOptions::describe(OptionVisitor& v) {
     here, hidden);
 }
 
-Settings::Settings(const std::vector<std::string>& words) : program(words.front()) {
+Settings::Settings(const std::string& name, const std::vector<NamedValue>& typed) : program(name), command_line(typed) {
+  table.section("", "Program", command);
+  options.add_to(table);
+  table.apply(command_line);
+}
+
+Settings::Settings(const std::vector<std::string>& words) : Settings(words.front(), {}) {
   std::vector<std::string> arguments = with_gpu_ids_joined({words.begin() + 1, words.end()});
   for (size_t k = 0; k < arguments.size(); ++k) {
     const bool is_help = arguments[k] == "--help" || arguments[k] == "-h";
@@ -65,8 +71,6 @@ Settings::Settings(const std::vector<std::string>& words) : program(words.front(
       arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(k + 1)), arguments[k] = "--help=all";
     if (arguments[k] == "--help=all") arguments[k] = "--help_all";
   }
-  table.section("", "Program", command);
-  options.add_to(table);
   // The first option of this name is the program's own, or that of the default algorithm.
   answer_habits(arguments, [&](const std::string& name) {
     const auto found = std::ranges::find_if(
@@ -79,54 +83,68 @@ Settings::Settings(const std::vector<std::string>& words) : program(words.front(
   load_task_libraries(command.task_library);
 }
 
-void Settings::apply(const std::string& config_ini, const std::string& run_ini) {
-  bool knows_task = false;  // at the second call (Options::apply)
-  const auto apply_given = [&] {
-    if (std::exchange(knows_task, true)) answer_task_habits(command_line, table.items());
-    table.apply_run(run_ini, "options.ini");
-    const std::string task_of_run = options.train.task;
-    table.apply_ini(config_ini, printable(command.config, 200));
-    table.apply(command_line);
-    options.train.task = own_task_name(options.train.task);
-    if (!run_ini.empty() && options.train.task != task_of_run)  // the other task may not have these options
-      throw UsageError("cannot resume the run (task: " + task_of_run + " -> " + printable(options.train.task) +
-                       "; a run keeps its task): start another run with --run_name, or give the run's own task");
-  };
-  options.apply(table, apply_given);
-  const std::string task = options.train.task;
-  if (task.empty()) return;
-  for (const Preset& preset : presets(task, options.train.algorithm)) table.apply_ini(preset.text, preset.source);
-  apply_given();
+std::string given(const Settings& typed, const RunTexts& texts, const std::string& name) {
+  const std::string value = typed.table.find(name).value();
+  const bool is_typed = std::ranges::find(typed.command_line, name, &NamedValue::name) != typed.command_line.end();
+  if (is_typed && !value.empty()) return value;
+  const std::pair<const std::string*, std::string> files[] = {{&texts.config, printable(typed.command.config, 200)},
+                                                              {&texts.run_ini, kOptionsIni}};
+  for (const auto& [text, file] : files)
+    if (const auto found = typed.table.value_in(*text, file, name); found && !found->empty()) return *found;
+  return value;
 }
 
-void Settings::require_chosen(const std::string& config_ini) const {
+RunPlan::RunPlan(const Settings& typed, const RunTexts& texts) : Settings(typed.program, typed.command_line) {
+  const std::string task = own_task_name(given(typed, texts, "task"));
+  const std::string task_of_run = table.value_in(texts.run_ini, kOptionsIni, "task").value_or(task);
+  if (task != task_of_run)  // the other task may not have these options
+    throw UsageError("cannot resume the run (task: " + task_of_run + " -> " + printable(task) +
+                     "; a run keeps its task): start another run with --run_name, or give the run's own task");
+  options.set_task(table, task);
+  if (!task.empty()) {
+    answer_task_habits(command_line, table.items());
+    for (const Preset& preset : presets(task, given(typed, texts, "algorithm")))
+      table.apply_ini(preset.text, preset.source);
+  }
+  table.apply_run(texts.run_ini, kOptionsIni);
+  table.apply_ini(texts.config, printable(command.config, 200));
+  table.apply(command_line);
+  command.help = false;  // so that the table does not show it as switched on
+  options.train.task = task;
+  if (!texts.teacher.empty()) options.train.teacher = texts.teacher;
+  chosen = chosen_in(texts);
+}
+
+void RunPlan::require_usable() const {
+  if (options.train.task.empty())
+    throw UsageError("--task is missing (it names the task to learn): give one of " + join(task_names(), ", "));
   for (const NamedValue& option : command_line)  // files may have sections of several algorithms
     if (const Option& found = table.find(option.name); is_of_another_algorithm(found, options))
       throw UsageError("--" + option.name + " needs another algorithm (--algorithm is " + options.train.algorithm +
                        "): give --algorithm " + found.section + " too, or leave it out");
   if (options.policy.is_recurrent()) return;
-  for (const NamedValue& option : chosen_options(config_ini))
+  for (const NamedValue& option : chosen)
     if (option.name == "policy.rnn_hidden_dim" || option.name == "policy.rnn_num_layers")
       throw UsageError("--" + option.name +
                        " needs recurrent layers (--policy.rnn_type is none): give --policy.rnn_type gru or lstm too");
 }
 
-std::vector<NamedValue> Settings::chosen_options(const std::string& config_ini) const {
-  const std::string& task = options.train.task;
+std::vector<NamedValue> RunPlan::chosen_in(const RunTexts& texts) const {
+  std::vector<NamedValue> found = command_line;
+  if (options.train.task.empty()) return found;
   std::map<std::string, std::string> of_presets;
-  for (const Preset& preset : presets(task, options.train.algorithm))
+  for (const Preset& preset : presets(options.train.task, options.train.algorithm))
     for (const NamedValue& option : table.options_in(preset.text, preset.source))
       of_presets[option.name] = option.value;
-  std::vector<NamedValue> chosen = command_line;
-  for (const NamedValue& entry : table.options_in(config_ini, command.config)) {
+  for (const NamedValue& entry : table.options_in(texts.config, command.config)) {
     const Option& option = table.find(entry.name);
     const auto preset = of_presets.find(entry.name);
     const bool is_preset = preset != of_presets.end() && entry.value == preset->second;
     if (option.effect == Effect::numbers && !is_of_another_algorithm(option, options) && !is_preset &&
         entry.value != option.default_text)
-      chosen.push_back(entry);
+      found.push_back(entry);
   }
-  return chosen;
+  return found;
 }
 
 std::string Settings::read_config(const std::string& path) const {
@@ -149,19 +167,13 @@ void Settings::warn_of_ignored_options(const std::string& options_ini, const std
     log::warn("{} has no effect (for safety, files cannot set this option): give it on the command line", line);
 }
 
-std::string option_help(const Settings& settings) {
-  const Options& options = settings.options;
+std::string option_help(const RunPlan& plan) {
   const auto is_common = [&](const Option& option) {
     if (option.section == "env" || option.section.starts_with("env.")) return true;
-    return option.is_common && !is_of_another_algorithm(option, options);
+    return option.is_common && !is_of_another_algorithm(option, plan.options);
   };
-  if (settings.command.help_all) return settings.table.help();
-  return settings.table.help(0, is_common) + "\ndrl_train --help all prints all options.\n";
-}
-
-void require_task(const std::string& task) {
-  if (task.empty())
-    throw UsageError("--task is missing (it names the task to learn): give one of " + join(task_names(), ", "));
+  if (plan.command.help_all) return plan.table.help();
+  return plan.table.help(0, is_common) + "\ndrl_train --help all prints all options.\n";
 }
 
 void explain_isaac_lab_options(const CommandOptions& command) {

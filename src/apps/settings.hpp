@@ -1,6 +1,7 @@
 // Settings from the command line, config files and presets.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct CommandOptions {
   void describe(OptionVisitor& v);
 };
 
+// What the user has typed.
 struct Settings {
   std::string program;  // argv[0]
   CommandOptions command;
@@ -31,7 +33,8 @@ struct Settings {
   OptionTable table;
   std::vector<NamedValue> command_line;
 
-  // Parses the command line and loads task libraries. `words` are the program's name and its arguments.
+  // Parses the command line and loads task libraries. `words` are the program's name and its arguments. The options are
+  // those of the command line alone, without those of a task.
   explicit Settings(const std::vector<std::string>& words);
   Settings(const Settings&) = delete;
   Settings& operator=(const Settings&) = delete;
@@ -41,23 +44,50 @@ struct Settings {
   std::string read_config(const std::string& path) const;
   // Warns about options in `options_ini` that only the command line can set. `file` is named in the message.
   void warn_of_ignored_options(const std::string& options_ini, const std::string& file) const;
-  // Sets all options again, with increasing priority: task preset, `run_ini` (options of the resumed run, or empty),
-  // `config_ini`, command line.
-  void apply(const std::string& config_ini, const std::string& run_ini = "");
-  // Returns the options that the user has set for this run: those of the command line, and those of `config_ini` that
-  // change the results and have neither their default nor their preset. A file of --print_config has all options, and a
-  // file may be for runs on several machines and with several algorithms.
-  std::vector<NamedValue> chosen_options(const std::string& config_ini) const;
-  // Throws UsageError if the user has set options of recurrent layers without choosing such layers, or on the command
-  // line those of another algorithm.
-  void require_chosen(const std::string& config_ini) const;
+
+ protected:
+  Settings(const std::string& program, const std::vector<NamedValue>& command_line);
 };
 
-// Returns the help: the common options, or all of them if the user typed --help all.
-std::string option_help(const Settings& settings);
+inline constexpr const char* kOptionsIni = "options.ini";  // a run's file of options
 
-// Throws UsageError if `task` is empty.
-void require_task(const std::string& task);
+// The texts that give a run its settings, in addition to the command line.
+struct RunTexts {
+  std::string config{};   // of the --config file
+  std::string run_ini{};  // options.ini of the resumed run
+  std::string teacher{};  // the checkpoint that --teacher means
+};
+
+// Returns the value of an option that the command line, else `texts.config`, else `texts.run_ini` gives, or its
+// default. Empty values do not count: --print_config without --task prints an empty task.
+std::string given(const Settings& typed, const RunTexts& texts, const std::string& name);
+
+// All settings of a run, with decreasing priority: command line, config file, the resumed run, presets of the task.
+struct RunPlan : Settings {
+  // See resolve().
+  RunPlan(const Settings& typed, const RunTexts& texts);
+
+  // The options that the user has set for this run: those of the command line, and those of the config file that change
+  // the results and have neither their default nor their preset. A file of --print_config has all options, and a file
+  // may be for runs on several machines and with several algorithms.
+  std::vector<NamedValue> chosen;
+
+  // Throws UsageError if there is no task, or if the user has set options of recurrent layers without choosing such
+  // layers, or on the command line those of another algorithm.
+  void require_usable() const;
+
+ private:
+  std::vector<NamedValue> chosen_in(const RunTexts& texts) const;
+};
+
+// Returns the settings of the run. Throws UsageError if they are wrong, or if the resumed run has another task. Pure:
+// the result depends on the arguments and the known tasks.
+inline std::unique_ptr<const RunPlan> resolve(const Settings& typed, const RunTexts& texts) {
+  return std::make_unique<const RunPlan>(typed, texts);
+}
+
+// Returns the help: the common options, or all of them if the user typed --help all.
+std::string option_help(const RunPlan& plan);
 
 // Logs what each given option of Isaac Lab means here.
 void explain_isaac_lab_options(const CommandOptions& command);

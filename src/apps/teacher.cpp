@@ -37,7 +37,8 @@ TeacherRun::TeacherRun(const Options& student, Communicator& comm) : student_(st
   on_all_ranks(comm, [&] {
     OptionTable table;
     options_.add_to(table);
-    options_.apply(table, [&] { table.apply_run(ini, file_); });
+    options_.set_task(table, task_);
+    table.apply_run(ini, file_);
     options_.env->choose_physics();
     spec_ = options_.algorithm().policy(task_spec(task_, options_.env->setup()), options_.policy);
     require_fit();

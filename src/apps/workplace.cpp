@@ -29,20 +29,18 @@ Isa common_isa(Communicator& comm, const std::string& wanted) {
   return isa;
 }
 
-Workplace find_workplace(const Settings& settings, const LaunchInfo& launch, Communicator& comm) {
-  const TrainOptions& options = settings.options.train;
-  const int threads = settings.command.threads;
+Workplace find_workplace(const PlaceRequest& request, const std::string& isa, const LaunchInfo& launch,
+                         Communicator& comm) {
   Workplace place;
   place.launch = launch;
   place.machine = this_machine();
   place.world_size = comm.size();
-  place.placement = place_rank(comm, launch, process_environment(), options.device, options.gpu_ids,
-                               threads ? std::optional(threads) : std::nullopt);
+  place.placement = place_rank(comm, launch, process_environment(), request);
   warn_of_slow_nccl(comm, place.placement);
   if (place.placement.gpu >= 0) place.gpu_model = gpu_name(place.placement.gpu);
   place.rank_hosts = compare_hardware(
       comm, {host_name(), place.machine.cpu_model + ", " + std::string(name_of(isa_of("auto"))), place.gpu_model});
-  place.isa = common_isa(comm, options.isa);
+  place.isa = common_isa(comm, isa);
   place.job = allocation(process_environment());
   return place;
 }

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/settings.hpp"
 #include "comm/communicator.hpp"
 #include "device/isa.hpp"
 #include "launch/allocation.hpp"
@@ -28,8 +27,10 @@ struct Workplace {
   std::vector<std::string> hosts() const;  // without repetition
 };
 
-// Collective. Binds this process to its cores (place_rank). Rank 0 warns if the ranks' hardware differs.
-Workplace find_workplace(const Settings& settings, const LaunchInfo& launch, Communicator& comm);
+// Collective. Binds this process to its cores (place_rank). Rank 0 warns if the ranks' hardware differs. `isa` is the
+// value of --isa.
+Workplace find_workplace(const PlaceRequest& request, const std::string& isa, const LaunchInfo& launch,
+                         Communicator& comm);
 
 // Collective. Returns the instruction set for the loops on all ranks: the lowest of those that `wanted` selects on the
 // ranks. It must be the same everywhere because results depend on it. Throws ReportedError on all ranks if a rank's CPU

@@ -363,6 +363,15 @@ std::vector<NamedValue> OptionTable::options_in(std::string_view text, const std
   return found;
 }
 
+std::optional<std::string> OptionTable::value_in(std::string_view text, const std::string& file,
+                                                 std::string_view name) const {
+  std::optional<std::string> value;
+  for (const IniEntry& entry : parse_ini(text, file))
+    if (!entry.key.empty() && full_name(entry) == name)
+      at_line(file, entry, [&] { value = find(name).normalised(entry.value); });
+  return value;
+}
+
 std::vector<std::string> OptionTable::without_effect(const std::vector<NamedValue>& given,
                                                      const std::vector<Circumstance>& circumstances) const {
   const auto circumstance = [&](const std::string& name) {

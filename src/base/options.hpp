@@ -17,6 +17,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -110,6 +111,9 @@ class OptionTable {
 
   // Returns the options in a config text that the table has, with their values.
   std::vector<NamedValue> options_in(std::string_view text, const std::string& file) const;
+
+  // Returns the value that a config text gives to the option `name`, or nullopt.
+  std::optional<std::string> value_in(std::string_view text, const std::string& file, std::string_view name) const;
 
   // Lists the options in a config text that have a value but are ignored (Where::never_in_files), each as
   // "<file>:<line>: <name>".

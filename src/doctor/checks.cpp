@@ -93,14 +93,11 @@ DirectoryProbe probe(const fs::path& folder, bool try_lock) {
 
 }  // namespace
 
-Placement check_placement(MessageRounds& rounds, const LaunchInfo& launch, const std::string& device,
-                          const std::string& gpu_ids, int threads) {
+Placement check_placement(MessageRounds& rounds, const LaunchInfo& launch, const PlaceRequest& request) {
   rounds.begin("placement");
   Placement placement;
-  const std::vector<std::string> log_lines = capture_log([&] {
-    placement = place_rank(rounds.comm(), launch, process_environment(), device, gpu_ids,
-                           threads ? std::optional(threads) : std::nullopt);
-  });
+  const std::vector<std::string> log_lines =
+      capture_log([&] { placement = place_rank(rounds.comm(), launch, process_environment(), request); });
   std::vector<std::string> all;
   for (const std::vector<std::string>& lines : rounds.gather(log_lines))
     all.insert(all.end(), lines.begin(), lines.end());

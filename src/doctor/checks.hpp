@@ -9,9 +9,8 @@
 namespace drl {
 
 // Places this rank on its device, cores and threads as drl_train does, and reports warnings and errors of any rank. The
-// placement takes effect. The last three arguments are options.
-Placement check_placement(MessageRounds& rounds, const LaunchInfo& launch, const std::string& device,
-                          const std::string& gpu_ids, int threads);
+// placement takes effect.
+Placement check_placement(MessageRounds& rounds, const LaunchInfo& launch, const PlaceRequest& request);
 
 // Returns the facts of all ranks on rank 0 (elsewhere nothing), prints their table and compares them. `load` is the
 // time from the start of this process to main, in seconds.

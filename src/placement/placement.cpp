@@ -304,19 +304,20 @@ void warn_of_slow_nccl(Communicator& comm, const Placement& mine) {
 }
 
 Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environment& environment,
-                     const std::string& device, const std::string& gpu_ids, std::optional<int> threads) {
+                     const PlaceRequest& request) {
   Facts mine;
   DeviceChoice choice;
   const Topology* topology = nullptr;
   int granted = 0;
   on_all_ranks(comm, [&] {
     const Gpus gpus = visible_gpus(environment);
-    choice = choose_device(device, gpu_ids, gpus, device == "cpu" ? CudaSupport{} : cuda_support());
+    choice =
+        choose_device(request.device, request.gpu_ids, gpus, request.device == "cpu" ? CudaSupport{} : cuda_support());
     const bool near_gpus = choice.one_rank_per_gpu() && gpus.physical;
     topology = &Topology::of_this_machine(near_gpus ? Topology::Read::cores_and_gpus : Topology::Read::cores);
     mine.host = host_name();
     mine.cpus = to_text(allowed_cpus());
-    mine.threads = threads.value_or(0);
+    mine.threads = request.threads;
     mine.cpus_per_task = slurm_cpus(*topology, environment, "SLURM_CPUS_PER_TASK");
     mine.gpus = choice.gpus.ids;
     if (launch.launcher == "srun") granted = slurm_cpus(*topology, environment, "SLURM_CPUS_ON_NODE");

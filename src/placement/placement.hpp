@@ -24,12 +24,17 @@ struct Placement {
   std::string text;      // for the banner: "4 ranks per node, 1 core and 1 thread per rank"
 };
 
+// The options that decide where a rank computes.
+struct PlaceRequest {
+  std::string device = "auto", gpu_ids = "";
+  int threads = 0;  // 0: as many as the allocation gives
+};
+
 // Collective. Finds the ranks that share a host, assigns devices, binds this process to its part of the cores if Slurm
-// left the binding to the program, and warns once, on rank 0, if ranks share cores. `device`, `gpu_ids` and `threads`
-// are the values of these options. Throws ReportedError on all ranks if the options are not possible. If the topology
-// cannot be read, nothing is bound; this is not an error.
+// left the binding to the program, and warns once, on rank 0, if ranks share cores. Throws ReportedError on all
+// ranks if the request is not possible. If the topology cannot be read, nothing is bound; this is not an error.
 Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environment& environment,
-                     const std::string& device, const std::string& gpu_ids, std::optional<int> threads);
+                     const PlaceRequest& request);
 
 // Collective. Warns once, on rank 0, of settings with which NCCL is slow (slow_nccl_warnings). drl_doctor has a check
 // for them.

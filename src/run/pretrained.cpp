@@ -24,7 +24,8 @@ std::string options_of(const Checkpoint& checkpoint, const std::string& file) {
   Options options;
   OptionTable table;
   options.add_to(table);
-  options.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
+  options.set_task(table, attribute<std::string>(checkpoint, file, "task"));
+  table.apply_run(attribute<std::string>(checkpoint, file, "options"), file);
   for (const Option& option : table.items())
     if (option.is_path) option.assign(fs::path(option.value()).filename().string());
   return table.to_ini();
@@ -45,9 +46,8 @@ std::string training_command(const Checkpoint& checkpoint, const std::string& fi
   Options preset;
   OptionTable table;
   preset.add_to(table);
-  std::vector<NamedValue> chosen = table.options_in(recorded, file);
-  std::erase_if(chosen, [](const NamedValue& option) { return option.name != "task" && option.name != "algorithm"; });
-  preset.apply(table, [&] { table.apply(chosen); });
+  preset.set_task(table, task);
+  if (const auto algorithm = table.value_in(recorded, file, "algorithm")) table.set("algorithm", *algorithm);
   for (const Preset& each : presets(task, preset.train.algorithm)) table.apply_ini(each.text, each.source);
   preset.env->choose_physics();
   std::vector<std::string> words = {"drl_train", "--task", task, "--ranks",

@@ -339,8 +339,8 @@ std::string origin_of(const RunOptions& options) {
   return !options.checkpoint.empty() ? options.checkpoint : options.init_from;
 }
 
-RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context,
-                  const RunLock* own_lock) {
+RunStart plan_run(const RunRequest& request, const RunLock* own_lock) {
+  const auto& [options, table, context] = request;
   if (!options.run_name.empty()) check_run_name("run_name", options.run_name);
   if (const std::optional<fs::path> run = run_to_resume(options, context)) return plan_resume(*run, table);
   const fs::path folder = runs_of_task(options, context);
@@ -383,10 +383,11 @@ void wait_until_free(const fs::path& run) {
 
 // Another process may have started or even ended the same run between plan and lock. Therefore the plan is made again
 // under the lock, and must not have changed.
-RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context) {
+RunStart claim_run(const RunRequest& request) {
+  const auto& [options, table, context] = request;
   RunStart start;
   for (int tries = 0; tries < kTries; ++tries) {
-    start = plan_run(options, table, context);
+    start = plan_run(request);
     require_no_stop(start.directory);
     if (context.continued && !start.busy.empty()) {
       wait_until_free(start.busy);
@@ -398,7 +399,7 @@ RunStart claim_run(const RunOptions& options, const OptionTable& table, const Ru
       if (!context.continued) refuse_in_use(start.directory);
       wait_until_free(start.directory);
     }
-    if (!lock || !(plan_run(options, table, context, lock.get()) == start)) continue;
+    if (!lock || !(plan_run(request, lock.get()) == start)) continue;
     start.lock = std::move(lock);
     return start;
   }

@@ -48,15 +48,21 @@ RecordedTask recorded_task(const std::filesystem::path& run);
 // neither was given. Throws UsageError if no such run exists. Writes nothing.
 std::optional<std::filesystem::path> run_to_resume(const RunOptions& options, const RunContext& context);
 
-// Decides how the run starts, as docs/runs.md, "Resume" describes. `table` holds the final options. `own_lock` is the
-// lock that this process already holds, or null. Writes nothing. Throws UsageError.
-RunStart plan_run(const RunOptions& options, const OptionTable& table, const RunContext& context,
-                  const RunLock* own_lock = nullptr);
+// A run that is to start.
+struct RunRequest {
+  const RunOptions& options;
+  const OptionTable& table;  // of all final options
+  RunContext context;
+};
+
+// Decides how the run starts, as docs/runs.md, "Resume" describes. `own_lock` is the lock that this process already
+// holds, or null. Writes nothing. Throws UsageError.
+RunStart plan_run(const RunRequest& request, const RunLock* own_lock = nullptr);
 
 // Calls plan_run and locks the run's directory. Programs that start at the same time get separate runs, unless the user
 // named the run; throws UsageError if a named run is in use. Creates at most the directory and its lock: a RunDirectory
 // creates the other files.
-RunStart claim_run(const RunOptions& options, const OptionTable& table, const RunContext& context);
+RunStart claim_run(const RunRequest& request);
 
 // Returns the file that --checkpoint or --init_from names, or "".
 std::string origin_of(const RunOptions& options);

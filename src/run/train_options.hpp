@@ -184,17 +184,14 @@ struct Options {
     for (const auto& kind : algorithms) kind->describe(table);
     table.defer_section("env");
   }
-  // Sets all options by calling `apply` twice: the task's own options are only known once `apply` has set the task.
-  template <class Apply>
-  void apply(OptionTable& table, const Apply& apply) {
-    table.defer_section("env");
-    apply();
-    if (train.task.empty()) return;
-    env = std::make_unique<TaskParams>(task_record(train.task));
+  // Adds the options of the task itself, unless `task` is empty. Throws UsageError if the task does not exist.
+  void set_task(OptionTable& table, const std::string& task) {
+    train.task = task;
+    if (task.empty()) return;
+    env = std::make_unique<TaskParams>(task_record(task));
     TaskParams::Rewards rewards = env->rewards();
     table.section("env", "Task", *env);
     table.section("env.reward", "Rewards", rewards);
-    apply();
   }
 };
 

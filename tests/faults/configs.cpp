@@ -25,9 +25,7 @@ class Configs : public Kind {
     }
     std::ranges::sort(corpus_);
     for (const std::string& task : task_names()) {
-      Settings settings({"drl_train", "--task", task});
-      settings.apply("");
-      corpus_.push_back(settings.table.to_ini());
+      corpus_.push_back(resolve(Settings({"drl_train", "--task", task}), {})->table.to_ini());
     }
     const Settings settings({"drl_train"});
     for (const Option& option : settings.table.items()) {
@@ -54,14 +52,12 @@ class Configs : public Kind {
     words.back() = "drl_train";
     std::rotate(words.begin(), words.end() - 1, words.end());
     if (std::ranges::any_of(words, [](const auto& text) { return text.find("library") != std::string::npos; })) return;
-    Settings settings(words);
-    settings.apply(config);
-    option_help(settings);
-    if (settings.options.train.task.empty()) return;
-    const std::string ini = settings.table.to_ini();
-    Settings again({"drl_train"});
-    again.apply(ini);
-    if (again.table.to_ini() != ini) throw Finding("options.ini does not restore its own values: " + ini);
+    const auto plan = resolve(Settings(words), {.config = config});
+    option_help(*plan);
+    if (plan->options.train.task.empty()) return;
+    const std::string ini = plan->table.to_ini();
+    if (resolve(Settings({"drl_train"}), {.config = ini})->table.to_ini() != ini)
+      throw Finding("options.ini does not restore its own values: " + ini);
   }
 
  private:

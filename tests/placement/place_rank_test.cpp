@@ -21,7 +21,7 @@ namespace {
 using test::world;
 using Variables = std::map<std::string, std::string>;
 
-Placement placed(const Variables& variables, const std::string& launcher = "srun", std::optional<int> threads = {},
+Placement placed(const Variables& variables, const std::string& launcher = "srun", int threads = 0,
                  const std::string& gpu_ids = "all") {
   LaunchInfo launch;
   launch.launcher = launcher;
@@ -29,7 +29,7 @@ Placement placed(const Variables& variables, const std::string& launcher = "srun
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   };
-  return place_rank(world(), launch, environment, "auto", gpu_ids, threads);
+  return place_rank(world(), launch, environment, {"auto", gpu_ids, threads});
 }
 
 // Undoes the binding of the launcher and of earlier tests.

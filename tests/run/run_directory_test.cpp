@@ -42,8 +42,8 @@ class RunDirectoryTest : public testing::Test {
     options.run.runs_dir = folder.path().parent_path();
     return {folder.path().filename(), job, "now", continued};
   }
-  RunStart plan() { return plan_run(options.run, table, context()); }
-  RunStart claim() { return claim_run(options.run, table, context()); }
+  RunStart plan() { return plan_run({options.run, table, context()}); }
+  RunStart claim() { return claim_run({options.run, table, context()}); }
 
   TempFolder folder;  // the directory of a task's runs
   Options options;
@@ -285,7 +285,7 @@ TEST_F(RunDirectoryTest, PlanStillHoldsUnderTheLock) {
     for (int k = 0; k < 4; ++k)
       starts.emplace_back([&] {
         for (--waiting; waiting > 0;) std::this_thread::yield();
-        const RunStart start = claim_run(options.run, table, here);
+        const RunStart start = claim_run({options.run, table, here});
         overwritten += start.from == StartFrom::scratch && !list_checkpoints(start.directory).empty();
         const RunDirectory run(start);
         spill(run.path() / "new", table.to_ini());  // written atomically, as drl_train does
@@ -300,7 +300,7 @@ TEST_F(RunDirectoryTest, PlanStillHoldsUnderTheLock) {
 TEST_F(RunDirectoryTest, RemovesTheDirectoryOfAnUnusedClaim) {
   const std::string task = folder.path().filename();
   options.run.runs_dir = folder / "new" / "runs";
-  { const RunStart start = claim_run(options.run, table, {task, "7", "now"}); }
+  { const RunStart start = claim_run({options.run, table, {task, "7", "now"}}); }
   EXPECT_TRUE(folder.names().empty());
 }
 

@@ -35,8 +35,8 @@ TEST(Workplace, UsesTheLowestInstructionSetOfAllRanks) {
 }
 
 TEST(Workplace, OnACpuHasNoGpu) {
-  const auto settings = settings_of({"--device", "cpu"});
-  const Workplace place = find_workplace(*settings, LaunchInfo{"", world().rank(), world().size()}, world());
+  const LaunchInfo launch{"", world().rank(), world().size()};
+  const Workplace place = find_workplace({.device = "cpu"}, "auto", launch, world());
   EXPECT_EQ(place.placement.gpu, -1);
   EXPECT_EQ(place.gpu_model, "");
   EXPECT_EQ(place.world_size, world().size());
@@ -77,7 +77,7 @@ struct TestRun {
     log::init(world().rank(), world().size(), "host", false);
     log::set_writer([&](std::string_view line) { messages += line; });
     try {
-      load_start(start, *settings, facts, trainer, learner.algorithm(), world());
+      load_start(start, {*settings, facts, trainer, learner.algorithm()}, world());
     } catch (const Error&) {
       messages += "thrown";
     }
@@ -88,7 +88,7 @@ struct TestRun {
   StateHashes state() const { return hash_state(trainer.state()); }
   StateHashes policy() const { return hash_state(policy_state(trainer.state())); }
 
-  std::unique_ptr<Settings> settings;
+  std::unique_ptr<RunPlan> settings;
   Workplace place = test::plain_workplace(world().size());
   Learner learner;
   Trainer trainer;

@@ -17,20 +17,36 @@ const std::vector<std::string> kWords = {"/opt/drl_train", "--task", "CartPole-v
 
 // Precedence: command line, --config, the resumed run, the task's preset.
 TEST(Settings, FollowThePrecedence) {
-  Settings settings(kWords);
-  EXPECT_EQ(settings.program, "/opt/drl_train");
-  settings.apply("seed = 4\nnum_envs = 40\n", "seed = 5\nnum_envs = 50\nmax_iterations = 7\n");
-  EXPECT_EQ(settings.options.train.seed, 3);
-  EXPECT_EQ(settings.options.train.num_envs, 40);
-  EXPECT_EQ(settings.options.train.max_iterations, 7);
+  const auto plan = resolve(Settings(kWords), {.config = "seed = 4\nnum_envs = 40\n",
+                                               .run_ini = "seed = 5\nnum_envs = 50\nmax_iterations = 7\n"});
+  EXPECT_EQ(plan->program, "/opt/drl_train");
+  EXPECT_EQ(plan->options.train.seed, 3);
+  EXPECT_EQ(plan->options.train.num_envs, 40);
+  EXPECT_EQ(plan->options.train.max_iterations, 7);
   EXPECT_NE(task_preset("CartPole-v1").find("num_steps_per_env = 64\n"), std::string_view::npos);
-  EXPECT_EQ(settings.options.train.num_steps_per_env, 64);
+  EXPECT_EQ(plan->options.train.num_steps_per_env, 64);
 }
 
-TEST(Settings, ApplyThePresetOfATaskInTheConfigFile) {
-  Settings settings({"drl_train"});
-  settings.apply("task = CartPole-v1\n");
-  EXPECT_EQ(settings.options.train.num_steps_per_env, 64);
+TEST(Settings, ApplyThePresetOfATaskInAFile) {
+  const Settings typed({"drl_train"});
+  for (const RunTexts& texts :
+       {RunTexts{.config = "task = CartPole-v1\n"}, RunTexts{.run_ini = "task = CartPole-v1\n"}})
+    EXPECT_EQ(resolve(typed, texts)->options.train.num_steps_per_env, 64);
+}
+
+TEST(Settings, OfAResumedRunKeepItsTask) {
+  const auto plan = resolve(Settings({"drl_train"}), {.config = "task =\n", .run_ini = "task = Acrobot-v1\n"});
+  EXPECT_EQ(plan->options.train.task, "Acrobot-v1");
+  EXPECT_THROW(resolve(Settings(kWords), {.run_ini = "task = Pendulum-v1\n"}), UsageError);
+  EXPECT_THROW(resolve(Settings({"drl_train"}), {.config = "task = CartPole-v1\n", .run_ini = "task = Acrobot-v1\n"}),
+               UsageError);
+}
+
+// The files may set the algorithm, whose preset applies.
+TEST(Settings, ApplyThePresetOfTheAlgorithm) {
+  const auto plan = resolve(Settings(kWords), {.config = "algorithm = grpo\n"});
+  EXPECT_EQ(plan->options.algorithm().name(), "grpo");
+  EXPECT_EQ(plan->options.train.num_envs, 64);
 }
 
 TEST(Settings, WarnAboutACommandInAConfigFile) {
@@ -60,10 +76,11 @@ TEST(Settings, TheReportKnowsTheOptionsThatDoNotAffectResults) {
 
 // The options in a file of --print_config are not all chosen by the user.
 TEST(Settings, KnowWhichOptionsTheUserHasChosen) {
-  const auto settings = test::settings_of({"--seed", "0"});
+  const Settings typed({"drl_train", "--task", "CartPole-v1", "--seed", "0"});
   const auto names = [&](const std::string& config) {
+    const auto plan = resolve(typed, {.config = config});
     std::vector<std::string> result;
-    for (const NamedValue& option : settings->chosen_options(config))
+    for (const NamedValue& option : plan->chosen)
       if (!contains(result, option.name)) result.push_back(option.name);
     return result;
   };
@@ -77,7 +94,7 @@ TEST(Settings, KnowWhichOptionsTheUserHasChosen) {
 }
 
 std::vector<std::string> effects(const std::vector<std::string>& options, int64_t done = 0) {
-  return warnings_of_effects(*test::settings_of(options), "", test::plain_workplace(), done);
+  return warnings_of_effects(*test::settings_of(options), test::plain_workplace(), done);
 }
 
 TEST(Effects, OfAPlainStartNeedNoWarning) { EXPECT_EQ(effects({}), std::vector<std::string>{}); }
@@ -134,8 +151,8 @@ TEST(Effects, AreKnownForAllOptions) {
 }
 
 TEST(Settings, RequireATask) {
-  EXPECT_THROW(require_task(""), UsageError);
-  EXPECT_NO_THROW(require_task("CartPole-v1"));
+  EXPECT_THROW(resolve(Settings({"drl_train"}), {})->require_usable(), UsageError);
+  EXPECT_NO_THROW(resolve(Settings(kWords), {})->require_usable());
 }
 
 }  // namespace

@@ -7,15 +7,13 @@
 namespace drl::test {
 
 // Returns the settings of `drl_train --task CartPole-v1` with small networks and these arguments.
-inline std::unique_ptr<Settings> settings_of(std::vector<std::string> more = {}) {
+inline std::unique_ptr<RunPlan> settings_of(std::vector<std::string> more = {}) {
   std::vector<std::string> words = {"drl_train",           "--task", "CartPole-v1", "--num_envs", "8",
                                     "--num_steps_per_env", "16"};
   for (const char* net : {"actor", "critic"})
     words.insert(words.end(), {"--policy." + std::string(net) + "_hidden_dims", "4"});
   words.insert(words.end(), more.begin(), more.end());
-  auto settings = std::make_unique<Settings>(words);
-  settings->apply("");
-  return settings;
+  return std::make_unique<RunPlan>(Settings(words), RunTexts());
 }
 
 // Returns the workplace of a rank on the CPU, with default values.
