@@ -5,12 +5,25 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "drl/task/abi.hpp"
-#include "envs/wrappers.hpp"
+#include "envs/delayed_envs.hpp"
+#include "envs/grouped_envs.hpp"
 
 namespace drl {
+
+// The options of all wrappers, the innermost one first (recipe: docs/code.md). Each has describe(), for the section
+// "env", and plan(task), which throws UsageError if the options do not fit the task. A plan has any(), which says
+// whether environments are wrapped, spec(task), the task as a learner then sees it, and wrap(envs, config, queue).
+using WrapperOptions = std::tuple<DelayOptions, GroupOptions>;
+
+template <class... Options>
+std::tuple<typename Options::Plan...> plans_of(const std::tuple<Options...>& wrappers, const TaskSpec& task) {
+  return std::apply([&](const auto&... each) { return std::tuple{each.plan(task)...}; }, wrappers);
+}
+using WrapperPlans = decltype(plans_of(WrapperOptions(), TaskSpec()));
 
 struct RobotSetup {
   std::string model;  // MJCF file: an absolute path, or the task's name for it

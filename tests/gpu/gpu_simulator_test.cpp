@@ -6,6 +6,7 @@
 #include "../support/mentions.hpp"
 #include "comm/communicator.hpp"
 #include "envs/task_libraries.hpp"
+#include "envs/wrapped_envs.hpp"
 #include "learner_rig.hpp"
 #include "simulators.hpp"
 
@@ -143,29 +144,18 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, GpuSimulator, testing::Values(false, true),
 
 // Records the order of announced and executed steps. "a32+18@1" announces step 1 of environments [32, 32 + 18), and
 // "s32@1" executes it. While one half is stepped, the other half's actions are enqueued.
-class Watched final : public VecEnv {
+class Watched final : public WrappedEnvs {
  public:
-  explicit Watched(std::unique_ptr<VecEnv> envs) : envs_(std::move(envs)) {}
-  const TaskSpec& spec() const override { return envs_->spec(); }
-  int64_t num_envs() const override { return envs_->num_envs(); }
-  void reset(Queue& queue, const StepRow& row, const Start& start) override { envs_->reset(queue, row, start); }
-  bool steps_on_host() const override { return envs_->steps_on_host(); }
+  using WrappedEnvs::WrappedEnvs;
   void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
     calls += "a" + std::to_string(begin) + "+" + std::to_string(count) + "@" + std::to_string(step.offset) + " ";
-    envs_->announce_step(queue, step, begin, count, row);
+    wrapped().announce_step(queue, step, begin, count, row);
   }
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
     calls += "s" + std::to_string(begin) + "@" + std::to_string(step.offset) + " ";
-    envs_->step(queue, step, begin, count, row);
+    wrapped().step(queue, step, begin, count, row);
   }
-  void take_episode_sums(Queue& queue, double* out, double* scratch) override {
-    envs_->take_episode_sums(queue, out, scratch);
-  }
-  void visit_state(StateVisitor& visitor) override { envs_->visit_state(visitor); }
   std::string calls;
-
- private:
-  std::unique_ptr<VecEnv> envs_;
 };
 
 TEST_F(GpuSimulator, StepsOneHalfWhileTheGpuChoosesTheOthersActions) {

@@ -13,6 +13,7 @@
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "envs/make_env.hpp"
+#include "envs/wrapped_envs.hpp"
 #include "gpu_rig.hpp"
 #include "nets/gpu/gpu_nets.hpp"
 #include "nets/gpu_fused/fused_gpu_nets.hpp"
@@ -46,29 +47,22 @@ struct State final : StateVisitor {
 // repeat the first one.
 enum class Fault { none, waits_in_step, waits_in_backward, host_number };
 
-class FaultyEnvs final : public VecEnv {
+class FaultyEnvs final : public WrappedEnvs {
  public:
-  FaultyEnvs(std::unique_ptr<VecEnv> envs, Fault fault) : envs_(std::move(envs)), fault_(fault) {}
-  const TaskSpec& spec() const override { return envs_->spec(); }
-  int64_t num_envs() const override { return envs_->num_envs(); }
+  FaultyEnvs(std::unique_ptr<VecEnv> envs, Fault fault) : WrappedEnvs(std::move(envs)), fault_(fault) {}
   void reset(Queue& queue, const StepRow& row, const Start& start) override {
-    envs_->reset(queue, row, {step_for_kernel(start.step), start.group_size});
+    wrapped().reset(queue, row, {step_for_kernel(start.step), start.group_size});
   }
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
     if (fault_ == Fault::waits_in_step) queue.synchronize();
-    envs_->step(queue, step_for_kernel(step), begin, count, row);
+    wrapped().step(queue, step_for_kernel(step), begin, count, row);
   }
-  void take_episode_sums(Queue& queue, double* out, double* scratch) override {
-    envs_->take_episode_sums(queue, out, scratch);
-  }
-  void visit_state(StateVisitor& visitor) override { envs_->visit_state(visitor); }
 
  private:
   LifetimeStep step_for_kernel(LifetimeStep step) {
     return fault_ == Fault::host_number ? LifetimeStep{nullptr, ++steps_} : step;
   }
 
-  std::unique_ptr<VecEnv> envs_;
   Fault fault_;
   int64_t steps_ = 0;
 };

@@ -10,6 +10,7 @@
 #include "../support/test_engine.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "base/options.hpp"
+#include "envs/wrapped_envs.hpp"
 #include "nets/fused/fused_nets.hpp"
 #include "store/checkpoint.hpp"
 
@@ -40,26 +41,20 @@ struct UpdateOptionsOfTest {
 
 // Passes everything on to RandomEnv, and keeps the rewards of the last steps [num_steps, num_envs], because PPO adds
 // the values of truncated episodes to those of the rollout.
-class KeepRewards final : public VecEnv {
+class KeepRewards final : public WrappedEnvs {
  public:
   KeepRewards(TaskSpec spec, int64_t envs, int64_t steps)
-      : envs_(std::move(spec), envs), steps_(steps), rewards_(static_cast<size_t>(envs * steps)) {}
-  const TaskSpec& spec() const override { return envs_.spec(); }
-  int64_t num_envs() const override { return envs_.num_envs(); }
-  void reset(Queue& queue, const StepRow& row, const Start& start) override { envs_.reset(queue, row, start); }
+      : WrappedEnvs(std::make_unique<RandomEnv>(std::move(spec), envs)),
+        steps_(steps),
+        rewards_(static_cast<size_t>(envs * steps)) {}
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override {
-    envs_.step(queue, step, begin, count, row);
+    wrapped().step(queue, step, begin, count, row);
     const int64_t first = static_cast<int64_t>(step.value()) % steps_ * num_envs() + begin;
     std::copy_n(row.reward + begin, count, rewards_.begin() + first);
   }
-  void take_episode_sums(Queue& queue, double* out, double* scratch) override {
-    envs_.take_episode_sums(queue, out, scratch);
-  }
-  void visit_state(StateVisitor&) override {}
   const float* rewards() const { return rewards_.data(); }
 
  private:
-  RandomEnv envs_;
   int64_t steps_;
   std::vector<float> rewards_;
 };
