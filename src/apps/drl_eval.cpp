@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/eval_policy.hpp"
 #include "apps/program.hpp"
 #include "apps/replay.hpp"
 #include "base/check.hpp"
@@ -21,14 +22,10 @@
 #include "film/film.hpp"
 #include "launch/child.hpp"
 #include "launch/launch_info.hpp"
-#include "nets/host_nets.hpp"
-#include "nets/normalizer.hpp"
 #include "run/evaluator.hpp"
-#include "run/option_files.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
-#include "run/state.hpp"
 #include "store/file.hpp"
 
 namespace drl {
@@ -96,108 +93,6 @@ struct EvalOptions {
   }
 };
 
-// The networks of a checkpoint, ready to act.
-class Policy {
- public:
-  // `task_options`: values of --env. options that replace those of the run.
-  Policy(const Checkpoint& checkpoint, const std::string& file, const EvalOptions& options,
-         const std::vector<NamedValue>& task_options)
-      : queue_(make_host_queue(isa_of("auto"))) {
-    load_task_of(checkpoint, file);
-    OptionTable table;
-    options_.add_to(table);
-    options_.apply(table, [&] { table.apply_run(attribute<std::string>(checkpoint, file, "options"), file); });
-    task_ = attribute<std::string>(checkpoint, file, "task");
-    choose_task_options(table, options, task_options);
-    options_.env->choose_physics();
-    warn_if_model_changed(checkpoint, file, *options_.env);
-    warn_if_contents_changed(checkpoint, file, *options_.env);
-    const TaskSpec task = task_spec(task_, setup());
-    make_networks(task, options.threads);
-    const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
-    normalizer_.emplace(*queue_, spec_.normalized(), rule);
-    critic_normalizer_.emplace(*queue_, spec_.normalized_of_critic(), rule);
-    curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own
-    StateList state = list_state([&](StateVisitor& visitor) {
-      for (size_t k = 0; k < curriculum_.size(); ++k)
-        visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
-      visit_policy(visitor, spec_, params_.data(), *normalizer_, *critic_normalizer_);
-    });
-    if (is_policy_alone(checkpoint)) state = actor_state(state);
-    require_state(state, checkpoint, file);
-    restore_state(state, checkpoint, *make_serial_communicator());
-    normalizer_->refresh();
-    actor_.emplace(*queue_, *nets_, spec_, params_.data(), normalizer_->view());
-  }
-
-  // The agents "zero" and "random": all outputs of the network are 0, which is the mean of the random actions.
-  Policy(const EvalOptions& options, const std::vector<NamedValue>& task_options)
-      : queue_(make_host_queue(isa_of("auto"))), task_(own_task_name(options.task)) {
-    OptionTable table;
-    options_.add_to(table);
-    options_.apply(table, [&] { table.apply({{"task", task_}}); });
-    choose_task_options(table, options, task_options);
-    options_.env->choose_physics();
-    make_networks(task_spec(task_, setup()), options.threads);
-    std::fill_n(params_.data(), params_.size(), 0.0f);
-    if (spec_.std >= 0 && !spec_.log_std)  // the standard deviation itself
-      std::fill_n(params_.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
-                  1.0f);
-    actor_.emplace(*queue_, *nets_, spec_, params_.data(), NormalizerView{});
-  }
-
-  const std::string& task() const { return task_; }
-  EnvSetup setup() const { return options_.env->setup(); }
-  const std::vector<float>& curriculum() const { return curriculum_; }
-  void describe(Checkpoint& checkpoint) const { describe_policy(checkpoint, spec_); }
-  Evaluation play(const EvaluationPlan& plan, const std::function<void(const Episode&)>& on_episode) {
-    return evaluate(plan, *actor_, on_episode);
-  }
-  void show(const EvaluationPlan& plan, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
-    watch(plan, *actor_, on_moment);
-  }
-
- private:
-  // Sets the --env. options of the command line, and the physics engine and model of a robot.
-  void choose_task_options(OptionTable& table, const EvalOptions& options,
-                           const std::vector<NamedValue>& task_options) {
-    table.apply(task_options);
-    const auto refuse_both = [&](const std::string& name) {
-      if (std::ranges::find(task_options, "env." + name, &NamedValue::name) != task_options.end())
-        throw UsageError("--" + name + " and --env." + name +
-                         " set the same option (they may contradict each other): give only one of them");
-    };
-    if (!options.xml_file.empty()) {
-      refuse_both("xml_file");
-      set_robot_option(table, "xml_file", options.xml_file);
-      if (std::ranges::find(task_options, "env.physics", &NamedValue::name) == task_options.end())
-        table.set("env.physics", "auto");
-    }
-    if (options.physics != "run") refuse_both("physics"), set_robot_option(table, "physics", options.physics);
-  }
-  void make_networks(const TaskSpec& task, int threads) {
-    spec_ = options_.algorithm().policy(task, options_.policy);
-    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
-    params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
-  }
-  void set_robot_option(OptionTable& table, const std::string& option, const std::string& value) const {
-    if (options_.env->physics().empty())
-      throw UsageError("--" + option + " " + value + " cannot be used (the task " + task_ +
-                       " has no robot): leave it out");
-    table.set("env." + option, value);
-  }
-
-  std::unique_ptr<Queue> queue_;
-  Options options_;
-  std::string task_;
-  PolicySpec spec_;
-  std::unique_ptr<Nets> nets_;
-  Array<float> params_;
-  std::vector<float> curriculum_;
-  std::optional<Normalizer> normalizer_, critic_normalizer_;
-  std::optional<Actor> actor_;
-};
-
 std::string checkpoint_of(const EvalOptions& options) {
   if (options.agent != "policy") {
     if (!options.run.empty() || !options.checkpoint.empty() || !options.pretrained.empty() || options.task.empty())
@@ -252,9 +147,9 @@ void require_pretrained(const EvalOptions& options, const std::vector<NamedValue
 }
 
 // Writes the policy, with its results.
-void save_pretrained(const std::filesystem::path& to, Checkpoint alone, const Policy& policy,
+void save_pretrained(const std::filesystem::path& to, Checkpoint alone, const EvalPolicy& policy,
                      const Evaluation& result) {
-  policy.describe(alone);
+  describe_policy(alone, policy.spec());
   const Summary returns = summarize(result.returns);
   alone.attributes["episodes"] = static_cast<int64_t>(result.returns.size());
   alone.attributes["return_mean"] = returns.mean;
@@ -262,7 +157,7 @@ void save_pretrained(const std::filesystem::path& to, Checkpoint alone, const Po
   write_checkpoint(to, alone);
 }
 
-EvaluationPlan plan_of(const EvalOptions& options, const Policy& policy) {
+EvaluationPlan plan_of(const EvalOptions& options, const EvalPolicy& policy) {
   const int64_t envs = options.num_envs ? options.num_envs : std::min(options.episodes, 4096);
   return {policy.task(),
           options.episodes,
@@ -303,11 +198,11 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
 }
 
 // Records a video of environment 0.
-void make_film(const FilmOptions& options, int threads, const EvaluationPlan& plan, Policy& policy) {
+void make_film(const FilmOptions& options, int threads, const EvaluationPlan& plan, EvalPolicy& policy) {
   const TaskSpec task = task_spec(plan.task, plan.setup);
   require_draw(task_record(plan.task));
   Film film(options, task.name, task.dt, threads);
-  policy.show(plan, [&](VecEnv& envs, const Moment& moment) {
+  watch(plan, policy.actor(), [&](VecEnv& envs, const Moment& moment) {
     if (film.wants(moment.step)) {
       Picture picture;
       picture.write("time", fmt::format("{:.2f} s", static_cast<double>(moment.age) * task.dt));
@@ -346,7 +241,9 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   if (!options.record.empty()) require_writable(options.record);
   if (!options.save_pretrained.empty()) require_pretrained(options, task_options);
   Checkpoint checkpoint = file.empty() ? Checkpoint() : read_checkpoint(file);
-  Policy policy = file.empty() ? Policy(options, task_options) : Policy(checkpoint, file, options, task_options);
+  const TaskChanges changes{task_options, options.physics, options.xml_file};
+  EvalPolicy policy = file.empty() ? EvalPolicy(options.task, changes, options.threads)
+                                   : EvalPolicy(checkpoint, file, changes, options.threads);
   Checkpoint alone;
   if (!options.save_pretrained.empty()) alone = policy_alone(checkpoint, file);
   checkpoint = {};  // frees the state of the environments
@@ -356,7 +253,7 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };
   const EvaluationPlan plan = plan_of(options, policy);
   if (!film.video.empty()) make_film(film, options.threads, plan, policy);
-  const Evaluation result = policy.play(plan, record);
+  const Evaluation result = evaluate(plan, policy.actor(), record);
   warn_of_lost(result);
   if (record) recording.write(options.record);
   if (!options.save_pretrained.empty()) save_pretrained(options.save_pretrained, std::move(alone), policy, result);

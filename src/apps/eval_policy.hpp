@@ -1,0 +1,121 @@
+// The policy that drl_eval plays.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/check.hpp"
+#include "envs/make_env.hpp"
+#include "nets/host_nets.hpp"
+#include "nets/normalizer.hpp"
+#include "policy/actor.hpp"
+#include "run/option_files.hpp"
+#include "run/pretrained.hpp"
+#include "run/run_manifest.hpp"
+#include "run/state.hpp"
+#include "run/train_options.hpp"
+
+namespace drl {
+
+// Options of a task that replace those of the run.
+struct TaskChanges {
+  std::vector<NamedValue> options;        // --env. options
+  std::string physics = "run", xml_file;  // values of these options
+};
+
+// Networks, ready to act: those of a checkpoint, or those of an agent without a policy.
+class EvalPolicy {
+ public:
+  EvalPolicy(const Checkpoint& checkpoint, const std::string& file, const TaskChanges& changes, int threads)
+      : EvalPolicy(task_of(checkpoint, file), attribute<std::string>(checkpoint, file, "options"), file, changes,
+                   threads) {
+    warn_if_model_changed(checkpoint, file, *options_.env);
+    warn_if_contents_changed(checkpoint, file, *options_.env);
+    const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
+    Normalizer of_critic(*queue_, spec_.normalized_of_critic(), rule);
+    normalizer_.emplace(*queue_, spec_.normalized(), rule);
+    const TaskSpec task = task_spec(task_, setup());
+    curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own
+    StateList state = list_state([&](StateVisitor& visitor) {
+      for (size_t k = 0; k < curriculum_.size(); ++k)
+        visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
+      visit_policy(visitor, spec_, params_.data(), *normalizer_, of_critic);
+    });
+    if (is_policy_alone(checkpoint)) state = actor_state(state);
+    require_state(state, checkpoint, file);
+    restore_state(state, checkpoint, *make_serial_communicator());
+    normalizer_->refresh();
+    actor_.emplace(*queue_, *nets_, spec_, params_.data(), normalizer_->view());
+  }
+
+  // The agents "zero" and "random": all outputs of the network are 0, which is the mean of the random actions.
+  EvalPolicy(const std::string& task, const TaskChanges& changes, int threads)
+      : EvalPolicy(own_task_name(task), "", "", changes, threads) {
+    std::fill_n(params_.data(), params_.size(), 0.0f);
+    if (spec_.std >= 0 && !spec_.log_std)  // the standard deviation itself
+      std::fill_n(params_.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
+                  1.0f);
+    actor_.emplace(*queue_, *nets_, spec_, params_.data(), NormalizerView{});
+  }
+
+  const std::string& task() const { return task_; }
+  EnvSetup setup() const { return options_.env->setup(); }
+  const std::vector<float>& curriculum() const { return curriculum_; }
+  const PolicySpec& spec() const { return spec_; }
+  Actor& actor() { return *actor_; }
+
+ private:
+  // `options_ini` are the options of the run, from the checkpoint `file`.
+  EvalPolicy(const std::string& task, const std::string& options_ini, const std::string& file,
+             const TaskChanges& changes, int threads)
+      : queue_(make_host_queue(isa_of("auto"))), task_(task) {
+    OptionTable table;
+    options_.add_to(table);
+    options_.set_task(table, task_);
+    table.apply_run(options_ini, file);
+    apply(table, changes);
+    options_.env->choose_physics();
+    spec_ = options_.algorithm().policy(task_spec(task_, setup()), options_.policy);
+    nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
+    params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
+  }
+  static std::string task_of(const Checkpoint& checkpoint, const std::string& file) {
+    load_task_of(checkpoint, file);
+    return attribute<std::string>(checkpoint, file, "task");
+  }
+  void apply(OptionTable& table, const TaskChanges& changes) const {
+    const auto is_given = [&](const std::string& name) {
+      return std::ranges::find(changes.options, "env." + name, &NamedValue::name) != changes.options.end();
+    };
+    const auto set = [&](const std::string& name, const std::string& value) {
+      if (is_given(name))
+        throw UsageError("--" + name + " and --env." + name +
+                         " set the same option (they may contradict each other): give only one of them");
+      if (options_.env->physics().empty())
+        throw UsageError("--" + name + " " + value + " cannot be used (the task " + task_ +
+                         " has no robot): leave it out");
+      table.set("env." + name, value);
+    };
+    table.apply(changes.options);
+    if (!changes.xml_file.empty()) {
+      set("xml_file", changes.xml_file);
+      if (!is_given("physics")) table.set("env.physics", "auto");
+    }
+    if (changes.physics != "run") set("physics", changes.physics);
+  }
+
+  std::unique_ptr<Queue> queue_;
+  Options options_;
+  std::string task_;
+  PolicySpec spec_;
+  std::unique_ptr<Nets> nets_;
+  Array<float> params_;
+  std::vector<float> curriculum_;
+  std::optional<Normalizer> normalizer_;
+  std::optional<Actor> actor_;
+};
+
+}  // namespace drl
