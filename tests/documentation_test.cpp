@@ -14,11 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = fs::path(DRL_TEST_DATA).parent_path();
+const fs::path kRoot = drl::source(".");
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);

@@ -1,11 +1,12 @@
-// main() of the tests with several ranks. All ranks run all tests in the same order. A failure on one rank is a failure
-// of the program; an exception ends all ranks immediately.
+// main() of the tests of which some run on several ranks. All ranks run all tests in the same order. A failure on one
+// rank is a failure of the program; an exception ends all ranks immediately. Without a launcher, no MPI is started.
 
 #include "mpi_main.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <memory>
 
 #include "base/log.hpp"
 #include "comm/session.hpp"
@@ -31,6 +32,7 @@ class FailurePrinter final : public testing::EmptyTestEventListener {
 
 int run_tests(Communicator& comm) {
   the_world = &comm;
+  GTEST_FLAG_SET(catch_exceptions, false);
   log::init(comm.rank(), comm.size(), "testhost", false);
   if (comm.rank() != 0) {  // rank 0 lists all tests, the others only print failures
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
@@ -44,12 +46,15 @@ int run_tests(Communicator& comm) {
 
 }  // namespace
 
-Communicator& world() { return *the_world; }
+Communicator& world() {
+  static const std::unique_ptr<Communicator> alone = make_serial_communicator();
+  return the_world ? *the_world : *alone;
+}
 
 }  // namespace drl::test
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  GTEST_FLAG_SET(catch_exceptions, false);
-  return drl::run_session(drl::launch_info(), drl::test::run_tests);
+  const drl::LaunchInfo launch = drl::launch_info();
+  return launch.launched() ? drl::run_session(launch, drl::test::run_tests) : RUN_ALL_TESTS();
 }

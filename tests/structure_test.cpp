@@ -9,15 +9,18 @@
 #include <functional>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "support/paths.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kSource = fs::path(DRL_TEST_DATA).parent_path() / "src";
+const fs::path kSource = drl::source("src");
 
 struct Line {
   std::string file;  // relative to src/
@@ -96,6 +99,47 @@ TEST(Structure, NoRoomIncludesUpwards) {
   EXPECT_GT(includes, 100) << "the sources were not found";
 }
 
+// The headers below a directory, and what each includes of them. `prefix`: how includes of this directory begin.
+using Includes = std::map<std::string, std::vector<std::string>>;
+Includes includes_below(const fs::path& folder, const std::string& prefix) {
+  const std::regex regex("^\\s*#\\s*include\\s*\"" + prefix + "([^\"]*)\"");
+  std::smatch match;
+  Includes all;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".hpp") continue;
+    std::vector<std::string>& included = all[fs::relative(entry.path(), folder).generic_string()];
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);)
+      if (std::regex_search(line, match, regex)) included.push_back(match[1]);
+  }
+  return all;
+}
+
+// Expects that no path through the includes of `header` leads back to a header of `path`.
+void expect_no_circle(const Includes& all, const std::string& header, std::vector<std::string>& path,
+                      std::set<std::string>& done) {
+  const bool is_circle = std::ranges::find(path, header) != path.end();
+  path.push_back(header);
+  if (is_circle) {
+    std::string text;
+    for (const std::string& one : path) text += one + " -> ";
+    ADD_FAILURE() << "these headers include each other: " << text;
+  } else if (all.count(header) && done.insert(header).second) {
+    for (const std::string& next : all.at(header)) expect_no_circle(all, next, path, done);
+  }
+  path.pop_back();
+}
+
+TEST(Structure, NoHeadersIncludeEachOther) {
+  for (const Includes& all :
+       {includes_below(kSource, ""), includes_below(kSource.parent_path() / "include/drl", "drl/")}) {
+    EXPECT_GT(all.size(), 50u);
+    std::vector<std::string> path;
+    std::set<std::string> done;
+    for (const auto& header : all) expect_no_circle(all, header.first, path, done);
+  }
+}
+
 // Returns what the headers of include/drl/FOLDER include of drl, without "drl/".
 std::vector<std::string> includes_of_headers(const std::string& folder) {
   const std::regex regex("^#include \"drl/([^\"]*)\"");
@@ -170,14 +214,14 @@ TEST(Structure, OnlyOneHeaderContainsNamesOfTheDeviceRuntime) {
   expect_none(
       matches(include + "|" + call + R"(\()", {"gpu/cuda_names.hpp", "gpu/rocm_names.hpp", "gpu/rocm_declarations.h"}));
   expect_none(matches(compiler, {}));
+  const std::regex any(include + "|" + call + "|" + compiler);
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kSource.parent_path() / "include/drl")) {
     const std::string name = entry.path().filename().string();
     if (!entry.is_regular_file() || name == "gpu_runtime.hpp" || name == "hd.hpp") continue;
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);)
-      EXPECT_FALSE(std::regex_search(without_comment(line), std::regex(include + "|" + call + "|" + compiler)))
-          << entry.path() << ": " << line;
+      EXPECT_FALSE(std::regex_search(without_comment(line), any)) << entry.path() << ": " << line;
     files += 1;
   }
   EXPECT_GT(files, 50);

@@ -10,6 +10,9 @@
 namespace drl::test {
 namespace {
 
+DRL_ON_RANKS(Console);
+using CommunicationOnTwoRanks = OnTwoRanks;
+
 size_t count(const std::string& text, const std::string& part) {
   size_t n = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
@@ -94,7 +97,7 @@ const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r"};
 constexpr const char* kUp = "\x1b[14A";  // the live block has 14 lines, of which three show reward terms
 
 // Types Ctrl-C while the live block is shown.
-TEST(Console, RedrawsABlockInPlaceInATerminal) {
+TEST_P(Console, RedrawsABlockInPlaceInATerminal) {
   const Runs runs;
   TerminalProcess process(runs.command(kEndless));
   ASSERT_TRUE(process.read_until(kUp, 3)) << process.text;
@@ -110,7 +113,7 @@ TEST(Console, RedrawsABlockInPlaceInATerminal) {
 }
 
 // At least a second passes between two lines, so n lines need n - 1 seconds.
-TEST(Console, WritesFewLinesAndTheWholeBlockToAFile) {
+TEST_P(Console, WritesFewLinesAndTheWholeBlockToAFile) {
   const Runs runs;
   const Result result = runs.train({"--run_name", "r", "--max_iterations", "300"});
   ASSERT_EQ(result.exit_code, 0);
@@ -123,7 +126,7 @@ TEST(Console, WritesFewLinesAndTheWholeBlockToAFile) {
   EXPECT_LE(static_cast<double>(plain_lines - 1), run_json(runs.run("r")).at("elapsed_seconds").get<double>());
 }
 
-TEST(Console, QuietPrintsOnlyErrors) {
+TEST_P(Console, QuietPrintsOnlyErrors) {
   const Runs runs;
   const Result result = runs.train({"--quiet", "--run_name", "r", "--max_iterations", "2"});
   EXPECT_EQ(result.exit_code, 0);
@@ -131,16 +134,14 @@ TEST(Console, QuietPrintsOnlyErrors) {
   EXPECT_EQ(runs.train({"--quiet", "--num_envs", "0"}).err.substr(0, 7), "error: ");
 }
 
-TEST(Banner, ShowsNumbersPerRankAndInTotal) {
+TEST_P(Console, ShowsNumbersPerRankAndInTotal) {
   const Runs runs;
   const std::string out =
       runs.train({"--num_envs", "2048", "--ppo.num_mini_batches", "4", "--max_iterations", "1"}).out;
-  expect_mentions(out, {"2,048 per rank", RANKS == 1 ? "2,048 in total" : "4,096 in total",
-                        RANKS == 1 ? "8,192 in total" : "16,384 in total", "fused networks", "parameters",
-                        RANKS == 1 ? "1 rank on" : "2 ranks on"});
+  expect_mentions(out, {"2,048 per rank", rank_count == 1 ? "2,048 in total" : "4,096 in total",
+                        rank_count == 1 ? "8,192 in total" : "16,384 in total", "fused networks", "parameters",
+                        rank_count == 1 ? "1 rank on" : "2 ranks on"});
 }
-
-#if RANKS > 1
 
 // Cartpole has two networks of 4 inputs, 8 hidden units and 1 output, and one standard deviation. The gradient is
 // followed by 6 sums: n, KL, surrogate and value loss, entropy, clipped count. The float64 all-reduce has 30 numbers:
@@ -148,7 +149,7 @@ TEST(Banner, ShowsNumbersPerRankAndInTotal) {
 // - 5: n, sums and sums of squares of advantages and returns;
 // - 9: episodes, reward, length, 5 reward terms, lost episodes;
 // - 4: for each rank the fingerprint of its parameters and a flag.
-TEST(Communication, IsCountedInRunJson) {
+TEST_F(CommunicationOnTwoRanks, IsCountedInRunJson) {
   const Runs runs;
   ASSERT_EQ(
       runs.train({"--run_name", "r", "--max_iterations", "3", "--ppo.num_learning_epochs", "2",
@@ -164,10 +165,8 @@ TEST(Communication, IsCountedInRunJson) {
   EXPECT_EQ(communication.at("bytes_float32"), 3 * 2 * 4 * (2 * (32 + 8 + 8 + 4) + 4 + 6) * 4);
 }
 
-#endif
-
 // A file that is opened while 0, 1 and 2 are free gets their numbers.
-TEST(Console, ThatIsClosedPutsNoTextIntoFiles) {
+TEST_P(Console, ThatIsClosedPutsNoTextIntoFiles) {
   const Runs runs;
   const Result result = run_program(runs.command({"--run_name", "r", "--max_iterations", "5"}), {}, [] {
     for (const int stream : {0, 1, 2}) ::close(stream);
@@ -181,7 +180,7 @@ TEST(Console, ThatIsClosedPutsNoTextIntoFiles) {
 }
 
 // As in `drl_train | head -1`.
-TEST(Console, WithoutAReaderDoesNotEndARun) {
+TEST_P(Console, WithoutAReaderDoesNotEndARun) {
   const Runs runs;
   const Result result = run_program(runs.command({"--run_name", "r", "--max_iterations", "20"}), {}, [] {
     int ends[2];

@@ -65,7 +65,7 @@ void without_servers(Variables& variables) {
   });
 }
 
-const std::string kDoctor = DRL_BIN "/drl_doctor";
+const std::string kDoctor = bin("drl_doctor");
 const Words kOneIteration = {"--task", "CartPole-v1",      "--num_envs", "4", "--num_steps_per_env",
                              "4",      "--max_iterations", "1"};
 

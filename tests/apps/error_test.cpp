@@ -57,10 +57,12 @@ class Errors : public testing::Test {
   Words files;  // those that the test itself created
 };
 
-#if RANKS > 1
+class ErrorsOnTwoRanks : public Errors {
+  const Ranks ranks_{2};
+};
 
 // Errors of every kind: in options before the ranks are connected, and on the ranks.
-TEST_F(Errors, AreReportedByOneRank) {
+TEST_F(ErrorsOnTwoRanks, AreReportedByOneRank) {
   const fs::path good = checkpoint("good.h5", {"--task", "Cartpole"}),
                  cut = write("cut.h5", slurp(good).substr(0, 5000));
   const fs::path config = write("my.ini", "[ppo]\ngama = 1\n");
@@ -79,11 +81,10 @@ TEST_F(Errors, AreReportedByOneRank) {
 }
 
 // The launcher kills all ranks when the first one exits, so no rank may exit before the rank that prints the error.
-TEST_F(Errors, AreReportedIfRankZeroStartsLast) {
+TEST_F(ErrorsOnTwoRanks, AreReportedIfRankZeroStartsLast) {
   const std::string late = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} != 0 ] || sleep 2; exec \"$@\"";
   for (const std::string program : {"drl_train", "drl_doctor"}) {
-    const Result result = run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", late, "bash",
-                                            DRL_BIN "/" + program, "--devise", "cpu"});
+    const Result result = run_program(mpirun(2) + Words{"bash", "-c", late, "bash", bin(program), "--devise", "cpu"});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
     EXPECT_EQ(result.err.find("error: ", 1), std::string::npos) << result.err;
@@ -92,11 +93,10 @@ TEST_F(Errors, AreReportedIfRankZeroStartsLast) {
 }
 
 // Only one rank has a wrong option. The other one waits for it.
-TEST_F(Errors, OfOneRankEndAllRanks) {
+TEST_F(ErrorsOnTwoRanks, OfOneRankEndAllRanks) {
   const std::string one = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || set -- \"$@\" --devise cpu; exec \"$@\"";
   for (const std::string program : {"drl_train", "drl_doctor"}) {
-    const Result result = run_program(
-        Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", one, "bash", DRL_BIN "/" + program});
+    const Result result = run_program(mpirun(2) + Words{"bash", "-c", one, "bash", bin(program)});
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
     expect_mentions(result.err, {"--devise", "--device"});
@@ -108,8 +108,8 @@ Result start_differently(const Runs& runs, const std::string& program, const std
                          const std::string& second) {
   const std::string mine = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] && mine=\"" + first + "\" || mine=\"" + second +
                            "\"; exec \"$@\" $mine";
-  return run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", mine, "bash",
-                           DRL_BIN "/" + program, "--runs_dir", runs.path().string(), "--device", "cpu"});
+  return run_program(mpirun(2) + Words{"bash", "-c", mine, "bash", bin(program), "--runs_dir", runs.path().string(),
+                                       "--device", "cpu"});
 }
 
 struct DifferentOptions {
@@ -128,7 +128,7 @@ void expect_one_error(const Runs& runs, const DifferentOptions& options) {
   for (const std::string_view part : options.mentioned) expect_mentions(result.err, {part});
 }
 
-TEST_F(Errors, OfOptionsThatDifferBetweenRanksNameOptionAndRanks) {
+TEST_F(ErrorsOnTwoRanks, OfOptionsThatDifferBetweenRanksNameOptionAndRanks) {
   const DifferentOptions cases[] = {
       {"drl_train", kSmall + "--seed 1", kSmall + "--seed 2", {"--seed: 1 (rank 0", "2 (rank 1"}},
       {"drl_train", kSmall, kSmall + "--env.reward.alive 3", {"--env.reward.alive: ", "3 (rank 1"}},
@@ -145,7 +145,7 @@ TEST_F(Errors, OfOptionsThatDifferBetweenRanksNameOptionAndRanks) {
 }
 
 // A rank that answers a question must not leave the others waiting in MPI_Init.
-TEST_F(Errors, OfAQuestionToOneRankNameTheQuestion) {
+TEST_F(ErrorsOnTwoRanks, OfAQuestionToOneRankNameTheQuestion) {
   expect_one_error(runs, {"drl_train", "--help", kSmall, {"--help: true (rank 0", "not given (rank 1"}});
   expect_one_error(runs, {"drl_train", kSmall, "--help all", {"--help_all: not given (rank 0", "true (rank 1"}});
   expect_one_error(runs, {"drl_train", "--version", kSmall, {"--version: true (rank 0"}});
@@ -154,7 +154,7 @@ TEST_F(Errors, OfAQuestionToOneRankNameTheQuestion) {
   EXPECT_EQ(left_behind(), Words{});
 }
 
-TEST_F(Errors, DoNotOccurIfAllRanksAskForHelp) {
+TEST_F(ErrorsOnTwoRanks, DoNotOccurIfAllRanksAskForHelp) {
   for (const std::string question : {"--help", "--version", "--list_tasks", "--print_config"}) {
     const Result alone = run_program({kTrain, question, "--runs_dir", runs.path().string(), "--device", "cpu"}),
                  ranks = start_differently(runs, "drl_train", question, question);
@@ -164,13 +164,13 @@ TEST_F(Errors, DoNotOccurIfAllRanksAskForHelp) {
   }
 }
 
-TEST_F(Errors, DoNotOccurForOptionsThatEachRankMaySet) {
+TEST_F(ErrorsOnTwoRanks, DoNotOccurForOptionsThatEachRankMaySet) {
   const std::string small = "--task Cartpole --num_envs 16 --max_iterations 1 --ppo.gamma ";
   const Result result = start_differently(runs, "drl_train", small + "0.5 --threads 1", small + "5e-1 --threads 2");
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
-TEST_F(Errors, OfTheNumberOfRanksShowThatOfTheLauncher) {
+TEST_F(ErrorsOnTwoRanks, OfTheNumberOfRanksShowThatOfTheLauncher) {
   for (const std::string program : {"drl_train", "drl_doctor"}) {
     const std::string options = program == "drl_train" ? "--task Cartpole --ranks 4" : "--ranks 4";
     const Result result = start_differently(runs, program, options, options);
@@ -181,16 +181,14 @@ TEST_F(Errors, OfTheNumberOfRanksShowThatOfTheLauncher) {
 }
 
 // Environment 20 fails. It belongs to the second rank (16 to 31), while the first one waits in the all-reduce.
-TEST_F(Errors, OfASimulatorOnOneRankEndAllRanks) {
+TEST_F(ErrorsOnTwoRanks, OfASimulatorOnOneRankEndAllRanks) {
   const Result result =
-      runs.train({"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so", "--task", "Thrower", "--quiet"});
+      runs.train({"--task_library", built("tests/envs/libraries/libtest_programs.so"), "--task", "Thrower", "--quiet"});
   const std::string text = "(the licence server is asleep)";
   EXPECT_EQ(result.exit_code, 1);
   expect_mentions(result.err, {"[rank 1 on ", "Thrower", text});
   EXPECT_EQ(result.err.find(text), result.err.rfind(text)) << result.err;
 }
-
-#else
 
 TEST_F(Errors, InNamesSuggestTheNearestOne) {
   expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
@@ -369,8 +367,6 @@ TEST_F(Errors, OfOtherProgramsHaveTheSameForm) {
   EXPECT_TRUE(refused({kEval, "--chekpoint", good.string()}, "--checkpoint"));
   EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--record", "/nowhere/x.h5"}, "/nowhere/x.h5"));
 }
-
-#endif
 
 }  // namespace
 }  // namespace drl::test

@@ -101,7 +101,7 @@ class EvalOfALadder : public testing::Test {
 
  private:
   const Runs ladder_{"Ladder"};
-  const Words library_ = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  const Words library_ = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
 };
 
 // After two iterations of four steps each, the curriculum's length is 4 and its bonus 2: the first iteration raised the
@@ -133,7 +133,7 @@ TEST_F(EvalOfALadder, AcceptsOtherOptionsOfTheTask) {
 // have four steps and return 4.
 TEST(EvalOfLostEpisodes, CountsAndExcludesThem) {
   const Runs runs("Breaking");
-  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
   ASSERT_EQ(runs.train(library + Words{"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
   const auto eval = [&](const Words& options) {
     return run_program(Words{kEval, "--run", runs.run("r").string(), "--stochastic"} + library + options);
@@ -162,7 +162,7 @@ TEST_F(Eval, RecordReplacesOnlyRecordings) {
 }
 
 TEST_F(Eval, RefusesSeveralRanks) {
-  const Words words = {DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", kEval, "--run", runs->run("r").string()};
+  const Words words = mpirun(2) + Words{kEval, "--run", runs->run("r").string()};
   const Result result = run_program(words);
   EXPECT_NE(result.exit_code, 0);
   EXPECT_EQ(result.out.find("return mean"), std::string::npos);

@@ -17,9 +17,8 @@ class GpuRun : public testing::Test {
   // Trains on `ranks` ranks. The command of each rank begins with the words of `wrapper`.
   Result train(const Words& wrapper, int ranks = 1, const Words& more = {}) const {
     Words words;
-    if (ranks > 1)
-      words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
-    words = words + wrapper + Words{DRL_TRAIN_ON_HOST, "--task", "Cartpole", "--num_envs", "16"};
+    if (ranks > 1) words = {mpiexec(), "--quiet", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
+    words = words + wrapper + Words{built("tests/apps/drl_train_on_host"), "--task", "Cartpole", "--num_envs", "16"};
     words = words + Words{"--num_steps_per_env", "4", "--max_iterations", "2", "--runs_dir", runs().string()} + more;
     return run_program(words, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
   }
@@ -89,7 +88,7 @@ Words two_ranks(const std::string& setup) {
 
 TEST_F(GpuRun, WarnsOnceOfSettingsWithWhichNcclIsSlow) {
   const std::string own_gpu = "export CUDA_VISIBLE_DEVICES=$rank DRL_HOST_GPUS=\"H100 $((rank + 1))\"",
-                    own_node = "export LD_PRELOAD=" DRL_FAULTY_MPI " HOST_NAME=node$rank";
+                    own_node = "export LD_PRELOAD=" + built("tests/doctor/libfaulty_mpi.so") + " HOST_NAME=node$rank";
   const Result hidden = train(two_ranks(own_gpu), 2, {"--quiet"});
   EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
   EXPECT_EQ(count_lines(hidden.err), 1u) << hidden.err;
@@ -176,7 +175,8 @@ TEST_F(GpuRun, AFullGpuIsOneLine) {
 // two reads of its counter. `fault`: as in STUB_NVML.
 Words with_nvml(const std::string& fault = "") {
   const char* path = std::getenv("LD_LIBRARY_PATH");
-  return kTwoGpus + Words{"LD_LIBRARY_PATH=" DRL_NVML_STUB ":" + std::string(path ? path : ""), "STUB_NVML=" + fault};
+  return kTwoGpus + Words{"LD_LIBRARY_PATH=" + built("tests/comm/nvml") + ":" + std::string(path ? path : ""),
+                          "STUB_NVML=" + fault};
 }
 
 // The counters are read at the start and at each save.

@@ -8,7 +8,7 @@
 namespace drl::test {
 namespace {
 
-const Process::Variables kNoLocks = {{"LD_PRELOAD", DRL_NO_LOCKS}};
+const Process::Variables kNoLocks = {{"LD_PRELOAD", built("tests/run/libno_locks.so")}};
 const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r", "--save_interval", "5"};
 
 class NoLocks : public testing::Test {
@@ -73,7 +73,7 @@ TEST_F(NoLocks, CheckpointsCanBeRead) {
 }
 
 TEST_F(NoLocks, TheDoctorReportsTheKindOfLock) {
-  const Words doctor = {DRL_BIN "/drl_doctor", "--runs_dir", runs.path().string()};
+  const Words doctor = {bin("drl_doctor"), "--runs_dir", runs.path().string()};
   const Result with = run_program(doctor), without = run_program(doctor, kNoLocks);
   expect_mentions(without.out, {"/runs", "lock file"});
   expect_mentions(with.out, {"/runs"});

@@ -6,12 +6,14 @@
 namespace drl::test {
 namespace {
 
-const Words kLibrary = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so", "--task_library",
-                        DRL_TEST_LIBRARIES "/libtest_faulty.so"};
+const Words kLibrary = {"--task_library", built("tests/envs/libraries/libtest_programs.so"), "--task_library",
+                        built("tests/envs/libraries/libtest_faulty.so")};
 
 const Words kOptions = {"--init_at_random_ep_len", "false"};
 
 // The dumps of a run that has lost environments.
+DRL_ON_RANKS(LostStates);
+
 struct Dumps {
   explicit Dumps(const std::string& task, const Words& more = {}) : runs(task) {
     const Result result = runs.train(kLibrary + kOptions + Words{"--run_name", "r", "--nan_policy", "dump"} + more);
@@ -52,13 +54,13 @@ T first(const Checkpoint& states, const std::string& name) {
 }
 
 // Four of the five actions of "Breaking" lose the environment; each makes another value infinite or NaN.
-TEST(LostStates, AreReplayedWithTheirNumbers) {
+TEST_P(LostStates, AreReplayedWithTheirNumbers) {
   const Dumps dumps("Breaking", {"--max_iterations", "3"});
-  for (int rank = 0; rank < RANKS; ++rank) {
+  for (int rank = 0; rank < rank_count; ++rank) {
     const Checkpoint states = dumps.read(rank);
-    ASSERT_EQ(Dumps::count(states), 100 / RANKS);
+    ASSERT_EQ(Dumps::count(states), 100 / rank_count);
     bool seen[5] = {};
-    for (int k = 0; k < 100 / RANKS; ++k) {
+    for (int k = 0; k < 100 / rank_count; ++k) {
       const std::string group = Dumps::group(k);
       const auto action = first<int32_t>(states, group + "action");
       ASSERT_TRUE(1 <= action && action <= 4) << action;
@@ -79,12 +81,12 @@ TEST(LostStates, AreReplayedWithTheirNumbers) {
 }
 
 // The simulator loses few environments: all are dumped.
-TEST(LostStates, OfASimulatorAreReplayed) {
+TEST_P(LostStates, OfASimulatorAreReplayed) {
   const Dumps dumps("Diverging", {"--max_iterations", "2"});
   double lost = 0;
   for (const double in_iteration : dumps.column("lost_environments")) lost += in_iteration;
   int count = 0;
-  for (int rank = 0; rank < RANKS; ++rank) {
+  for (int rank = 0; rank < rank_count; ++rank) {
     if (!fs::exists(dumps.file(rank))) continue;
     const Checkpoint states = dumps.read(rank);
     const int of_rank = Dumps::count(states);
@@ -103,13 +105,13 @@ TEST(LostStates, OfASimulatorAreReplayed) {
 
 // "GivesNan" observes its state x, which is random after a reset, and later the square root of the last action.
 // Negative actions lose the environment. So a state is right if it is what the run observed before the step.
-TEST(LostStates, AreThoseThatTheRunObserved) {
+TEST_P(LostStates, AreThoseThatTheRunObserved) {
   const Dumps dumps("GivesNan", {"--max_iterations", "3"});
-  for (int rank = 0; rank < RANKS; ++rank) {
+  for (int rank = 0; rank < rank_count; ++rank) {
     const Checkpoint states = dumps.read(rank);
-    ASSERT_EQ(Dumps::count(states), 100 / RANKS);
+    ASSERT_EQ(Dumps::count(states), 100 / rank_count);
     int after_reset = 0;
-    for (int k = 0; k < 100 / RANKS; ++k) {
+    for (int k = 0; k < 100 / rank_count; ++k) {
       const std::string group = Dumps::group(k);
       EXPECT_EQ(first<float>(states, group + "env/state/x"), first<float>(states, group + "observation"));
       const auto action = first<float>(states, group + "action");
@@ -124,11 +126,11 @@ TEST(LostStates, AreThoseThatTheRunObserved) {
 #ifdef DRL_MUJOCO
 
 // Positions near 1e12 are beyond what MuJoCo accepts (mjMAXVAL), and overflow in float32.
-TEST(LostStates, OfARobotAreReplayedInLanesAndByLibmujoco) {
+TEST_P(LostStates, OfARobotAreReplayedInLanesAndByLibmujoco) {
   for (const char* physics : {"lanes", "mujoco"}) {
     const Dumps dumps("HalfCheetah-v5", {"--env.physics", physics, "--env.reset_noise_scale", "1e12",
                                          "--max_iterations", "2", "--ppo.num_mini_batches", "4"});
-    for (int rank = 0; rank < RANKS; ++rank) {
+    for (int rank = 0; rank < rank_count; ++rank) {
       const Checkpoint states = dumps.read(rank);
       ASSERT_GT(Dumps::count(states), 0) << physics;
       const Result result = dumps.replay({"--index", std::to_string(Dumps::count(states) - 1)}, rank);
@@ -141,15 +143,13 @@ TEST(LostStates, OfARobotAreReplayedInLanesAndByLibmujoco) {
 
 #endif
 
-TEST(LostStates, ChangeNothingElse) {
+TEST_P(LostStates, ChangeNothingElse) {
   const Dumps dumps("Diverging", {"--max_iterations", "4"});
   ASSERT_EQ(dumps.runs.train(kLibrary + kOptions + Words{"--run_name", "reset", "--max_iterations", "4"}).exit_code, 0);
   EXPECT_EQ(metrics(dumps.runs.run("r")), metrics(dumps.runs.run("reset")));
   EXPECT_EQ(datasets(checkpoint_file(dumps.runs.run("r"), 4)), datasets(checkpoint_file(dumps.runs.run("reset"), 4)));
   EXPECT_FALSE(fs::exists(dumps.runs.run("reset") / "lost_states"));
 }
-
-#if RANKS == 1
 
 void expect_refused(const Result& result, std::initializer_list<std::string_view> mentions) {
   EXPECT_EQ(result.exit_code, 2) << result.out;
@@ -184,8 +184,6 @@ TEST(BadLostStates, AreOneError) {
   expect_refused(with_task("CartPole-v1"), {"other.h5", "CartPole-v1", "another task"});
   expect_refused(with_task("Nowhere"), {"other.h5", "Nowhere", "--task_library"});
 }
-
-#endif
 
 }  // namespace
 }  // namespace drl::test

@@ -8,10 +8,10 @@
 namespace drl::test {
 namespace {
 
-class MotionRuns : public testing::Test {
+class MotionOnTwoRanks : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(DRL_BIN "/../share/drl/models/g1_exercise.h5")) GTEST_SKIP() << "run tools/fetch_robots, and build";
+    if (!fs::exists(built("share/drl/models/g1_exercise.h5"))) GTEST_SKIP() << "run tools/fetch_robots, and build";
   }
   // Runs four iterations whose learning rate is too small to change a parameter.
   Result train(const std::string& name, const Words& more) const {
@@ -28,11 +28,12 @@ class MotionRuns : public testing::Test {
         std::memcpy(&all.emplace_back(), tensor.data.data(), sizeof(float));
     return all;
   }
+  const Ranks ranks_{2};
   const Runs runs_{"G1-Tracking"};
 };
 
 // The same 64 environments fail in the same parts of the motion, whichever rank they are on.
-TEST_F(MotionRuns, SampleAlikeOnOneRankAndTwo) {
+TEST_F(MotionOnTwoRanks, SampleAlikeOnOneRankAndTwo) {
   const Result one = train("one", {"--ranks", "1", "--num_envs", "64"});
   const Result two = train("two", {"--ranks", "2", "--num_envs", "32"});
   ASSERT_EQ(one.exit_code, 0) << one.err;
@@ -43,7 +44,7 @@ TEST_F(MotionRuns, SampleAlikeOnOneRankAndTwo) {
   EXPECT_EQ(failures("two"), of_one);
 }
 
-TEST_F(MotionRuns, RefuseFilesThatAreNoMotions) {
+TEST_F(MotionOnTwoRanks, RefuseFilesThatAreNoMotions) {
   const std::string file = (runs_.folder / "walk.h5").string();
   spill(file, "not a motion");
   for (const std::string& motion : {file, file + ".missing"}) {

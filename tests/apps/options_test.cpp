@@ -74,8 +74,7 @@ TEST(Tasks, AreListedWithTheirSizesAndTheirLibraryOnce) {
                             "Swimmer-v5",
                             "Walker2d-v5"})
     expected.emplace_back(robot);
-  const std::string library =
-      std::filesystem::canonical(DRL_BIN).parent_path().string() + "/lib/drl/tasks/drl_robots.so";
+  const std::string library = built("lib/drl/tasks/drl_robots.so");
   EXPECT_EQ(result.out.find(library), result.out.rfind(library)) << result.out;
   expect_mentions(result.out, {library});
 #endif
@@ -113,7 +112,7 @@ TEST(ExampleConfigs, OfOtherTrainersReplaceAllThatPresetsSetAndTrain) {
                                                {"cleanrl", "Pendulum-v1", "MountainCarContinuous-v0"},
                                                {"cleanrl_discrete", "CartPole-v1", "Acrobot-v1"},
                                                {"purejaxrl", "Pendulum-v1", "Cartpole"}}) {
-    const std::string file = fs::path(DRL_TEST_DATA).parent_path() / "examples/configs" / (name + std::string(".ini"));
+    const std::string file = fs::path(source("examples/configs")) / (name + std::string(".ini"));
     const std::string config = print_config({"--config", file, "--task", task}),
                       other = print_config({"--config", file, "--task", other_task});
     for (const char* section : {"ppo", "policy"}) EXPECT_EQ(section_of(config, section), section_of(other, section));

@@ -57,8 +57,8 @@ TEST_F(Pretrained, NamesTheCommandThatTrainedIt) {
   const auto command = std::get<std::string>(read_checkpoint(file()).attributes.at("trained_by"));
   expect_mentions(command, {"--task Cartpole", "--ranks 1", "--ppo.gamma 0.9"});
   const std::string runs_dir = (runs->folder / "again").string();
-  const Result result =
-      run_program({"sh", "-c", "PATH=" DRL_BIN ":$PATH; " + command + " --quiet --run_name r --runs_dir " + runs_dir});
+  const Result result = run_program(
+      {"sh", "-c", "PATH=" + bin("") + ":$PATH; " + command + " --quiet --run_name r --runs_dir " + runs_dir});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(datasets(checkpoint_file(runs_dir + "/Cartpole/r", 3)), datasets(checkpoint_file(runs->run("r"), 3)));
 }
@@ -160,7 +160,7 @@ TEST_F(Pretrained, SaveReadsTheCheckpointBeforeTheEpisodes) {
 // The file of a policy names the library without its directory.
 TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
   const Runs runs("Ladder");
-  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
   ASSERT_EQ(runs.train(library + Words{"--run_name", "r", "--max_iterations", "1"}).exit_code, 0);
   const std::string policy = (runs.folder / "policy.h5").string();
   ASSERT_EQ(run_program(Words{kEval, "--run", runs.run("r").string(), "--save_pretrained", policy} + library).exit_code,
@@ -177,7 +177,7 @@ TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
 // The command also names the policy with which the run began, even after it was resumed, and the library of its task.
 TEST(PretrainedOfALibrary, TheCommandNamesFilesWithoutDirectories) {
   const Runs runs("Ladder");
-  const Words library = {"--task_library", DRL_TEST_LIBRARIES "/libtest_programs.so"};
+  const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
   const std::string first = (runs.folder / "first.h5").string(), second = (runs.folder / "second.h5").string();
   const auto save = [&](const std::string& run, const std::string& file) {
     return run_program(Words{kEval, "--run", runs.run(run).string(), "--save_pretrained", file, "--episodes", "1"} +
@@ -202,8 +202,8 @@ TEST(PretrainedOfALibrary, TheCommandNamesFilesWithoutDirectories) {
 TEST(PretrainedOfAModel, NamesNoDirectory) {
   const Runs runs("Hopper-v5");
   const std::string model = (runs.folder / "own.xml").string(), policy = (runs.folder / "policy.h5").string();
-  fs::copy_file(DRL_BIN "/../share/drl/models/hopper.xml", model);
-  fs::copy_file(DRL_BIN "/../share/drl/models/scene.xml", runs.folder / "scene.xml");
+  fs::copy_file(built("share/drl/models/hopper.xml"), model);
+  fs::copy_file(built("share/drl/models/scene.xml"), runs.folder / "scene.xml");
   ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "1", "--env.xml_file", model}).exit_code, 0);
   const std::string run = runs.run("r").string();
   ASSERT_EQ(run_program({kEval, "--run", run, "--episodes", "1", "--save_pretrained", policy}).exit_code, 0);
@@ -221,7 +221,7 @@ TEST(PretrainedOfAModel, NamesNoDirectory) {
 // Returns the names of the policies in the repository.
 Words names_of_policies() {
   Words names;
-  for (const auto& entry : fs::directory_iterator(DRL_TEST_DATA "/../pretrained"))
+  for (const auto& entry : fs::directory_iterator(source("pretrained")))
     if (entry.path().extension() == ".h5") names.push_back(entry.path().stem());
   std::ranges::sort(names);
   return names;
@@ -241,8 +241,7 @@ TEST(PretrainedFolder, AnUnknownNameListsThePoliciesAndTheNearest) {
 
 TEST(PretrainedFolder, IsSmall) {
   size_t bytes = 0;
-  for (const std::string& name : names_of_policies())
-    bytes += fs::file_size(DRL_TEST_DATA "/../pretrained/" + name + ".h5");
+  for (const std::string& name : names_of_policies()) bytes += fs::file_size(source("pretrained/") + name + ".h5");
   EXPECT_LE(bytes, 2'000'000u);
 }
 
@@ -255,7 +254,7 @@ TEST(PretrainedFolder, PoliciesHaveTheReturnThatTheyState) {
                                   result.err.find("tools/fetch_robots") != std::string::npos))
       continue;  // a robot, without MuJoCo or its model
     ASSERT_EQ(result.exit_code, 0) << name << "\n" << result.err;
-    const Checkpoint policy = read_checkpoint(DRL_TEST_DATA "/../pretrained/" + name + ".h5");
+    const Checkpoint policy = read_checkpoint(source("pretrained/") + name + ".h5");
     EXPECT_EQ(std::get<std::string>(policy.attributes.at("task")), name);
     const double mean = std::get<double>(policy.attributes.at("return_mean")),
                  std = std::get<double>(policy.attributes.at("return_std"));

@@ -1,6 +1,7 @@
-// Starts the programs as a user does, and reads the files that they leave. RANKS is the number of ranks of drl_train:
-// 1, or 2 with --ranks 2.
+// Starts the programs as a user does, and reads the files that they leave.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <ctime>
@@ -18,10 +19,30 @@ namespace drl::test {
 
 namespace fs = std::filesystem;
 
-inline const std::string kTrain = DRL_BIN "/drl_train", kEval = DRL_BIN "/drl_eval",
-                         kCheckpointProgram = DRL_BIN "/drl_checkpoint";
+inline const std::string kTrain = bin("drl_train"), kEval = bin("drl_eval"), kCheckpointProgram = bin("drl_checkpoint");
 
-inline Words ranks() { return RANKS == 1 ? Words{} : Words{"--ranks", std::to_string(RANKS)}; }
+// The number of ranks of drl_train in this case, 1 or 2.
+inline int rank_count = 1;
+inline Words ranks() { return rank_count == 1 ? Words{} : Words{"--ranks", std::to_string(rank_count)}; }
+
+// Sets the number of ranks. A fixture that has this as a member has OnTwoRanks in its name, or in that of a parameter:
+// ctest gives such cases the label mpi.
+struct Ranks {
+  explicit Ranks(int number) { rank_count = number; }
+  ~Ranks() { rank_count = 1; }
+};
+class OnTwoRanks : public testing::Test {
+  const Ranks ranks_{2};
+};
+class OnRanks : public testing::TestWithParam<int> {
+  const Ranks ranks_{GetParam()};
+};
+inline std::string name_of_ranks(int number) { return number == 1 ? "OnOneRank" : "OnTwoRanks"; }
+
+// Declares a suite of TEST_P whose cases run on one rank and on two.
+#define DRL_ON_RANKS(Suite)        \
+  class Suite : public OnRanks {}; \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(1, 2), [](const auto& info) { return name_of_ranks(info.param); })
 
 // Returns true if drl_eval can record videos on this machine.
 inline bool can_record_videos() { return run_program({kEval, "--check_video"}).exit_code == 0; }
@@ -69,7 +90,7 @@ struct Runs {
   // Sends a signal to a rank. With one rank, that is drl_train itself.
   void signal_rank(int rank, int signal) const {
     for (const std::string name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})  // for Open MPI and MPICH
-      for (pid_t pid : processes(RANKS == 1 ? "" : '\0' + name + "=" + std::to_string(rank) + '\0'))
+      for (pid_t pid : processes(rank_count == 1 ? "" : '\0' + name + "=" + std::to_string(rank) + '\0'))
         ::kill(pid, signal);
   }
 
@@ -133,7 +154,7 @@ inline std::vector<int> count_to(int last) {
 }
 
 // The module of drl that opens libtorch, for --nets torch.
-inline const std::string kTorchModule = DRL_BIN "/../lib/drl/drl_torch.so";
+inline const std::string kTorchModule = built("lib/drl/drl_torch.so");
 inline bool built_with_torch() { return fs::exists(kTorchModule); }
 
 }  // namespace drl::test

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kReport = DRL_BIN "/drl_report";
+const std::string kReport = bin("drl_report");
 
 class ReportProgram : public testing::Test {
  protected:

@@ -18,11 +18,12 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-class Resume : public testing::TestWithParam<Case> {
+class Resume : public testing::TestWithParam<std::tuple<int, Case>> {
  protected:
   Result train(const std::string& run, int iterations) { return runs.train(options(run, iterations)); }
   Words options(const std::string& run, int iterations) const {
-    return GetParam().options + Words{"--run_name", run, "--max_iterations", std::to_string(iterations)};
+    return std::get<Case>(GetParam()).options +
+           Words{"--run_name", run, "--max_iterations", std::to_string(iterations)};
   }
   // Leaves checkpoints up to iteration 14, and later rows in metrics.csv, as after a crash.
   void kill_past_iteration_14(const std::string& run) {
@@ -42,8 +43,13 @@ class Resume : public testing::TestWithParam<Case> {
     EXPECT_EQ(iterations(runs.run(run)), count_to(20));
   }
 
-  Runs runs{GetParam().task};
+  const Ranks ranks_{std::get<int>(GetParam())};
+  Runs runs{std::get<Case>(GetParam()).task};
 };
+
+std::string name_of(const testing::TestParamInfo<std::tuple<int, Case>>& info) {
+  return std::get<Case>(info.param).name + name_of_ranks(std::get<int>(info.param));
+}
 
 TEST_P(Resume, IsBitIdentical) {
   ASSERT_EQ(train("whole", 20).exit_code, 0);
@@ -58,35 +64,37 @@ TEST_P(Resume, IsBitIdentical) {
   expect_whole("killed");
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, Resume,
-                         testing::Values(Case{"Gaussian", "Cartpole", {}},  // adaptive learning rate
-                                         Case{"Categorical", "CartPole-v1", {"--ppo.obs_normalization", "true"}},
-                                         Case{"EveryOption",
-                                              "Pendulum-v1",
-                                              {"--ppo.obs_normalization", "--ppo.reward_normalization",
-                                               "--ppo.normalize_advantage_per_mini_batch", "--ppo.grad_clip", "joint",
-                                               "--policy.activation", "gelu", "--policy.layer_norm", "true"}},
-                                         Case{"Grpo",
-                                              "Pendulum-v1",
-                                              {"--algorithm", "grpo", "--grpo.group_size", "4", "--grpo.kl_coef", "0.1",
-                                               "--grpo.reference_interval", "6", "--grpo.obs_normalization"}},
-                                         Case{"Distill",
-                                              "Pendulum-v1",
-                                              {"--algorithm", "distill", "--teacher", "pretrained/Pendulum-v1",
-                                               "--env.hidden_obs", "theta_dot", "--policy.rnn_type", "gru",
-                                               "--policy.rnn_hidden_dim", "8", "--distill.gradient_length", "4"}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Tasks, Resume,
+    testing::Combine(testing::Values(1, 2),
+                     testing::Values(Case{"Gaussian", "Cartpole", {}},  // adaptive learning rate
+                                     Case{"Categorical", "CartPole-v1", {"--ppo.obs_normalization", "true"}},
+                                     Case{"EveryOption",
+                                          "Pendulum-v1",
+                                          {"--ppo.obs_normalization", "--ppo.reward_normalization",
+                                           "--ppo.normalize_advantage_per_mini_batch", "--ppo.grad_clip", "joint",
+                                           "--policy.activation", "gelu", "--policy.layer_norm", "true"}},
+                                     Case{"Grpo",
+                                          "Pendulum-v1",
+                                          {"--algorithm", "grpo", "--grpo.group_size", "4", "--grpo.kl_coef", "0.1",
+                                           "--grpo.reference_interval", "6", "--grpo.obs_normalization"}},
+                                     Case{"Distill",
+                                          "Pendulum-v1",
+                                          {"--algorithm", "distill", "--teacher", "pretrained/Pendulum-v1",
+                                           "--env.hidden_obs", "theta_dot", "--policy.rnn_type", "gru",
+                                           "--policy.rnn_hidden_dim", "8", "--distill.gradient_length", "4"}})),
+    name_of);
 
 #if defined(DRL_MUJOCO)  // interrupted in the middle of episodes of 1000 steps
-INSTANTIATE_TEST_SUITE_P(
-    Robots, Resume,
-    testing::Values(Case{"HalfCheetah", "HalfCheetah-v5", {"--threads", "2"}},
-                    Case{"Ant", "Ant-v5", {"--num_envs", "4"}},
-                    Case{"Walker2dWithLibmujoco", "Walker2d-v5", {"--threads", "2", "--env.physics", "mujoco"}}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Robots, Resume,
+                         testing::Combine(testing::Values(1, 2),
+                                          testing::Values(Case{"HalfCheetah", "HalfCheetah-v5", {"--threads", "2"}},
+                                                          Case{"Ant", "Ant-v5", {"--num_envs", "4"}},
+                                                          Case{"Walker2dWithLibmujoco",
+                                                               "Walker2d-v5",
+                                                               {"--threads", "2", "--env.physics", "mujoco"}})),
+                         name_of);
 #endif
-
-#if RANKS == 1
 
 #if defined(DRL_MUJOCO)
 // A run keeps its physics engine, even if the default changes.
@@ -124,7 +132,7 @@ TEST(ResumeOptions, KeepThePhysicsEngine) {
   EXPECT_NE(slurp(runs.run("libmujoco") / "options.ini").find("\nphysics = mujoco "), std::string::npos);
 }
 
-const fs::path kModels = DRL_TEST_DATA "/../src/robots/models";
+const fs::path kModels = source("src/robots/models");
 
 // Copies a robot's model and the file that it includes, and replaces `what` in it.
 void copy_model(const fs::path& to, const std::string& what = "", const std::string& by = "") {
@@ -287,8 +295,6 @@ TEST(OlderRun, WithoutNormalisationHasTheSameOptions) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   expect_mentions(result.err, {"resuming ", "the same options"});
 }
-
-#endif
 
 }  // namespace
 }  // namespace drl::test

@@ -6,9 +6,11 @@
 namespace drl::test {
 namespace {
 
+DRL_ON_RANKS(Start);
+
 Words iterations_of(int n) { return {"--max_iterations", std::to_string(n)}; }
 
-TEST(Start, SkipsADamagedCheckpoint) {
+TEST_P(Start, SkipsADamagedCheckpoint) {
   const Runs runs;
   for (int n : {2, 4}) ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(n)).exit_code, 0);
   const fs::path newest = checkpoint_file(runs.run("r"), 4);
@@ -21,7 +23,7 @@ TEST(Start, SkipsADamagedCheckpoint) {
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
 }
 
-TEST(Start, CheckpointStartsANewRunFromTheWholeState) {
+TEST_P(Start, CheckpointStartsANewRunFromTheWholeState) {
   const Runs runs;
   for (int n : {3, 5}) ASSERT_EQ(runs.train(Words{"--run_name", "whole"} + iterations_of(n)).exit_code, 0);
   const std::string file = checkpoint_file(runs.run("whole"), 3);
@@ -32,7 +34,7 @@ TEST(Start, CheckpointStartsANewRunFromTheWholeState) {
   EXPECT_EQ(again.exit_code, 2) << "it would overwrite a run";
 }
 
-TEST(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
+TEST_P(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
   const Runs runs;
   const Words normalised = {"--ppo.obs_normalization", "true"};
   ASSERT_EQ(runs.train(normalised + Words{"--run_name", "teacher"} + iterations_of(3)).exit_code, 0);
@@ -46,7 +48,7 @@ TEST(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
             0);
   EXPECT_EQ(iterations(runs.run("pupil")), count_to(1));
   const Checkpoint teacher = read_checkpoint(file), pupil = read_checkpoint(checkpoint_file(runs.run("pupil"), 1));
-  EXPECT_EQ(std::get<int64_t>(pupil.attributes.at("env_steps")), 16 * 4 * RANKS);
+  EXPECT_EQ(std::get<int64_t>(pupil.attributes.at("env_steps")), 16 * 4 * rank_count);
   for (const Tensor& tensor : teacher.tensors)
     if (tensor.name.starts_with("policy/") && !tensor.name.starts_with("policy/normalizer/")) {  // it goes on
       EXPECT_EQ(*pupil.find(tensor.name), tensor) << tensor.name;
@@ -54,8 +56,8 @@ TEST(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
   const auto count = [](const Checkpoint& c) {
     return *reinterpret_cast<const double*>(c.find("normalizer/obs/count")->data.data());
   };
-  EXPECT_EQ(count(teacher), 3 * 64 * RANKS);
-  EXPECT_EQ(count(pupil), 4 * 64 * RANKS);
+  EXPECT_EQ(count(teacher), 3 * 64 * rank_count);
+  EXPECT_EQ(count(pupil), 4 * 64 * rank_count);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 namespace drl::test {
 namespace {
 
+DRL_ON_RANKS(Stop);
+
 const Words kEndless = {"--max_iterations", "1000000000", "--ppo.schedule",  "fixed",
                         "--run_name",       "r",          "--save_interval", "10"};
 
@@ -47,31 +49,31 @@ void expect_stop_by(int signal, int exit_code) {
   expect_resumable(runs, result.out);
 }
 
-TEST(Stop, BySigusr1SavesAndExitsWith75) { expect_stop_by(SIGUSR1, 75); }
-TEST(Stop, BySigusr2SavesAndExitsWith75) { expect_stop_by(SIGUSR2, 75); }
-TEST(Stop, BySigtermSavesAndExitsWith143) { expect_stop_by(SIGTERM, 143); }
-TEST(Stop, BySighupSavesAndExitsWith143) { expect_stop_by(SIGHUP, 143); }
-TEST(Stop, BySigintSavesAndExitsWith130) { expect_stop_by(SIGINT, 130); }
+TEST_P(Stop, BySigusr1SavesAndExitsWith75) { expect_stop_by(SIGUSR1, 75); }
+TEST_P(Stop, BySigusr2SavesAndExitsWith75) { expect_stop_by(SIGUSR2, 75); }
+TEST_P(Stop, BySigtermSavesAndExitsWith143) { expect_stop_by(SIGTERM, 143); }
+TEST_P(Stop, BySighupSavesAndExitsWith143) { expect_stop_by(SIGHUP, 143); }
+TEST_P(Stop, BySigintSavesAndExitsWith130) { expect_stop_by(SIGINT, 130); }
 
 // A task library raises the signal while drl_train loads it: in a rank, or in the drl_train that starts the ranks.
 Result raised(const Runs& runs, int signal, bool in_ranks) {
   Process::Variables variables = {{"RAISE", std::to_string(signal)}};
   if (in_ranks) variables["RAISE_IN_RANKS"] = "yes";
-  return runs.train(kEndless + Words{"--task_library", DRL_TEST_LIBRARIES "/libbroken_signal.so"}, variables);
+  return runs.train(kEndless + Words{"--task_library", built("tests/envs/libraries/libbroken_signal.so")}, variables);
 }
 
-TEST(Stop, BySigusr1BeforeTheTrainingSavesAfterTheFirstIteration) {
+TEST_P(Stop, BySigusr1BeforeTheTrainingSavesAfterTheFirstIteration) {
   const Runs runs;
-  const Result result = raised(runs, SIGUSR1, RANKS > 1);
+  const Result result = raised(runs, SIGUSR1, rank_count > 1);
   EXPECT_EQ(result.exit_code, 75) << result.err;
   EXPECT_EQ(newest_checkpoint(runs.run("r")), 1);
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "stopped");
 }
 
-TEST(Stop, ByAnotherSignalBeforeTheTrainingIsOneError) {
+TEST_P(Stop, ByAnotherSignalBeforeTheTrainingIsOneError) {
   for (const auto& [signal, exit_code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}, {SIGHUP, 143}}) {
     const Runs runs;
-    const Result result = raised(runs, signal, RANKS > 1);
+    const Result result = raised(runs, signal, rank_count > 1);
     EXPECT_EQ(result.exit_code, exit_code);
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
     expect_mentions(result.err, {"stopped by ", "before the training began"});
@@ -79,7 +81,7 @@ TEST(Stop, ByAnotherSignalBeforeTheTrainingIsOneError) {
   }
 }
 
-TEST(Stop, NotBySighupUnderNohup) {
+TEST_P(Stop, NotBySighupUnderNohup) {
   const Runs runs;
   Process process(runs.command(kEndless), {}, [] { std::signal(SIGHUP, SIG_IGN); });
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
@@ -90,7 +92,7 @@ TEST(Stop, NotBySighupUnderNohup) {
   EXPECT_EQ(process.wait().exit_code, 75);
 }
 
-TEST(Stop, ByTheFileStopSavesAndRemovesTheFile) {
+TEST_P(Stop, ByTheFileStopSavesAndRemovesTheFile) {
   const Runs runs;
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
@@ -101,7 +103,7 @@ TEST(Stop, ByTheFileStopSavesAndRemovesTheFile) {
   expect_resumable(runs, result.out);
 }
 
-TEST(Stop, IsAFailureIfTheRunIsRemoved) {
+TEST_P(Stop, IsAFailureIfTheRunIsRemoved) {
   const Runs runs;
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
@@ -113,7 +115,7 @@ TEST(Stop, IsAFailureIfTheRunIsRemoved) {
 }
 
 // One iteration would take minutes, so the process must not wait for its end.
-TEST(Stop, ByASecondSigintIsImmediate) {
+TEST_P(Stop, ByASecondSigintIsImmediate) {
   const Runs runs;
   Process process(runs.command({"--max_iterations", "1000000000", "--run_name", "r", "--num_envs", "4096",
                                 "--num_steps_per_env", "32", "--ppo.num_learning_epochs", "1000"}));
@@ -127,7 +129,7 @@ TEST(Stop, ByASecondSigintIsImmediate) {
 
 // The run has ended, but a fake `nice`, which drl_train runs to record the video, never ends. (Open MPI's mpirun first
 // searches its own directory and finds the real `nice`; then the video takes seconds.)
-TEST(Stop, CancelsTheLastVideo) {
+TEST_P(Stop, CancelsTheLastVideo) {
   const Runs runs;
   const TempFolder bin;
   const fs::path started = bin / "started";
@@ -137,7 +139,7 @@ TEST(Stop, CancelsTheLastVideo) {
   Process process(runs.command({"--run_name", "cancelled", "--max_iterations", "2", "--video_interval", "1"}),
                   {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
   const auto waits = [&] {
-    return process.out().find("done at iteration 2") != std::string::npos && (RANKS > 1 || fs::exists(started));
+    return process.out().find("done at iteration 2") != std::string::npos && (rank_count > 1 || fs::exists(started));
   };
   ASSERT_TRUE(wait_until([&] { return waits() || !process.running(); })) << process.err();
   if (process.running()) process.signal(SIGTERM);
@@ -153,9 +155,7 @@ TEST(Stop, CancelsTheLastVideo) {
     EXPECT_EQ(entry.path().extension(), ".h5");
 }
 
-#if RANKS == 1
-
-TEST(Stop, ByTheTargetRewardIsASuccess) {
+TEST(StopOnOneRank, ByTheTargetRewardIsASuccess) {
   const Runs runs;
   const Result result = runs.train({"--run_name", "r", "--target_reward", "-1000"});
   EXPECT_EQ(result.exit_code, 0);
@@ -163,16 +163,16 @@ TEST(Stop, ByTheTargetRewardIsASuccess) {
   EXPECT_LT(iterations(runs.run("r")).size(), 150u);
 }
 
-#else
+using StopOnTwoRanks = OnTwoRanks;
 
-TEST(Stop, BySigusr1BeforeTheRanksAreStartedWaitsForThem) {
+TEST_F(StopOnTwoRanks, BySigusr1BeforeTheRanksAreStartedWaitsForThem) {
   const Runs runs;
   const Result result = raised(runs, SIGUSR1, false);
   EXPECT_EQ(result.exit_code, 75) << result.err;
   EXPECT_EQ(newest_checkpoint(runs.run("r")), 1);
 }
 
-TEST(Stop, ByASignalBeforeTheRanksAreStartedSaysSo) {
+TEST_F(StopOnTwoRanks, ByASignalBeforeTheRanksAreStartedSaysSo) {
   for (const auto& [signal, exit_code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}}) {
     const Runs runs;
     const Result result = raised(runs, signal, false);
@@ -194,7 +194,7 @@ void expect_all_end_when_one_is_killed(int rank) {
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
 }
 
-TEST(DeadRank, EndsTheOthers) {
+TEST_F(StopOnTwoRanks, DeadRankEndsTheOthers) {
   expect_all_end_when_one_is_killed(0);
   expect_all_end_when_one_is_killed(1);
 }
@@ -210,13 +210,13 @@ void expect_the_run_ends_when_one_is_stopped(int rank) {
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
 }
 
-TEST(StoppedRank, EndsTheRunAndIsNamed) {
+TEST_F(StopOnTwoRanks, StoppedRankEndsTheRunAndIsNamed) {
   expect_the_run_ends_when_one_is_stopped(0);
   expect_the_run_ends_when_one_is_stopped(1);
 }
 
 // The ranks of a suspended job (scontrol suspend) stop and go on together.
-TEST(StoppedRanks, GoOnTogether) {
+TEST_F(StopOnTwoRanks, StoppedRanksGoOnTogether) {
   const Runs runs;
   Process process(runs.command(kEndless + Words{"--comm_timeout", "2"}));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
@@ -230,7 +230,7 @@ TEST(StoppedRanks, GoOnTogether) {
 }
 
 // Rank 1 has too little memory for the rollout and throws std::bad_alloc while rank 0 waits for it.
-TEST(FailingRank, EndsTheOthersAndIsNamed) {
+TEST_F(StopOnTwoRanks, FailingRankEndsTheOthersAndIsNamed) {
 #ifdef DRL_SANITIZER
   GTEST_SKIP() << "the sanitizer reserves terabytes of addresses, which this test limits";
 #endif
@@ -247,8 +247,7 @@ TEST(FailingRank, EndsTheOthersAndIsNamed) {
                          "8192",
                          "--max_iterations",
                          "1"};
-  const Result result =
-      run_program(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2", "bash", "-c", limited, "bash"} + program);
+  const Result result = run_program(mpirun(2) + Words{"bash", "-c", limited, "bash"} + program);
   EXPECT_EQ(result.exit_code, 1);
   expect_mentions(result.err, {"error: [rank 1 on ", "memory", "--num_envs"});
 }
@@ -263,7 +262,7 @@ std::string states(const Runs& runs) {
 }
 
 // Ctrl-Z in a terminal.
-TEST(Stop, BySigtstpPausesAllRanks) {
+TEST_F(StopOnTwoRanks, BySigtstpPausesAllRanks) {
   const Runs runs;
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
@@ -276,11 +275,11 @@ TEST(Stop, BySigtstpPausesAllRanks) {
 }
 
 // mpirun forwards SIGUSR1. (On SIGTERM it kills its ranks a second later.)
-TEST(Stop, BySigusr1ToMpirunReachesTheRanks) {
+TEST_F(StopOnTwoRanks, BySigusr1ToMpirunReachesTheRanks) {
   const Runs runs;
   const Words program = {kTrain, "--task",     "Cartpole",          "--num_envs", "16", "--num_steps_per_env",
                          "4",    "--runs_dir", runs.path().string()};
-  Process process(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2"} + program + kEndless);
+  Process process(mpirun(2) + program + kEndless);
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   process.signal(SIGUSR1);
   const Result result = process.wait();
@@ -288,8 +287,6 @@ TEST(Stop, BySigusr1ToMpirunReachesTheRanks) {
   EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
   EXPECT_TRUE(resume_command(result.out).starts_with("mpirun -n 2 " + kTrain)) << result.out;
 }
-
-#endif
 
 }  // namespace
 }  // namespace drl::test

@@ -6,6 +6,8 @@
 namespace drl::test {
 namespace {
 
+DRL_ON_RANKS(Libtorch);
+
 // On CPUs without multiply-add, libtorch is the default.
 bool has_fused_multiply_add() {
   const std::string cpu = slurp("/proc/cpuinfo");
@@ -25,8 +27,8 @@ struct WithoutTorch : Runs {
   }
 };
 
-TEST(Libtorch, IsNotLinkedToAnyProgram) {
-  for (const auto& entry : fs::directory_iterator(DRL_BIN)) {
+TEST(LibtorchLibraries, AreNotLinkedToAnyProgram) {
+  for (const auto& entry : fs::directory_iterator(bin(""))) {
     const Result libraries = run_program({entry.path()}, {{"LD_TRACE_LOADED_OBJECTS", "1"}});
     const std::string name = entry.path().filename();
     if (name != "drl_train" && name != "drl_eval" && name != "drl_doctor") continue;
@@ -36,7 +38,7 @@ TEST(Libtorch, IsNotLinkedToAnyProgram) {
   }
 }
 
-TEST(Libtorch, IsNotNeededByDefault) {
+TEST_P(Libtorch, IsNotNeededByDefault) {
   if (!has_fused_multiply_add()) GTEST_SKIP() << "this CPU has no multiply-add";
   const WithoutTorch runs;
   for (const Words& more : {Words{}, {"--policy.layer_norm", "true"}}) {
@@ -49,7 +51,7 @@ TEST(Libtorch, IsNotNeededByDefault) {
   }
 }
 
-TEST(Libtorch, IsReportedInOneLineIfItIsMissing) {
+TEST_P(Libtorch, IsReportedInOneLineIfItIsMissing) {
   const WithoutTorch runs;
   const Result result = runs.run_there({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});
   EXPECT_EQ(result.exit_code, 2) << result.err;
@@ -59,7 +61,7 @@ TEST(Libtorch, IsReportedInOneLineIfItIsMissing) {
   EXPECT_FALSE(fs::exists(runs.run("r")));
 }
 
-TEST(Libtorch, IsOpenedIfItIsNeeded) {
+TEST_P(Libtorch, IsOpenedIfItIsNeeded) {
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
   const Result result = runs.train({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});

@@ -46,7 +46,7 @@ void expect_all_reduce_sums(size_t n, double tolerance) {
   expect_equal_on_all_ranks(data);
 }
 
-TEST(Communicator, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
+TEST(CommunicatorOnRanks, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
   for (size_t n : {1, 2, 3, 17, 1000, 9479, 100000}) {  // MPI changes its algorithm with the size
     expect_all_reduce_sums<float>(n, 4e-7);
     expect_all_reduce_sums<double>(n, 1e-15);
@@ -54,7 +54,7 @@ TEST(Communicator, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
 }
 
 // Covers all-reduces in shared memory, also with sizes that are not multiples of its pieces and cache lines.
-TEST(Communicator, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
+TEST(CommunicatorOnRanks, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
   for (size_t n : {1, 15, 16, 33, 9479, 32768, 32769, 100001}) {
     std::vector<float> data(n), expected(n);
     for (size_t i = 0; i < n; ++i) {
@@ -66,7 +66,7 @@ TEST(Communicator, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
   }
 }
 
-TEST(Communicator, RepeatedAllReducesAreBitIdentical) {
+TEST(CommunicatorOnRanks, RepeatedAllReducesAreBitIdentical) {
   std::vector<float> first(5000), second(5000);
   for (size_t i = 0; i < first.size(); ++i) first[i] = second[i] = element(world().rank(), i);
   world().all_reduce_sum(std::span<float>(first));
@@ -74,7 +74,7 @@ TEST(Communicator, RepeatedAllReducesAreBitIdentical) {
   EXPECT_EQ(first, second);
 }
 
-TEST(Communicator, CountsCallsAndBytes) {
+TEST(CommunicatorOnRanks, CountsCallsAndBytes) {
   const CommStats before = world().stats();
   std::vector<float> floats(10);
   std::vector<double> doubles(3);
@@ -93,7 +93,7 @@ TEST(Communicator, CountsCallsAndBytes) {
   EXPECT_GE(after.wait_seconds, before.wait_seconds);
 }
 
-TEST(Communicator, CapturedAllReducesCountWhenTheyAreReplayed) {
+TEST(CommunicatorOnRanks, CapturedAllReducesCountWhenTheyAreReplayed) {
   const CommStats before = world().stats();
   std::vector<float> floats(10);
   std::vector<double> doubles(3);
@@ -111,13 +111,13 @@ TEST(Communicator, CapturedAllReducesCountWhenTheyAreReplayed) {
   EXPECT_EQ(after.bytes_f64 - before.bytes_f64, 3 * 24);
 }
 
-TEST(Communicator, WaitsUntilDone) {
+TEST(CommunicatorOnRanks, WaitsUntilDone) {
   int polls = 0;
   world().wait([&] { return ++polls == 3; });
   EXPECT_EQ(polls, 3);
 }
 
-TEST(Communicator, BroadcastsTheRootsBytes) {
+TEST(CommunicatorOnRanks, BroadcastsTheRootsBytes) {
   for (int root = 0; root < world().size(); ++root) {
     std::vector<int> data = {world().rank(), 100 + world().rank()};
     world().broadcast(std::as_writable_bytes(std::span(data)), root);
@@ -125,7 +125,7 @@ TEST(Communicator, BroadcastsTheRootsBytes) {
   }
 }
 
-TEST(Communicator, GathersBlocksOfUnequalSizesInRankOrder) {
+TEST(CommunicatorOnRanks, GathersBlocksOfUnequalSizesInRankOrder) {
   const std::string mine(static_cast<size_t>(world().rank()),
                          static_cast<char>('a' + world().rank()));  // "", "b", "cc", "ddd"
   const std::vector<std::byte> all = world().gather(std::as_bytes(std::span(mine)), 0);
@@ -134,7 +134,7 @@ TEST(Communicator, GathersBlocksOfUnequalSizesInRankOrder) {
   EXPECT_EQ(text, world().rank() == 0 ? expected : "");
 }
 
-TEST(Communicator, ScattersBlocksOfUnequalSizesInRankOrder) {
+TEST(CommunicatorOnRanks, ScattersBlocksOfUnequalSizesInRankOrder) {
   const std::string all = "bccddd";  // "", "b", "cc", "ddd"
   for (int root = 0; root < world().size(); ++root) {
     std::string mine(static_cast<size_t>(world().rank()), '-');
@@ -144,14 +144,14 @@ TEST(Communicator, ScattersBlocksOfUnequalSizesInRankOrder) {
   }
 }
 
-TEST(Communicator, ScatterRefusesWrongSizes) {
+TEST(CommunicatorOnRanks, ScatterRefusesWrongSizes) {
   if (world().size() > 1) return;  // the other ranks would wait forever
   std::vector<std::byte> mine(3);
   EXPECT_THROW(world().scatter(std::vector<std::byte>(4), mine, 0), std::exception);
 }
 
 // A piece of five bytes can hold one float but no double, and blocks end within a piece.
-TEST(Communicator, SendsLongDataInPieces) {
+TEST(CommunicatorOnRanks, SendsLongDataInPieces) {
   if (!launch_info().launched()) return;
   const auto pieces = make_mpi_communicator(5);
   const auto rank = static_cast<size_t>(world().rank()), size = static_cast<size_t>(world().size());
@@ -182,7 +182,7 @@ TEST(Communicator, SendsLongDataInPieces) {
   EXPECT_EQ(back, mine);
 }
 
-TEST(Communicator, GathersScattersAndBroadcastsTexts) {
+TEST(CommunicatorOnRanks, GathersScattersAndBroadcastsTexts) {
   const std::string mine = world().rank() == 0 ? ""
                                                : std::string(static_cast<size_t>(1000 * world().rank()), 'x') +
                                                      std::to_string(world().rank());
@@ -214,7 +214,7 @@ Outcome run_logged(const std::function<void()>& work) {
   return outcome;
 }
 
-TEST(OnAllRanks, SuccessIsSilent) {
+TEST(FailuresOnRanks, SuccessIsSilent) {
   int calls = 0;
   const Outcome outcome = run_logged([&] { on_all_ranks(world(), [&] { calls += 1; }); });
   EXPECT_EQ(outcome.code, -1);
@@ -222,7 +222,7 @@ TEST(OnAllRanks, SuccessIsSilent) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(OnAllRanks, OneFailureEndsAllRanksAndIsPrintedOnce) {
+TEST(FailuresOnRanks, OneFailureEndsAllRanksAndIsPrintedOnce) {
   const int bad = world().size() - 1;  // rank 1 of 2, rank 3 of 4
   const Outcome outcome = run_logged([&] {
     on_all_ranks(world(), [&] {
@@ -233,7 +233,7 @@ TEST(OnAllRanks, OneFailureEndsAllRanksAndIsPrintedOnce) {
   EXPECT_EQ(outcome.log.find("this file is bad") != std::string::npos, world().rank() == bad) << outcome.log;
 }
 
-TEST(OnAllRanks, TheLowestRanksFailureCounts) {
+TEST(FailuresOnRanks, TheLowestRanksFailureCounts) {
   const int first = std::min(1, world().size() - 1);
   const Outcome outcome = run_logged([&] {
     on_all_ranks(world(), [&] {
@@ -245,7 +245,7 @@ TEST(OnAllRanks, TheLowestRanksFailureCounts) {
   EXPECT_EQ(outcome.log.empty(), world().rank() != first) << outcome.log;
 }
 
-TEST(OnRankZero, OnlyRankZeroRunsTheWorkAndAllGetTheResult) {
+TEST(RankZeroOnRanks, OnlyRankZeroRunsTheWorkAndAllGetTheResult) {
   int calls = 0;
   const std::string result = on_rank_zero(world(), [&] {
     calls += 1;
@@ -255,7 +255,7 @@ TEST(OnRankZero, OnlyRankZeroRunsTheWorkAndAllGetTheResult) {
   EXPECT_EQ(calls, world().rank() == 0);
 }
 
-TEST(OnRankZero, FailureEndsAllRanksWithItsExitCode) {
+TEST(RankZeroOnRanks, FailureEndsAllRanksWithItsExitCode) {
   const Outcome outcome =
       run_logged([&] { on_rank_zero(world(), []() -> std::string { throw Error("cannot write", 75); }); });
   EXPECT_EQ(outcome.code, 75);

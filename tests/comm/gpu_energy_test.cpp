@@ -19,9 +19,9 @@ GpuIdentity gpu(int number, bool has_uuid = true) {
   return identity;
 }
 
-class Energy : public testing::Test {
+class EnergyOnRanks : public testing::Test {
  protected:
-  ~Energy() override { ::unsetenv("STUB_NVML"); }
+  ~EnergyOnRanks() override { ::unsetenv("STUB_NVML"); }
   void plant(const char* fault) { ::setenv("STUB_NVML", fault, 1); }
   // Returns the meter's joules and GPUs as text on rank 0, and "unknown" where it returns none.
   static std::string text_of(const std::optional<GpuEnergy>& energy) {
@@ -33,7 +33,7 @@ class Energy : public testing::Test {
 };
 
 // GPU N uses 1000 N joules between two reads.
-TEST_F(Energy, IsTheSumOverTheGpusSinceTheFirstReading) {
+TEST_F(EnergyOnRanks, IsTheSumOverTheGpusSinceTheFirstReading) {
   const int size = comm.size(), sum = 1000 * size * (size + 1) / 2;
   for (const bool has_uuid : {true, false}) {
     GpuEnergyMeter meter(gpu(comm.rank() + 1, has_uuid), comm);
@@ -42,19 +42,19 @@ TEST_F(Energy, IsTheSumOverTheGpusSinceTheFirstReading) {
   }
 }
 
-TEST_F(Energy, OfAGpuThatRanksShareCountsOnce) {
+TEST_F(EnergyOnRanks, OfAGpuThatRanksShareCountsOnce) {
   GpuEnergyMeter meter(gpu(5), comm);
   meter.read();
   EXPECT_EQ(text_of(meter.read()), on_rank_zero("5000 J of 1"));
 }
 
-TEST_F(Energy, IsUnknownIfThatOfOneGpuIs) {
+TEST_F(EnergyOnRanks, IsUnknownIfThatOfOneGpuIs) {
   const bool is_last = comm.rank() == comm.size() - 1;
   GpuEnergyMeter meter(gpu(is_last ? 200 : comm.rank() + 1), comm);
   EXPECT_EQ(text_of(meter.read()), "unknown");
 }
 
-TEST_F(Energy, IsUnknownWithoutACounter) {
+TEST_F(EnergyOnRanks, IsUnknownWithoutACounter) {
   for (const char* fault : {"mig", "no_counter"}) {
     plant(fault);
     GpuEnergyMeter meter(gpu(comm.rank() + 1), comm);
@@ -62,7 +62,7 @@ TEST_F(Energy, IsUnknownWithoutACounter) {
   }
 }
 
-TEST_F(Energy, StaysUnknownIfTheFirstReadingFails) {
+TEST_F(EnergyOnRanks, StaysUnknownIfTheFirstReadingFails) {
   GpuEnergyMeter meter(gpu(comm.rank() + 1), comm);
   plant("no_counter");
   meter.read();
@@ -70,7 +70,7 @@ TEST_F(Energy, StaysUnknownIfTheFirstReadingFails) {
   EXPECT_EQ(text_of(meter.read()), "unknown");
 }
 
-TEST_F(Energy, IsUnknownAfterTheCounterHasFailed) {
+TEST_F(EnergyOnRanks, IsUnknownAfterTheCounterHasFailed) {
   GpuEnergyMeter meter(gpu(comm.rank() + 1), comm);
   meter.read();
   for (const char* fault : {"no_counter", "driver_loaded_again"}) {

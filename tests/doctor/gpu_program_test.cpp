@@ -11,7 +11,8 @@ namespace {
 class GpuDoctor : public RanksTest {
  protected:
   Words doctor(const Words& variables, const Words& options = {}) const {
-    return Words{"env"} + variables + Words{DRL_DOCTOR_ON_HOST, "--runs_dir", (folder / "runs").string()} + options;
+    return Words{"env"} + variables +
+           Words{built("tests/doctor/drl_doctor_on_host"), "--runs_dir", (folder / "runs").string()} + options;
   }
   // Runs one rank on GPU 1.
   Result alone(const Words& variables, const Words& options = {}) const {
@@ -75,7 +76,7 @@ TEST_F(GpuDoctor, NamesSettingsThatSlowNcclDown) {
 
   const auto node = [&](const std::string& name, const std::string& gpu) {
     return Part{1, Words{"taskset", "-c", "0"} +
-                       doctor({"LD_PRELOAD=" DRL_FAULTY_MPI, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 " + gpu})};
+                       doctor({"LD_PRELOAD=" + kFaultyMpi, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 " + gpu})};
   };
   const Result one_core = mpirun({node("node1", "1"), node("node2", "2")});
   EXPECT_EQ(one_core.exit_code, 1) << one_core.err;
@@ -139,7 +140,7 @@ TEST_F(GpuDoctor, NamesAnOldDriverAndATakenGpu) {
 // Rank 0's node has no trouble.
 TEST_F(GpuDoctor, NamesAnOldDriverOfAnotherNode) {
   const auto node = [&](const std::string& name, const Words& fault) {
-    return Part{1, doctor(Words{"LD_PRELOAD=" DRL_FAULTY_MPI, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 1"} + fault)};
+    return Part{1, doctor(Words{"LD_PRELOAD=" + kFaultyMpi, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 1"} + fault)};
   };
   const Result result = mpirun({node("node1", {}), node("node2", {"DRL_HOST_FAULT=old_driver"})});
   EXPECT_EQ(result.exit_code, 1) << result.err;
@@ -192,7 +193,7 @@ TEST_F(GpuDoctor, NamesARankThatStopsInNccl) {
 TEST_F(GpuDoctor, NamesTheRanksOfANodeOnWhichNcclHangs) {
   const auto node = [&](const std::string& name, const std::string& first_gpu, const std::string& second_gpu,
                         const Words& fault) {
-    return Part{2, doctor(Words{"LD_PRELOAD=" DRL_FAULTY_MPI, "HOST_NAME=" + name,
+    return Part{2, doctor(Words{"LD_PRELOAD=" + kFaultyMpi, "HOST_NAME=" + name,
                                 "DRL_HOST_GPUS=H100 " + first_gpu + ",H100 " + second_gpu} +
                               fault,
                           {"--timeout", "4"})};

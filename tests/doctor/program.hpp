@@ -10,7 +10,7 @@
 
 namespace drl::test {
 
-inline const std::string kDoctor = DRL_BIN "/drl_doctor";
+inline const std::string kDoctor = bin("drl_doctor"), kFaultyMpi = built("tests/doctor/libfaulty_mpi.so");
 
 inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -17,7 +17,7 @@ inline const Process::Variables kMpirunAsRoot = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}
                                                  {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
 
 inline Result mpirun(const std::vector<Part>& parts) {
-  Words words = {DRL_MPIEXEC, "--quiet", "--oversubscribe", "--bind-to", "none"};
+  Words words = {mpiexec(), "--quiet", "--oversubscribe", "--bind-to", "none"};
   for (size_t k = 0; k < parts.size(); ++k) {
     if (k > 0) words.push_back(":");
     words = words + Words{"-n", std::to_string(parts[k].ranks)} + parts[k].words;

@@ -7,7 +7,7 @@
 namespace drl::test {
 namespace {
 
-const std::string kTrain = DRL_BIN "/drl_train";
+const std::string kTrain = bin("drl_train");
 
 class DoctorRanks : public RanksTest {
  protected:
@@ -16,7 +16,7 @@ class DoctorRanks : public RanksTest {
   }
   // Adds one of the faults of faulty_mpi.cpp to a command.
   Words faulty(const std::string& fault, const Words& words) const {
-    return Words{"env", "LD_PRELOAD=" DRL_FAULTY_MPI, "FAULT=" + fault} + words;
+    return Words{"env", "LD_PRELOAD=" + kFaultyMpi, "FAULT=" + fault} + words;
   }
 
   // Copies the program with another build-id, as if it had been linked from other sources.
@@ -136,7 +136,7 @@ TEST_F(DoctorRanks, EndIfAnMpiCallFailsInACollective) {
 // Runs two ranks on each of two nodes.
 TEST_F(DoctorRanks, OnTwoNodesPassAllChecks) {
   const auto node = [&](const std::string& name) {
-    return Part{2, Words{"env", "LD_PRELOAD=" DRL_FAULTY_MPI, "HOST_NAME=" + name} + doctor()};
+    return Part{2, Words{"env", "LD_PRELOAD=" + kFaultyMpi, "HOST_NAME=" + name} + doctor()};
   };
   const Result result = mpirun({node("node1"), node("node2")});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
@@ -157,7 +157,7 @@ TEST_F(DoctorRanks, ThatHangInMpiFinalizeFail) {
 class StopLater : public DoctorRanks {
  protected:
   Result stop(int rank) const {
-    Process process(Words{DRL_MPIEXEC, "--quiet", "--oversubscribe", "-n", "3"} + doctor({"--timeout", "8"}),
+    Process process(Words{mpiexec(), "--quiet", "--oversubscribe", "-n", "3"} + doctor({"--timeout", "8"}),
                     kMpirunAsRoot);
     EXPECT_TRUE(wait_until([&] { return holds(process.out(), "program load"); })) << process.out() << process.err();
     const std::string variable = '\0' + std::string("OMPI_COMM_WORLD_RANK=") + std::to_string(rank) + '\0';

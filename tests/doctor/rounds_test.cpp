@@ -13,7 +13,7 @@ namespace {
 
 using test::world;
 
-TEST(MessageRounds, GatherDecideAndBroadcast) {
+TEST(MessageRoundsOnRanks, GatherDecideAndBroadcast) {
   Report report(false, "");
   Watchdog watchdog;
   MessageRounds rounds(world(), report, watchdog, 60);
@@ -40,14 +40,14 @@ TEST(MessageRounds, GatherDecideAndBroadcast) {
 }
 
 // The ranks of a host are not consecutive, as with some launchers.
-TEST(NodeInfos, NumberNodesByTheirLowestRanks) {
+TEST(NodeInfosOnRanks, NumberNodesByTheirLowestRanks) {
   EXPECT_EQ(node_infos({"a", "b", "b", "a", "c"}),
             (std::vector<NodeInfo>{
                 {3, 0, true, "a"}, {3, 1, true, "a"}, {3, 1, false, "a"}, {3, 0, false, "a"}, {3, 2, true, "a"}}));
 }
 
 // Ranks send such messages while they wait in NCCL's start or when they cannot continue.
-TEST(MessageRounds, NameARankThatReportsAFailure) {
+TEST(MessageRoundsOnRanks, NameARankThatReportsAFailure) {
   if (world().size() == 1) return;
   Report report(false, "");
   Watchdog watchdog;
@@ -73,7 +73,7 @@ TEST(MessageRounds, NameARankThatReportsAFailure) {
   EXPECT_EQ(rounds.broadcast(rounds.is_rank_zero() ? "word" : ""), "word");
 }
 
-TEST(Exchange, ReturnsTheMessagesThatArriveInTime) {
+TEST(ExchangeOnRanks, ReturnsTheMessagesThatArriveInTime) {
   const int next = (world().rank() + 1) % world().size();
   if (world().size() == 1) return;
   // No rank has sent a message.
@@ -88,7 +88,7 @@ TEST(Exchange, ReturnsTheMessagesThatArriveInTime) {
   EXPECT_EQ(exchange("", {}, {before}, 60).at(before), "second");
 }
 
-TEST(Exchange, AllReducesWithADeadline) {
+TEST(ExchangeOnRanks, AllReducesWithADeadline) {
   const auto sum = all_reduce_within({1, static_cast<float>(world().rank())}, 60);
   ASSERT_TRUE(sum.has_value());
   const int n = world().size();
@@ -96,7 +96,7 @@ TEST(Exchange, AllReducesWithADeadline) {
 }
 
 // The even and the odd ranks form groups.
-TEST(Groups, ReduceOverTheirOwnRanks) {
+TEST(GroupsOnRanks, ReduceOverTheirOwnRanks) {
   if (world().size() == 1) return;
   const int group = world().rank() % 2;
   const auto comm = make_group_communicator(group);

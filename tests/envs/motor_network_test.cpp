@@ -10,6 +10,7 @@
 #include <span>
 
 #include "../support/mentions.hpp"
+#include "../support/paths.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "drl/physics/motor_pass.hpp"
@@ -17,7 +18,7 @@
 namespace drl {
 namespace {
 
-const std::string kRecordings = std::string(DRL_TEST_DATA) + "/envs/recordings/";
+const std::string kRecordings = test_data("envs/recordings/");
 
 template <class F>
 struct Memory {

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "../support/paths.hpp"
 #include "algorithms/rollout.hpp"
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
@@ -33,8 +34,7 @@ std::string text_of(const std::string& path) {
 }
 
 TEST(OwnTask, ReadmeShowsThisHeader) {
-  const std::string readme = text_of(DRL_TEST_DATA "/../README.md"),
-                    header = text_of(DRL_TEST_DATA "/envs/double_integrator.hpp");
+  const std::string readme = text_of(source("README.md")), header = text_of(test_data("envs/double_integrator.hpp"));
   ASSERT_FALSE(header.empty());
   EXPECT_NE(readme.find("```cpp\n" + header + "```"), std::string::npos);
 }

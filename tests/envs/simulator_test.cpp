@@ -11,6 +11,7 @@
 #include "../../examples/own_simulator/arm.hpp"
 #include "../support/algorithm_state.hpp"
 #include "../support/mentions.hpp"
+#include "../support/paths.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "algorithms/rollout.hpp"
@@ -30,10 +31,7 @@ using namespace test;
 
 class Simulators : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    static const bool registered = (register_tasks(test_simulators(), "a test"), true);
-    EXPECT_TRUE(registered);
-  }
+  static void SetUpTestSuite() { register_test_simulators(); }
 };
 
 template <class Work>
@@ -174,7 +172,7 @@ TEST_F(Simulators, AreBitIdenticalOnAnyNumberOfThreads) {
 
 // The example is built by drl_add_task_library, and loaded as a task library.
 TEST_F(Simulators, AreBitIdenticalFromALibrary) {
-  void* library = dlopen(DRL_TEST_LIBRARIES "/libown_simulator.so", RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(built("tests/envs/libraries/libown_simulator.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   const auto open = reinterpret_cast<DrlTaskLibraryFunction>(dlsym(library, DRL_TASK_LIBRARY_SYMBOL));
   ASSERT_NE(open, nullptr);

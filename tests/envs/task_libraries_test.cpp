@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "../support/mentions.hpp"
+#include "../support/paths.hpp"
 #include "base/check.hpp"
 #include "envs/check_task.hpp"
 #include "envs/make_env.hpp"
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Returns the path of a library of this build.
-std::string library(const std::string& name) { return std::string(DRL_TEST_LIBRARIES) + "/" + name + ".so"; }
+std::string library(const std::string& name) { return built("tests/envs/libraries/" + name + ".so"); }
 
 std::string error_of(const std::string& file) {
   try {

@@ -128,7 +128,7 @@ const std::vector<std::string>& all_tasks() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = task_names();
     all.emplace_back("Arm");
-    register_tasks(test_simulators(), "a test");
+    register_test_simulators();
     return all;
   }();
   return names;

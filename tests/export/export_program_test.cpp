@@ -16,17 +16,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kExport = DRL_BIN "/drl_export";
+const std::string kExport = bin("drl_export");
 
 // A run of a task, trained for some iterations, and a recording of its policy.
 struct Trained {
   explicit Trained(const std::string& task, const Words& more = {}) {
-    run_program(Words{DRL_BIN "/drl_train", "--task", task, "--num_envs", "32", "--max_iterations", "3", "--quiet",
+    run_program(Words{bin("drl_train"), "--task", task, "--num_envs", "32", "--max_iterations", "3", "--quiet",
                       "--runs_dir", folder.path().string(), "--run_name", "r"} +
                 more);
     run = (folder / task / "r").string();
     recording = (folder / "episodes.h5").string();
-    run_program({DRL_BIN "/drl_eval", "--run", run, "--episodes", "4", "--record", recording});
+    run_program({bin("drl_eval"), "--run", run, "--episodes", "4", "--record", recording});
   }
   fs::path file(const std::string& name) const { return fs::path(run) / "checkpoints" / name; }
   TempFolder folder;
@@ -103,12 +103,12 @@ TEST(DrlExport, VerifiesFilesThatExist) {
 TEST(DrlExport, ExportsCheckpointsOfBeforeTheGroupPolicy) {
   for (const std::string name : {"discrete", "continuous", "grpo"}) {
     const TempFolder folder;
-    const std::string file = DRL_TEST_DATA "/export/old/" + name + ".h5", recording = (folder / "episodes.h5").string(),
+    const std::string file = test_data("export/old/") + name + ".h5", recording = (folder / "episodes.h5").string(),
                       header = (folder / "policy.h").string();
     const Checkpoint old = read_checkpoint(file);
     ASSERT_FALSE(old.attributes.contains("policy/task")) << name;
     const Result evaluated =
-        run_program({DRL_BIN "/drl_eval", "--checkpoint", file, "--episodes", "5", "--record", recording});
+        run_program({bin("drl_eval"), "--checkpoint", file, "--episodes", "5", "--record", recording});
     ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
     const Result exported = run_program({kExport, "--checkpoint", file, "--c", header, "--verify", recording});
     EXPECT_EQ(exported.exit_code, 0) << exported.err;
@@ -120,7 +120,7 @@ TEST(DrlExport, ExportsCheckpointsOfBeforeTheGroupPolicy) {
 TEST(DrlExport, RefusesCheckpointsOfBeforeTheGroupPolicyThatLackNumbers) {
   const TempFolder folder;
   const std::string file = (folder / "old.h5").string(), header = (folder / "policy.h").string();
-  const Checkpoint whole = read_checkpoint(DRL_TEST_DATA "/export/old/continuous.h5");
+  const Checkpoint whole = read_checkpoint(test_data("export/old/continuous.h5"));
   ASSERT_NE(whole.find("normalizer/obs/count"), nullptr);
   const auto refused = [&](const std::string& array, const Checkpoint& damaged) {
     write_checkpoint(file, damaged);
@@ -143,14 +143,14 @@ TEST(DrlExport, RefusesCheckpointsOfBeforeTheGroupPolicyThatLackNumbers) {
 TEST(DrlExport, ResumesRunsOfBeforeTheGroupPolicy) {
   for (const std::string name : {"discrete", "continuous", "grpo"}) {
     const TempFolder folder;
-    const fs::path file = DRL_TEST_DATA "/export/old/" + name + ".h5";
+    const fs::path file = test_data("export/old/") + name + ".h5";
     const Checkpoint old = read_checkpoint(file);
     const fs::path run = folder / std::get<std::string>(old.attributes.at("task")) / "old";
     fs::create_directories(run / "checkpoints");
     std::ofstream(run / "options.ini") << std::get<std::string>(old.attributes.at("options"));
     fs::copy_file(file, run / "checkpoints/iter_000002.h5");
     ASSERT_EQ(std::get<int64_t>(old.attributes.at("iteration")), 2);
-    const Result resumed = run_program({DRL_BIN "/drl_train", "--load_run", run.string(), "--task",
+    const Result resumed = run_program({bin("drl_train"), "--load_run", run.string(), "--task",
                                         std::get<std::string>(old.attributes.at("task")), "--max_iterations", "4",
                                         "--runs_dir", folder.path().string()});
     ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
@@ -226,10 +226,9 @@ TEST(DrlExport, RefusesTwoOutputsWithOneName) {
   EXPECT_EQ(run_program({kExport, "--run", trained.run, "--c", checkpoint, "--force"}).exit_code, 2);
 }
 
-#if defined(DRL_RUN_SCRIPT)
-
 // libtorch computes the recorded actions from the TorchScript module.
 TEST(DrlExport, TorchScriptActsAsRecorded) {
+  if (!fs::exists(built("tests/export/run_script"))) GTEST_SKIP() << "built without libtorch";
   for (const auto& [task, more] :
        {std::pair<std::string, Words>{"CartPole-v1", {}},
         {"Pendulum-v1", {"--policy.distribution", "beta"}},
@@ -250,8 +249,8 @@ TEST(DrlExport, TorchScriptActsAsRecorded) {
     }
     input.close();
     const Result result = run_program({"sh", "-c",
-                                       DRL_RUN_SCRIPT " " + module.string() + " " + std::to_string(inputs) + " < " +
-                                           (trained.folder / "in").string()});
+                                       built("tests/export/run_script") + " " + module.string() + " " +
+                                           std::to_string(inputs) + " < " + (trained.folder / "in").string()});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     std::istringstream out(result.out);
     for (int64_t t = 0; t < actions.shape[0]; ++t) {
@@ -270,8 +269,6 @@ TEST(DrlExport, TorchScriptActsAsRecorded) {
     }
   }
 }
-
-#endif
 
 }  // namespace
 }  // namespace drl::test

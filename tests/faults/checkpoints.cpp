@@ -233,10 +233,9 @@ class Checkpoints : public Kind {
  public:
   Checkpoints() {
     const std::string runs = (folder_ / "runs").string();
-    const Result made =
-        run_program({DRL_BIN "/drl_train", "--task", "Cartpole", "--num_envs", "4", "--num_steps_per_env", "4",
-                     "--max_iterations", "2", "--runs_dir", runs, "--run_name", "r", "--policy.actor_hidden_dims", "4",
-                     "--policy.critic_hidden_dims", "4"});
+    const Result made = run_program({bin("drl_train"), "--task", "Cartpole", "--num_envs", "4", "--num_steps_per_env",
+                                     "4", "--max_iterations", "2", "--runs_dir", runs, "--run_name", "r",
+                                     "--policy.actor_hidden_dims", "4", "--policy.critic_hidden_dims", "4"});
     if (made.exit_code != 0) throw Error("drl_train failed: " + made.err);
     file_ = runs + "/Cartpole/r/checkpoints/iter_000002.h5";
     whole_ = slurp(file_);
@@ -292,7 +291,7 @@ class Checkpoints : public Kind {
 
   void run_programs() const {
     const std::string runs = (folder_ / "again").string();
-    const Words train = {DRL_BIN "/drl_train",
+    const Words train = {bin("drl_train"),
                          "--task",
                          "Cartpole",
                          "--num_envs",
@@ -309,8 +308,8 @@ class Checkpoints : public Kind {
                          "--policy.critic_hidden_dims",
                          "4"};
     for (const Words& words : {train + Words{"--checkpoint", file_}, train + Words{"--init_from", file_},
-                               Words{DRL_BIN "/drl_eval", "--checkpoint", file_, "--episodes", "1"},
-                               Words{DRL_BIN "/drl_checkpoint", "show", file_}})
+                               Words{bin("drl_eval"), "--checkpoint", file_, "--episodes", "1"},
+                               Words{bin("drl_checkpoint"), "show", file_}})
       run_on_input(words);
     fs::remove_all(runs);
   }

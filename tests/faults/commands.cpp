@@ -34,7 +34,7 @@ const std::vector<Program>& programs() {
     {"drl_checkpoint", {"show", kCheckpoint}, {"show", "verify", "--help"}},
 #if defined(DRL_MUJOCO)
     {"drl_robot",
-     {DRL_TEST_DATA "/../src/robots/models/inverted_pendulum.xml", "--explain"},
+     {source("src/robots/models/inverted_pendulum.xml"), "--explain"},
      {"--output", "-o", "--explain", "--if_possible", "--help", "--version"}},
 #endif
   };
@@ -52,7 +52,7 @@ class Commands : public Kind {
  public:
   Commands() {
     const Result made =
-        run_program({DRL_BIN "/drl_train", "--task", "Cartpole", "--num_envs", "4", "--num_steps_per_env", "4",
+        run_program({bin("drl_train"), "--task", "Cartpole", "--num_envs", "4", "--num_steps_per_env", "4",
                      "--max_iterations", "2", "--runs_dir", (folder_ / "runs").string(), "--run_name", "r"});
     if (made.exit_code != 0) throw Error("drl_train failed: " + made.err);
   }
@@ -76,7 +76,7 @@ class Commands : public Kind {
   void read(const std::string& input) override {
     std::vector<std::string> words = split(input, '\n');
     for (std::string& word : words) word = word.c_str();  // a zero byte ends a word
-    words[0] = std::string(DRL_BIN "/") + words[0];
+    words[0] = bin(words[0]);
     const TempFolder here;
     fs::copy(folder_ / "runs/Cartpole/r", here / "r", fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     run_on_input(words, here.path().string());

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "../support/paths.hpp"
 #include "apps/settings.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -19,7 +20,7 @@ constexpr char kEndOfRecord = '\x1e';
 class Configs : public Kind {
  public:
   Configs() {
-    for (const auto& entry : std::filesystem::directory_iterator(DRL_TEST_DATA "/faults/configs")) {
+    for (const auto& entry : std::filesystem::directory_iterator(test_data("faults/configs"))) {
       std::ifstream file(entry.path(), std::ios::binary);
       corpus_.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     }

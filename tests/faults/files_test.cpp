@@ -25,7 +25,7 @@ class FaultyFiles : public testing::Test {
   }
   Words endless() const { return command(1000000000); }
   Process::Variables variables() const {
-    return {{"LD_PRELOAD", DRL_FAULTY_FILES}, {"FAULTS", faults_.path().string()}};
+    return {{"LD_PRELOAD", built("tests/faults/libfaulty_files.so")}, {"FAULTS", faults_.path().string()}};
   }
   fs::path runs() const { return runs_.path(); }
   fs::path run() const { return runs_.run("r"); }

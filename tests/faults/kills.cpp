@@ -136,7 +136,7 @@ class Kills {
         words = words + Words{"--task", "Cartpole", "--load_run", name};
     }
     if (!by_mpirun) return {std::make_unique<Process>(words + Words{"--ranks", "2"})};
-    return {std::make_unique<Process>(Words{DRL_TEST_DATA "/mpirun_test", DRL_MPIEXEC, "2"} + words)};
+    return {std::make_unique<Process>(mpirun(2) + words)};
   }
 
   // Kills the run at moments that are spread evenly over its duration. What the kill leaves must end by itself.

@@ -29,10 +29,10 @@ class Models : public Kind {
   Models() {
     for (const char* name : {"ant", "half_cheetah", "hopper", "inverted_double_pendulum", "inverted_pendulum", "pusher",
                              "reacher", "swimmer", "walker2d"})
-      corpus_.push_back(slurp(DRL_TEST_DATA "/../src/robots/models/" + std::string(name) + ".xml"));
+      corpus_.push_back(slurp(source("src/robots/models/") + std::string(name) + ".xml"));
     for (const char* name : {"crawler", "manipulator", "pile", "pincers", "skater", "slider", "tangle"})
-      corpus_.push_back(slurp(DRL_TEST_DATA "/physics/models/" + std::string(name) + ".xml"));
-    fs::copy(DRL_TEST_DATA "/../src/robots/models/scene.xml", folder_.path());
+      corpus_.push_back(slurp(test_data("physics/models/") + std::string(name) + ".xml"));
+    fs::copy(source("src/robots/models/scene.xml"), folder_.path());
   }
 
   std::string make(Random& random) override {
@@ -87,7 +87,7 @@ class Models : public Kind {
   }
   void train(const std::string& task, const std::string& file) const {
     const std::string runs = (folder_ / "runs").string();
-    run_on_input({DRL_BIN "/drl_train", "--task", task, "--env.xml_file", file, "--env.physics", "mujoco", "--num_envs",
+    run_on_input({bin("drl_train"), "--task", task, "--env.xml_file", file, "--env.physics", "mujoco", "--num_envs",
                   "2", "--num_steps_per_env", "8", "--max_iterations", "1", "--runs_dir", runs, "--quiet"});
     fs::remove_all(runs);
   }

@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "../support/paths.hpp"
 #include "base/check.hpp"
 #include "film/film.hpp"
 
 namespace drl::test {
 
-inline const std::filesystem::path kFilmLibrary = DRL_BIN "/../lib/drl/drl_film.so";
+inline const std::filesystem::path kFilmLibrary = built("lib/drl/drl_film.so");
 
 // A renderer for this machine. `trouble` is "" or the reason why there is none.
 struct Studio {

@@ -68,7 +68,7 @@ TEST(GpuStacks, ThatDoNotFitIntoTheMemoryAreAnErrorThatTellsBothSizes) {
 // Returns the names of the built-in tasks and of the tests' own.
 std::vector<std::string> all_names() {
   static const std::vector<std::string> names = [] {
-    register_tasks(test_tasks(), "the tests");
+    register_test_tasks();
     return task_names();
   }();
   return names;

@@ -47,9 +47,9 @@ void expect_equal_on_all_ranks(Learner& learner) {
         << "rank " << at / params.size();
 }
 
-class GpuParallel : public NcclTest, public testing::WithParamInterface<Case> {};
+class GpuParallelOnRanks : public NcclTest, public testing::WithParamInterface<Case> {};
 
-TEST_P(GpuParallel, LearnsAsOnTheHost) {
+TEST_P(GpuParallelOnRanks, LearnsAsOnTheHost) {
   const LearnerOptions options = options_of(GetParam());
   const auto comm = connect();
   Learner host = on_host(options), gpu = on_gpu(options);
@@ -65,7 +65,7 @@ TEST_P(GpuParallel, LearnsAsOnTheHost) {
   EXPECT_EQ(comm->stats().all_reduces_f32, 4 * 2 * 4);
 }
 
-TEST_P(GpuParallel, RecordingsAreBitIdenticalToSingleLaunches) {
+TEST_P(GpuParallelOnRanks, RecordingsAreBitIdenticalToSingleLaunches) {
   LearnerOptions options = options_of(GetParam());
   const auto comm = connect();
   Learner recorded = on_gpu(options);
@@ -77,7 +77,7 @@ TEST_P(GpuParallel, RecordingsAreBitIdenticalToSingleLaunches) {
 }
 
 // If one rank cannot record, no rank launches recordings: otherwise they would enqueue collectives in different orders.
-TEST_P(GpuParallel, IfOneRankCannotRecordAllLaunchOneKernelAtATime) {
+TEST_P(GpuParallelOnRanks, IfOneRankCannotRecordAllLaunchOneKernelAtATime) {
   LearnerOptions options = options_of(GetParam());
   const auto comm = connect();
   Learner plain = on_gpu(options);
@@ -103,7 +103,7 @@ TEST_P(GpuParallel, IfOneRankCannotRecordAllLaunchOneKernelAtATime) {
 #if defined(DRL_GPU_RUNTIME)
 // An error of NCCL during a recording is the run's error. It is not taken for work that cannot be recorded, about which
 // the ranks would have to agree by another collective.
-TEST_P(GpuParallel, AnErrorOfNcclWhileRecordingIsReported) {
+TEST_P(GpuParallelOnRanks, AnErrorOfNcclWhileRecordingIsReported) {
   const auto comm = connect();
   Learner learner = on_gpu(options_of(GetParam()));
   learner.iterate(*comm, 0, 1);
@@ -121,7 +121,7 @@ TEST_P(GpuParallel, AnErrorOfNcclWhileRecordingIsReported) {
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(Cases, GpuParallel,
+INSTANTIATE_TEST_SUITE_P(Cases, GpuParallelOnRanks,
                          testing::Values(Case{"CartPoleV1", "CartPole-v1"}, Case{"Pendulum", "Pendulum-v1"},
                                          Case{"EveryOption", "Pendulum-v1", false, true},
                                          Case{"GrpoCartPoleV1", "CartPole-v1", true},

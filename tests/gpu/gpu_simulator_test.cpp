@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../support/mentions.hpp"
+#include "../support/paths.hpp"
 #include "comm/communicator.hpp"
 #include "envs/task_libraries.hpp"
 #include "envs/wrapped_envs.hpp"
@@ -33,10 +34,7 @@ LearnerOptions options_of(bool grpo) {
 
 class GpuSimulator : public GpuTest, public testing::WithParamInterface<bool> {
  protected:
-  static void SetUpTestSuite() {
-    static const bool registered = (register_tasks(test_simulators(), "a test"), true);
-    EXPECT_TRUE(registered);
-  }
+  static void SetUpTestSuite() { register_test_simulators(); }
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
 
@@ -110,10 +108,10 @@ void expect_rows_equal_the_hosts(const std::string& task) {
   }
 }
 TEST_F(GpuSimulator, RowsEqualTheHosts) { expect_rows_equal_the_hosts("Arm"); }
-#if defined(DRL_TEST_LIBRARY)
+#if defined(DRL_TEST_ROBOTS)
 TEST_F(GpuSimulator, RowsOfRobotsInLanesEqualTheHosts) {
-  setenv("DRL_MODELS", DRL_TEST_DATA "/../src/robots/models", 1);
-  load_task_library(DRL_TEST_LIBRARY);
+  setenv("DRL_MODELS", source("src/robots/models").c_str(), 1);
+  load_task_library(built("tests/robots/liblanes_robots.so"));
   expect_rows_equal_the_hosts("Carrier");
 }
 #endif

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "../support/mentions.hpp"
+#include "../support/paths.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "base/host.hpp"
@@ -23,9 +24,9 @@ std::string open_error(const std::filesystem::path& file, size_t size = sizeof(L
   }
   return "";
 }
-std::string built(const std::string& name) { return std::string(DRL_TEST_PLUGINS "/libgpu_plugin_") + name + ".so"; }
+std::string plugin(const std::string& name) { return built("tests/gpu/libgpu_plugin_" + name + ".so"); }
 
-TEST(GpuLibraries, AreUsableIfThePluginIs) { EXPECT_EQ(open_error(built("good")), ""); }
+TEST(GpuLibraries, AreUsableIfThePluginIs) { EXPECT_EQ(open_error(plugin("good")), ""); }
 
 TEST(GpuLibraries, OfEveryUnusablePluginTheMessageNamesTheReasonAndTheRemedy) {
   const TempFolder folder;
@@ -35,10 +36,10 @@ TEST(GpuLibraries, OfEveryUnusablePluginTheMessageNamesTheReasonAndTheRemedy) {
   const std::vector<std::array<std::string, 3>> errors = {
       {open_error(missing), missing.string() + ": ", again},
       {open_error(text), text.string() + ": ", path},
-      {open_error(built("old")), "ncclFunctionOfANewerVersion", path},
-      {open_error(built("magic")), built("magic") + " belongs to another version of drl", again},
-      {open_error(built("symbol")), built("symbol") + " belongs to another version of drl", again},
-      {open_error(built("good"), 1000), built("good") + " belongs to another version of drl", again},
+      {open_error(plugin("old")), "ncclFunctionOfANewerVersion", path},
+      {open_error(plugin("magic")), plugin("magic") + " belongs to another version of drl", again},
+      {open_error(plugin("symbol")), plugin("symbol") + " belongs to another version of drl", again},
+      {open_error(plugin("good"), 1000), plugin("good") + " belongs to another version of drl", again},
   };
   for (const auto& [error, reason, remedy] : errors)
     expect_mentions(error, {"cuBLAS and NCCL", reason, remedy, "--device cpu", host_name()});

@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-class NcclCommunicator : public NcclTest {
+class NcclCommunicatorOnRanks : public NcclTest {
  protected:
   // Returns element i of a rank. The sum over ranks in float depends on the order of addition.
   static float element(int rank, size_t i) {
@@ -55,7 +55,7 @@ class NcclCommunicator : public NcclTest {
   }
 };
 
-TEST_F(NcclCommunicator, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
+TEST_F(NcclCommunicatorOnRanks, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
   const auto comm = connect();
   EXPECT_EQ(comm->rank(), world().rank());
   EXPECT_EQ(comm->size(), world().size());
@@ -65,13 +65,13 @@ TEST_F(NcclCommunicator, AllReduceIsTheSumAndBitIdenticalOnAllRanks) {
   }
 }
 
-TEST_F(NcclCommunicator, AllReduceIsDeterministic) {
+TEST_F(NcclCommunicatorOnRanks, AllReduceIsDeterministic) {
   const auto comm = connect();
   const std::vector<float> data = elements<float>(5000);
   EXPECT_EQ(reduced(*comm, data), reduced(*comm, data));
 }
 
-TEST_F(NcclCommunicator, CollectivesOfHostMemoryUseTheHostsCommunicator) {
+TEST_F(NcclCommunicatorOnRanks, CollectivesOfHostMemoryUseTheHostsCommunicator) {
   const auto comm = connect();
   std::vector<double> data = {1, 10};
   comm->all_reduce_sum(std::span<double>(data));
@@ -86,7 +86,7 @@ TEST_F(NcclCommunicator, CollectivesOfHostMemoryUseTheHostsCommunicator) {
   for (size_t rank = 0; rank < texts.size(); ++rank) EXPECT_EQ(texts[rank], std::string(rank, 'x'));
 }
 
-TEST_F(NcclCommunicator, CountsAllReducesAndTheirBytes) {
+TEST_F(NcclCommunicatorOnRanks, CountsAllReducesAndTheirBytes) {
   const auto comm = connect();
   Array<float> floats(*queue, 10);
   Array<double> doubles(*queue, 3);
@@ -100,7 +100,7 @@ TEST_F(NcclCommunicator, CountsAllReducesAndTheirBytes) {
   EXPECT_EQ(comm->stats().host_calls, 0);
 }
 
-TEST_F(NcclCommunicator, ARecordingReducesAndCountsAtEachLaunch) {
+TEST_F(NcclCommunicatorOnRanks, ARecordingReducesAndCountsAtEachLaunch) {
   const auto comm = connect();
   Array<float> value = to_queue(*queue, std::vector<float>{1});
   Recorded recorded = record(*comm, value, 2);
@@ -115,7 +115,7 @@ TEST_F(NcclCommunicator, ARecordingReducesAndCountsAtEachLaunch) {
 }
 
 // wait_seconds is the time of waiting for other ranks and of the transfer, added at each wait.
-TEST_F(NcclCommunicator, AllReducesAreTimed) {
+TEST_F(NcclCommunicatorOnRanks, AllReducesAreTimed) {
   const auto comm = connect();
   Array<float> value(*queue, 1000);
   std::vector<double> seconds = {comm->stats().wait_seconds};
@@ -139,7 +139,7 @@ TEST_F(NcclCommunicator, AllReducesAreTimed) {
 }
 
 // Rank 0 is late for each launch of a recording, and each launch is counted.
-TEST_F(NcclCommunicator, WaitingAddsUpOverLaunches) {
+TEST_F(NcclCommunicatorOnRanks, WaitingAddsUpOverLaunches) {
   const auto comm = connect();
   Array<float> value(*queue, 1000);
   Recorded recorded = record(*comm, value, 1);
@@ -155,7 +155,7 @@ TEST_F(NcclCommunicator, WaitingAddsUpOverLaunches) {
   EXPECT_LT(waited, 20 * late);
 }
 
-TEST_F(NcclCommunicator, ACaptureThatFailsCountsNothing) {
+TEST_F(NcclCommunicatorOnRanks, ACaptureThatFailsCountsNothing) {
   const auto comm = connect();
   Array<float> value(*queue, 1);
   queue->synchronize();
@@ -171,7 +171,7 @@ TEST_F(NcclCommunicator, ACaptureThatFailsCountsNothing) {
   EXPECT_EQ(comm->stats().all_reduces_f32, 1);
 }
 
-TEST_F(NcclCommunicator, CanBeCreatedAgain) {
+TEST_F(NcclCommunicatorOnRanks, CanBeCreatedAgain) {
   for (int k = 0; k < 2; ++k) expect_all_reduce_sums<float>(*connect(), 10, 4e-7);
 }
 

@@ -24,7 +24,7 @@ using namespace test;
 using gpu::host_collectives;
 using Clock = std::chrono::steady_clock;
 
-class NcclFailure : public NcclTest {
+class NcclFailureOnRanks : public NcclTest {
  protected:
   void TearDown() override {
     NcclTest::TearDown();
@@ -74,7 +74,7 @@ std::string gpu_text() { return "host 0000:"; }
 
 // ---- Start ----------------------------------------------------------------------------------------------------------
 
-TEST_F(NcclFailure, DifferentVersionsAreAnErrorOnAllRanks) {
+TEST_F(NcclFailureOnRanks, DifferentVersionsAreAnErrorOnAllRanks) {
   if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
   if (is_last()) host_collectives().version = 22703;
   const Ending end = ending([&] { connect(); });
@@ -83,7 +83,7 @@ TEST_F(NcclFailure, DifferentVersionsAreAnErrorOnAllRanks) {
   expect_mentions(end.message, {"NCCL", "2.28.9 (rank", "2.27.3 (" + last_rank_text() + " on " + host_name() + ")"});
 }
 
-TEST_F(NcclFailure, ASharedGpuIsAnErrorOnAllRanks) {
+TEST_F(NcclFailureOnRanks, ASharedGpuIsAnErrorOnAllRanks) {
   if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
   if (world().rank() == 0 || is_last()) gpu::host_pci_bus() = 0x3b;
   const Ending end = ending([&] { connect(); });
@@ -93,14 +93,14 @@ TEST_F(NcclFailure, ASharedGpuIsAnErrorOnAllRanks) {
 }
 
 // The other ranks wait for this rank, so it must report a failure of any kind.
-TEST_F(NcclFailure, ARankWithoutMemoryIsNamed) {
+TEST_F(NcclFailureOnRanks, ARankWithoutMemoryIsNamed) {
   if (is_last()) ::setenv("DRL_HOST_FAULT", "no_host_memory", 1);
   const Ending end = ending([&] { connect(); });
   ::unsetenv("DRL_HOST_FAULT");
   expect_failure_reported_by_rank_zero(end, {last_rank_text() + " on testhost", "memory", "--mem"});
 }
 
-TEST_F(NcclFailure, ARankThatDoesNotReachTheStartIsNamed) {
+TEST_F(NcclFailureOnRanks, ARankThatDoesNotReachTheStartIsNamed) {
   if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
   options.init_timeout = 0.3;
   if (is_last()) return;
@@ -108,7 +108,7 @@ TEST_F(NcclFailure, ARankThatDoesNotReachTheStartIsNamed) {
                                        {"0.3 s", last_rank_text() + " on testhost", "--init_timeout"});
 }
 
-TEST_F(NcclFailure, ARankThatDoesNotConnectIsNamed) {
+TEST_F(NcclFailureOnRanks, ARankThatDoesNotConnectIsNamed) {
   options.init_timeout = 0.3;
   if (is_last()) {
     host_collectives().init_polls = -1;
@@ -124,14 +124,14 @@ TEST_F(NcclFailure, ARankThatDoesNotConnectIsNamed) {
   wait_for_the_abort();
 }
 
-TEST_F(NcclFailure, ARankWhoseFirstAllReduceIsNeverEnqueuedIsNamed) {
+TEST_F(NcclFailureOnRanks, ARankWhoseFirstAllReduceIsNeverEnqueuedIsNamed) {
   options.init_timeout = 0.3;
   host_collectives().enqueue_polls = -1;
   expect_failure_reported_by_rank_zero(ending([&] { connect(); }), {"rank 0 on testhost", "preparing"});
   wait_for_the_abort();
 }
 
-TEST_F(NcclFailure, AnErrorAtTheStartIsReportedByItsRank) {
+TEST_F(NcclFailureOnRanks, AnErrorAtTheStartIsReportedByItsRank) {
   host_collectives().init_polls = 3;
   host_collectives().error = gpucclSystemError;
   const Ending end = ending([&] { connect(); });
@@ -141,7 +141,7 @@ TEST_F(NcclFailure, AnErrorAtTheStartIsReportedByItsRank) {
 }
 
 // As in wait() below, one of NCCL's kernels may be the cause.
-TEST_F(NcclFailure, AnErrorOfTheGpuAtTheStartHasTheSameAdvice) {
+TEST_F(NcclFailureOnRanks, AnErrorOfTheGpuAtTheStartHasTheSameAdvice) {
   ::setenv("DRL_HOST_FAULT", "no_kernel_image", 1);
   const Ending end = ending([&] { connect(); });
   ::unsetenv("DRL_HOST_FAULT");
@@ -152,7 +152,7 @@ TEST_F(NcclFailure, AnErrorOfTheGpuAtTheStartHasTheSameAdvice) {
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
 
-TEST_F(NcclFailure, OperationsInProgressAreWaitedFor) {
+TEST_F(NcclFailureOnRanks, OperationsInProgressAreWaitedFor) {
   host_collectives().init_polls = 7;
   host_collectives().enqueue_polls = 3;
   const auto comm = connect();
@@ -164,7 +164,7 @@ TEST_F(NcclFailure, OperationsInProgressAreWaitedFor) {
   EXPECT_EQ(to_host(*queue, value)[0], static_cast<float>(world().size() * world().size()));
 }
 
-TEST_F(NcclFailure, AnErrorOfNcclEndsTheWaitAndAllLaterCollectives) {
+TEST_F(NcclFailureOnRanks, AnErrorOfNcclEndsTheWaitAndAllLaterCollectives) {
   const auto comm = connect();
   Array<float> value(*queue, 1);
   host_collectives().hangs_at = 1;
@@ -181,7 +181,7 @@ TEST_F(NcclFailure, AnErrorOfNcclEndsTheWaitAndAllLaterCollectives) {
     expect_mentions(ending(collective).message, {"collective", "failure"});
 }
 
-TEST_F(NcclFailure, AnErrorOfTheGpuEndsAllLaterCollectives) {
+TEST_F(NcclFailureOnRanks, AnErrorOfTheGpuEndsAllLaterCollectives) {
   const auto comm = connect();
   const Ending end = ending([&] { comm->wait([]() -> bool { throw Error("the GPU failed"); }); });
   EXPECT_TRUE(end.message.starts_with("the GPU failed")) << end.message;
@@ -190,7 +190,7 @@ TEST_F(NcclFailure, AnErrorOfTheGpuEndsAllLaterCollectives) {
   expect_mentions(ending([&] { wait(*comm); }).message, {"collective", "failure"});
 }
 
-TEST_F(NcclFailure, ATimeoutNamesTheAllReduceAndTheRankThatDoesNotAnswer) {
+TEST_F(NcclFailureOnRanks, ATimeoutNamesTheAllReduceAndTheRankThatDoesNotAnswer) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
   Array<double> sums(*queue, 4);
@@ -211,7 +211,7 @@ TEST_F(NcclFailure, ATimeoutNamesTheAllReduceAndTheRankThatDoesNotAnswer) {
   EXPECT_EQ(host_collectives().aborted, 1);
 }
 
-TEST_F(NcclFailure, ATimeoutNamesTheAllReduceWithinARecording) {
+TEST_F(NcclFailureOnRanks, ATimeoutNamesTheAllReduceWithinARecording) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
   Array<float> value(*queue, 1);
@@ -226,7 +226,7 @@ TEST_F(NcclFailure, ATimeoutNamesTheAllReduceWithinARecording) {
 }
 
 // The limit is that of an all-reduce, not of all the work that is waited for.
-TEST_F(NcclFailure, AGpuMayComputeForLongerThanAnAllReduceMayTake) {
+TEST_F(NcclFailureOnRanks, AGpuMayComputeForLongerThanAnAllReduceMayTake) {
   options.comm_timeout = 0.2;
   const auto comm = connect();
   Array<float> value(*queue, 1);
@@ -236,7 +236,7 @@ TEST_F(NcclFailure, AGpuMayComputeForLongerThanAnAllReduceMayTake) {
   EXPECT_EQ(end.code, kDone) << end.message;
 }
 
-TEST_F(NcclFailure, ALongerTimeoutEndsOtherWork) {
+TEST_F(NcclFailureOnRanks, ALongerTimeoutEndsOtherWork) {
   options.comm_timeout = 0.03;
   const auto comm = connect();
   Array<float> value(*queue, 1);
@@ -245,7 +245,7 @@ TEST_F(NcclFailure, ALongerTimeoutEndsOtherWork) {
                                        {"the GPU's work", "0.3 s", "--comm_timeout"});
 }
 
-TEST_F(NcclFailure, WorkThatHangsBeforeAnAllReduceIsNotCalledAnAllReduce) {
+TEST_F(NcclFailureOnRanks, WorkThatHangsBeforeAnAllReduceIsNotCalledAnAllReduce) {
   options.comm_timeout = 0.03;
   const auto comm = connect();
   Array<float> value(*queue, 1);
@@ -258,7 +258,7 @@ TEST_F(NcclFailure, WorkThatHangsBeforeAnAllReduceIsNotCalledAnAllReduce) {
   stream->stuck = false;
 }
 
-TEST_F(NcclFailure, AnAllReduceThatNcclNeverEnqueuesNamesTheTimeThatItWasWaitedFor) {
+TEST_F(NcclFailureOnRanks, AnAllReduceThatNcclNeverEnqueuesNamesTheTimeThatItWasWaitedFor) {
   options.comm_timeout = 0.3;
   const auto comm = connect();
   Array<float> value(*queue, 1);
@@ -267,7 +267,7 @@ TEST_F(NcclFailure, AnAllReduceThatNcclNeverEnqueuesNamesTheTimeThatItWasWaitedF
   wait_for_the_abort();
 }
 
-TEST_F(NcclFailure, TimeWhileTheProcessIsSuspendedDoesNotCount) {
+TEST_F(NcclFailureOnRanks, TimeWhileTheProcessIsSuspendedDoesNotCount) {
   options.comm_timeout = 2;
   const auto comm = connect();
   Array<float> value(*queue, 1);
@@ -291,7 +291,7 @@ TEST_F(NcclFailure, TimeWhileTheProcessIsSuspendedDoesNotCount) {
 
 // ---- End ------------------------------------------------------------------------------------------------------------
 
-TEST_F(NcclFailure, AFinishedRunFinalizesNccl) {
+TEST_F(NcclFailureOnRanks, AFinishedRunFinalizesNccl) {
   connect();
   EXPECT_EQ(host_collectives().finalized, 1);
   EXPECT_EQ(host_collectives().destroyed, 1);
@@ -299,7 +299,7 @@ TEST_F(NcclFailure, AFinishedRunFinalizesNccl) {
 }
 
 // Finalizing is collective, and the other ranks may not take part in it.
-TEST_F(NcclFailure, ARankThatEndsWithAnErrorDoesNotFinalizeNccl) {
+TEST_F(NcclFailureOnRanks, ARankThatEndsWithAnErrorDoesNotFinalizeNccl) {
   try {
     const auto comm = connect();
     throw std::runtime_error("of this rank alone");
@@ -322,7 +322,7 @@ struct Variables {
 
 std::string variable(const char* name) { return process_environment()(name).value_or("(unset)"); }
 
-TEST_F(NcclFailure, DeterministicSelectsTheRingUnlessTheUserSetVariables) {
+TEST_F(NcclFailureOnRanks, DeterministicSelectsTheRingUnlessTheUserSetVariables) {
   const Variables variables({"NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS"});
   connect();
   EXPECT_EQ(variable("NCCL_GRAPH_REGISTER"), "0");
@@ -337,13 +337,13 @@ TEST_F(NcclFailure, DeterministicSelectsTheRingUnlessTheUserSetVariables) {
   EXPECT_EQ(variable("NCCL_NVLS_ENABLE"), "2");
 }
 
-TEST_F(NcclFailure, RanksMayShareAGpuIfTheCallerAllowsIt) {
+TEST_F(NcclFailureOnRanks, RanksMayShareAGpuIfTheCallerAllowsIt) {
   gpu::host_pci_bus() = 7;
   options.may_share_gpu = true;
   EXPECT_EQ(ending([&] { connect(); }).code, kDone);
 }
 
-TEST(NcclAdvice, SuggestsTheFirstWorkaroundThatIsNotSetYet) {
+TEST(NcclAdviceOnRanks, SuggestsTheFirstWorkaroundThatIsNotSetYet) {
   std::vector<std::string> set;
   const auto advice = [&](bool hosts_look_for_each_other) {
     const auto environment = [&](const char* name) -> std::optional<std::string> {
@@ -363,7 +363,7 @@ TEST(NcclAdvice, SuggestsTheFirstWorkaroundThatIsNotSetYet) {
   EXPECT_EQ(advice(true), advice(false));
 }
 
-TEST(NcclAdvice, RanksOfANodeShouldSeeEachOthersGpus) {
+TEST(NcclAdviceOnRanks, RanksOfANodeShouldSeeEachOthersGpus) {
   const std::string advice = nccl_advice([](const char*) { return std::nullopt; }, {true, true});
   expect_mentions(advice, {"srun --gpu-bind=none"});
 }

@@ -15,7 +15,6 @@
 #include "algorithms/rollout.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
-#include "comm/session.hpp"
 #include "envs/make_env.hpp"
 #include "nccl_rig.hpp"
 #include "simulators.hpp"
@@ -55,7 +54,7 @@ struct GpuMemory {
 
 // Steps a simulator on the host, whose environment with the global index 20 throws.
 void step_simulator(Queue& queue, int rank) {
-  register_tasks(test_simulators(), "the tests");
+  register_test_simulators();
   const auto envs = make_env("Thrower", {.num_envs = 16, .first_global_index = 16 * rank}, queue);
   const Rollout rollout(queue, envs->spec(), 4, 16);
   envs->reset(queue, rollout.start_row(), {});
@@ -63,7 +62,7 @@ void step_simulator(Queue& queue, int rank) {
 }
 
 // Launches a recorded all-reduce several times. The fault occurs on rank 1 before the last launch.
-int run_rank(Communicator& host, const std::string& fault) {
+void run_rank(Communicator& host, const std::string& fault) {
   log::init(host.rank(), host.size(), host_name(), false);
   const auto comm = make_nccl_communicator(host, {.comm_timeout = 2,
                                                   .device = shared_gpu(host.rank()),
@@ -89,25 +88,19 @@ int run_rank(Communicator& host, const std::string& fault) {
     comm->count_replayed(captured, {queue->native()});
   }
   comm->wait([&] { return queue->done(); });
-  return kDone;
 }
 
 // ---- The job ------------------------------------------------------------------------------------------
 
-// Returns the path from the build, or from the variable if the program was copied to another machine
-// (tools/test_gpu --built).
-std::string path_of(const char* variable, const char* built) {
-  const char* carried = std::getenv(variable);
-  return carried ? carried : built;
-}
+// Each rank of the job runs only this case.
+TEST(NcclRank, DISABLED_HasAFault) { run_rank(world(), std::getenv("DRL_FAULT")); }
 
 class NcclJob : public GpuTest {
  protected:
   static Result run(const std::string& fault) {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-    return run_program(
-        {path_of("DRL_TEST_DATA", DRL_TEST_DATA) + "/mpirun_test", path_of("DRL_MPIEXEC", DRL_MPIEXEC), "2", self},
-        {{"DRL_FAULT", fault}});
+    return run_program(mpirun(2) + Words{self, "--gtest_also_run_disabled_tests", "--gtest_filter=NcclRank.*"},
+                       {{"DRL_FAULT", fault}});
   }
   static size_t count(const std::string& text, const std::string& part) {
     size_t n = 0;
@@ -162,10 +155,3 @@ TEST_F(NcclJob, AGpuThatHangsEvenWhenNcclAbortsEndsTheJob) {
 
 }  // namespace
 }  // namespace drl
-
-int main(int argc, char** argv) {
-  if (const char* fault = std::getenv("DRL_FAULT"))
-    return drl::run_session(drl::launch_info(), [&](drl::Communicator& host) { return drl::run_rank(host, fault); });
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

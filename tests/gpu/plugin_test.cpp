@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "../support/paths.hpp"
 #include "gpu/runtime.hpp"
 
 namespace drl::gpu {
@@ -17,7 +18,7 @@ bool is_loaded(const std::string& library) {
 TEST(GpuPlugin, LoadsCublasAndNcclWhenItIsOpened) {
   for (const char* library : {"/libcublas.so", "/libcublasLt.so", "/libnccl.so"})
     EXPECT_FALSE(is_loaded(library)) << library;
-  const auto& table = static_cast<const Libraries&>(open_plugin(DRL_GPU_PLUGIN, sizeof(Libraries)));
+  const auto& table = static_cast<const Libraries&>(open_plugin(built("lib/drl/drl_gpu.so"), sizeof(Libraries)));
   for (const char* library : {"/libcublas.so", "/libnccl.so"}) EXPECT_TRUE(is_loaded(library)) << library;
   int version = 0;
   EXPECT_EQ(table.ncclGetVersion(&version), gpucclSuccess);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "../support/mentions.hpp"
+#include "../support/paths.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "gpu/remedies.hpp"
@@ -90,7 +91,7 @@ TEST(AmdGpus, AreListedByTheirOwnVariables) {
 // A DGX A100 whose GPUs are said to be MI250X, with their class.
 TEST(AmdGpus, HaveCoresNearThem) {
   TempFolder root;
-  const std::string nvidia = std::string(DRL_TEST_DATA) + "/placement/data/dgx_a100.xml";
+  const std::string nvidia = test_data("placement/data/dgx_a100.xml");
   std::ifstream file(nvidia);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   for (size_t at = 0; (at = text.find("0302 [10de:", at)) != std::string::npos;) text.replace(at, 11, "0380 [1002:");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "../support/paths.hpp"
 #include "base/check.hpp"
 #include "comm/mpi_library.hpp"
 #include "placement/topology.hpp"
@@ -26,7 +27,7 @@ TEST(MpirunCommand, BeginsWithTheRanksAndEndsWithTheProgram) {
 }
 
 // The command is the mpirun of the MPI library that this program is linked to, not the first mpirun on PATH.
-TEST(MpirunCommand, UsesTheMpirunOfTheBuild) { EXPECT_EQ(mpirun_command(2, 2, {"p"}).front(), DRL_MPIEXEC); }
+TEST(MpirunCommand, UsesTheMpirunOfTheBuild) { EXPECT_EQ(mpirun_command(2, 2, {"p"}).front(), mpiexec()); }
 
 TEST(MpirunCommand, PinsRanksIfTheyUseAllCores) {
   if (value_of(mpirun_command(2, 2, {"p"}), "--bind-to").empty()) GTEST_SKIP() << "this MPI is not Open MPI";

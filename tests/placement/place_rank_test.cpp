@@ -33,12 +33,12 @@ Placement placed(const Variables& variables, const std::string& launcher = "srun
 }
 
 // Undoes the binding of the launcher and of earlier tests.
-class PlaceRank : public testing::Test {
+class PlaceRankOnRanks : public testing::Test {
  protected:
   void SetUp() override { bind_this_process(Topology::of_this_machine(Topology::Read::cores).all_cpus()); }
 };
 
-TEST_F(PlaceRank, KeepsWhatAnotherLauncherChose) {
+TEST_F(PlaceRankOnRanks, KeepsWhatAnotherLauncherChose) {
   const CpuSet before = allowed_cpus();
   const Placement placement = placed({{"SLURM_CPUS_ON_NODE", "1024"}}, "mpirun");
   EXPECT_EQ(allowed_cpus(), before);
@@ -49,7 +49,7 @@ TEST_F(PlaceRank, KeepsWhatAnotherLauncherChose) {
   EXPECT_EQ(placement.ranks_on_host, world().size());
 }
 
-TEST_F(PlaceRank, DividesTheCoresThatSlurmGranted) {
+TEST_F(PlaceRankOnRanks, DividesTheCoresThatSlurmGranted) {
   const Placement placement = placed({{"SLURM_CPUS_ON_NODE", "1024"}});
   const std::vector<std::string> all = gather_texts(world(), to_text(allowed_cpus()));
   const bool possible = world().size() > 1 && world().size() <= this_machine().host_cores;
@@ -65,7 +65,7 @@ TEST_F(PlaceRank, DividesTheCoresThatSlurmGranted) {
 }
 
 // BLAS and MPI start threads before place_rank runs.
-TEST_F(PlaceRank, BindsExistingThreads) {
+TEST_F(PlaceRankOnRanks, BindsExistingThreads) {
   std::atomic<bool> end = false;
   std::vector<std::thread> threads;
   for (int k = 0; k < 3; ++k)
@@ -87,7 +87,7 @@ TEST_F(PlaceRank, BindsExistingThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(PlaceRank, HasTheSameTextOnAllRanks) {
+TEST_F(PlaceRankOnRanks, HasTheSameTextOnAllRanks) {
   const Placement placement = placed({}, "mpirun", 3);
   EXPECT_EQ(placement.threads, 3);
   const std::string cores = std::to_string(this_machine().cores);
@@ -96,7 +96,7 @@ TEST_F(PlaceRank, HasTheSameTextOnAllRanks) {
   EXPECT_EQ(broadcast_text(world(), placement.text), placement.text);
 }
 
-TEST_F(PlaceRank, AnErrorEndsAllRanks) {
+TEST_F(PlaceRankOnRanks, AnErrorEndsAllRanks) {
   const int gpus = world().size() - 1;
   const Variables too_few = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", std::to_string(gpus)}};
   if (gpus > 0) {

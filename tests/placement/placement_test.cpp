@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "../support/mentions.hpp"
+#include "../support/paths.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 
@@ -13,9 +14,7 @@ namespace {
 
 using Lists = std::vector<std::string>;
 
-Topology node(const std::string& name) {
-  return Topology::of_file(std::string(DRL_TEST_DATA) + "/placement/data/" + name + ".xml");
-}
+Topology node(const std::string& name) { return Topology::of_file(test_data("placement/data/") + name + ".xml"); }
 
 Lists texts(const std::vector<CpuSet>& sets) {
   Lists lists;

@@ -14,7 +14,7 @@ namespace {
 using test::world;
 
 // The hashes are the last 48 bits of FNV-1a's published values for "", "a" and "foobar".
-TEST(OptionFiles, AreHashedWhole) {
+TEST(OptionFilesOnRanks, AreHashedWhole) {
   const TempFolder folder;
   const std::string file = (folder / "a file").string();
   for (const auto& [text, hash] : {std::pair{"", "9ce484222325"}, {"a", "dc4c8601ec8c"}, {"foobar", "4171f73967e8"}}) {
@@ -33,7 +33,7 @@ TEST(OptionFiles, AreHashedWhole) {
   EXPECT_THROW(contents_of({{"env.motion", folder.path().string()}}), UsageError);
 }
 
-TEST(OptionFiles, DifferIfOptionAndPathAreTheSame) {
+TEST(OptionFilesOnRanks, DifferIfOptionAndPathAreTheSame) {
   const std::string then = "env.a 111111111111 /x y\nenv.b 222222222222 /z\n";
   EXPECT_TRUE(changed_files(then, then).empty());
   EXPECT_TRUE(changed_files(then, "env.a 333333333333 /other\n").empty()) << "the user gave another file";
@@ -46,7 +46,7 @@ TEST(OptionFiles, DifferIfOptionAndPathAreTheSame) {
   EXPECT_EQ(changed[0].now, "333333333333");
 }
 
-TEST(OptionFiles, MustBeThoseOfTheCheckpoint) {
+TEST(OptionFilesOnRanks, MustBeThoseOfTheCheckpoint) {
   Checkpoint checkpoint;
   const std::string now = "env.motion 333333333333 /m.h5\n";
   EXPECT_NO_THROW(require_contents_of(checkpoint, "iter_000010.h5", now)) << "of an earlier version";
@@ -60,7 +60,7 @@ TEST(OptionFiles, MustBeThoseOfTheCheckpoint) {
   }
 }
 
-TEST(OptionFiles, AreComparedBetweenRanks) {
+TEST(OptionFilesOnRanks, AreComparedBetweenRanks) {
   const std::string mine = "env.motion 33333333333" + std::to_string(world().rank()) + " /m.h5\n";
   EXPECT_NO_THROW(require_same_contents(world(), "env.motion 333333333333 /m.h5\n"));
   EXPECT_NO_THROW(require_same_contents(world(), ""));

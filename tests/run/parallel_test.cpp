@@ -167,10 +167,10 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
-class Parallel : public testing::TestWithParam<Case> {};
+class ParallelOnRanks : public testing::TestWithParam<Case> {};
 
 // The reduced gradient equals that of one rank with all environments, up to rounding.
-TEST_P(Parallel, FirstGradientIsThatOfOneRank) {
+TEST_P(ParallelOnRanks, FirstGradientIsThatOfOneRank) {
   const auto& [name, algorithm, task, rollout_sums, more, loss_columns] = GetParam();
   for (int mini_batches : {1, 4}) {
     const std::unique_ptr<Communicator> alone = make_serial_communicator();
@@ -201,7 +201,7 @@ std::vector<std::byte> replica(const StateList& state) {
   return bytes;
 }
 
-TEST_P(Parallel, ReplicasAreBitIdentical) {
+TEST_P(ParallelOnRanks, ReplicasAreBitIdentical) {
   Training training(GetParam().algorithm, GetParam().task, world(), 5, 4, GetParam().more);
   const std::vector<std::byte> start = replica(training.state);
   for (int iteration = 0; iteration < 5; ++iteration) training.learner->iterate(iteration, world());
@@ -216,7 +216,7 @@ TEST_P(Parallel, ReplicasAreBitIdentical) {
 }
 
 // One float64 all-reduce per iteration, and one float32 all-reduce of gradient and tail per mini-batch; nothing else.
-TEST_P(Parallel, AnIterationHasTheExpectedCollectivesAndBytes) {
+TEST_P(ParallelOnRanks, AnIterationHasTheExpectedCollectivesAndBytes) {
   Training training(GetParam().algorithm, GetParam().task, world(), 5, 4, GetParam().more);
   const int64_t parameters = training.nets->layout().size(), iterations = 3;
   const TaskSpec& task = training.envs->spec();
@@ -236,7 +236,7 @@ TEST_P(Parallel, AnIterationHasTheExpectedCollectivesAndBytes) {
   EXPECT_EQ(after.bytes_f64 - before.bytes_f64, iterations * doubles * 8);
 }
 
-TEST_P(Parallel, NumbersOfTheHostAreReducedOnce) {
+TEST_P(ParallelOnRanks, NumbersOfTheHostAreReducedOnce) {
   Training training(GetParam().algorithm, GetParam().task, world(), 1, 1);
   Slots& slots = training.learner->slots();
   const Slots::Place count = slots.add(1), each = slots.add(static_cast<size_t>(world().size()));
@@ -250,7 +250,7 @@ TEST_P(Parallel, NumbersOfTheHostAreReducedOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Cases, Parallel,
+    Cases, ParallelOnRanks,
     testing::Values(Case{"Gaussian", "ppo", "Cartpole", 5}, Case{"Categorical", "ppo", "CartPole-v1", 5},
                     Case{"EveryOption", "ppo", "Cartpole", 5 + 3 + 2 * 5 * 4, kEveryOption, 7},
                     // Sums: the state's moments, those of discounted rewards, n and sum of
@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 // The moments come from the rewards of all ranks. They equal those of one rank, up to the rounding of actions and sums.
-TEST(RewardNormalization, IsThatOfOneRank) {
+TEST(RewardNormalizationOnRanks, IsThatOfOneRank) {
   const auto moments = [](Communicator& comm) {
     Training training("ppo", "Cartpole", comm, 1, 1, kEveryOption);
     training.learner->iterate(0, comm);
@@ -323,7 +323,7 @@ TrainOptions ten_iterations() {
   return options;
 }
 
-TEST(Replicas, DivergenceIsNamedInTheNextIteration) {
+TEST(ReplicasOnRanks, DivergenceIsNamedInTheNextIteration) {
   const int bad = world().size() == 4 ? 2 : 1;
   for (const char* name :
        {"policy/critic/0/bias", "policy/log_std", "optimizer/v", "optimizer/learning_rate", "normalizer/obs/mean"}) {
@@ -349,7 +349,7 @@ TEST(Replicas, DivergenceIsNamedInTheNextIteration) {
 }
 
 // The Trainer adds nothing to an iteration's collectives; saving is host traffic.
-TEST(Replicas, TrainerAddsNoCollectives) {
+TEST(ReplicasOnRanks, TrainerAddsNoCollectives) {
   Training training("ppo", "Cartpole", world(), 5, 4);
   Trainer trainer(ten_iterations(), {}, *training.learner, training.envs->spec(), world(), [] { return 0.0; });
   const CommStats before = world().stats();
@@ -359,7 +359,7 @@ TEST(Replicas, TrainerAddsNoCollectives) {
 }
 
 // Users' scripts and dashboards depend on these names.
-TEST(Metrics, KeepTheirColumnsAndTags) {
+TEST(MetricsOnRanks, KeepTheirColumnsAndTags) {
   Training training("ppo", "Cartpole", world(), 1, 1);
   const Trainer trainer(ten_iterations(), {}, *training.learner, training.envs->spec(), world(), [] { return 0.0; });
   std::string columns, tags;
@@ -415,7 +415,7 @@ std::string warnings_with_slow_rank(int slow) {
   return warnings;
 }
 
-TEST(Waiting, NamesTheSlowestRankOnce) {
+TEST(WaitingOnRanks, NamesTheSlowestRankOnce) {
   const int slow = world().size() - 1;
   const std::string warnings = warnings_with_slow_rank(slow), name = std::to_string(slow);
   if (world().rank() != 0) return;
@@ -428,7 +428,7 @@ TEST(Waiting, NamesTheSlowestRankOnce) {
 }
 
 // Given the same actions, an environment behaves bit-identically on every rank.
-TEST(Trajectories, DoNotDependOnTheNumberOfRanks) {
+TEST(TrajectoriesOnRanks, DoNotDependOnTheNumberOfRanks) {
   const int64_t share = kEnvs / world().size(), first = world().rank() * share;
   for (const std::string& name : task_names()) {
     const TaskSpec task = task_spec(name);

@@ -48,7 +48,7 @@ std::vector<T> numbers(const Tensor& tensor) {
   return result;
 }
 
-TEST(State, GatherMakesOneTensorPerField) {
+TEST(StateOnRanks, GatherMakesOneTensorPerField) {
   Holder h;
   fill(h);
   const std::vector<Tensor> tensors = gather_state(h.state, world());
@@ -68,7 +68,7 @@ TEST(State, GatherMakesOneTensorPerField) {
   }
 }
 
-TEST(State, RestoreGivesEachRankItsRows) {
+TEST(StateOnRanks, RestoreGivesEachRankItsRows) {
   Holder from, to;
   fill(from);
   Checkpoint checkpoint;
@@ -81,7 +81,7 @@ TEST(State, RestoreGivesEachRankItsRows) {
 }
 
 // The checkpoint has another number of environments: only replicated fields are restored.
-TEST(State, RestoreKeepsEnvironmentsIfTheirNumberDiffers) {
+TEST(StateOnRanks, RestoreKeepsEnvironmentsIfTheirNumberDiffers) {
   Holder from, to;
   fill(from);
   to.age = {7, 8};
@@ -96,7 +96,7 @@ TEST(State, RestoreKeepsEnvironmentsIfTheirNumberDiffers) {
   EXPECT_EQ(to.x, (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST(State, RequireStateNamesTheFirstDifference) {
+TEST(StateOnRanks, RequireStateNamesTheFirstDifference) {
   Holder h;
   const auto error_of = [&](std::vector<Tensor> tensors) -> std::string {
     Checkpoint checkpoint;
@@ -119,7 +119,7 @@ TEST(State, RequireStateNamesTheFirstDifference) {
                   {"policy/weight", std::string(name_of(DType::f64)), std::string(name_of(DType::f32))});
 }
 
-TEST(State, PolicyStateIsWeightsAndNormaliser) {
+TEST(StateOnRanks, PolicyStateIsWeightsAndNormaliser) {
   double x = 0;
   const StateList all = list_state([&](StateVisitor& v) {
     for (const char* name :
@@ -132,7 +132,7 @@ TEST(State, PolicyStateIsWeightsAndNormaliser) {
   EXPECT_EQ(policy[1].name, "normalizer/obs/mean");
 }
 
-TEST(State, BroadcastCopiesOnlyReplicatedFields) {
+TEST(StateOnRanks, BroadcastCopiesOnlyReplicatedFields) {
   Holder h;
   fill(h);
   h.weight[2] = static_cast<float>(world().rank());
@@ -142,7 +142,7 @@ TEST(State, BroadcastCopiesOnlyReplicatedFields) {
   EXPECT_EQ(h.age, age);
 }
 
-TEST(Fingerprint, DependsOnEveryBitOfEveryReplicatedField) {
+TEST(FingerprintOnRanks, DependsOnEveryBitOfEveryReplicatedField) {
   Holder h;
   fill(h);
   const double before = fingerprint(hash_state(h.state));
@@ -159,7 +159,7 @@ TEST(Fingerprint, DependsOnEveryBitOfEveryReplicatedField) {
   EXPECT_EQ(fingerprint(hash_state(h.state)), before);
 }
 
-TEST(Fingerprint, DependsOnTheOrderOfNumbers) {
+TEST(FingerprintOnRanks, DependsOnTheOrderOfNumbers) {
   Holder h;
   fill(h);
   const double before = fingerprint(hash_state(h.state));
@@ -167,7 +167,7 @@ TEST(Fingerprint, DependsOnTheOrderOfNumbers) {
   EXPECT_NE(fingerprint(hash_state(h.state)), before);
 }
 
-TEST(DescribeDivergence, NamesTheRankAndTheFirstTensor) {
+TEST(DescribeDivergenceOnRanks, NamesTheRankAndTheFirstTensor) {
   Holder h;
   fill(h);
   const int bad = world().size() == 4 ? 2 : 1;
@@ -177,7 +177,7 @@ TEST(DescribeDivergence, NamesTheRankAndTheFirstTensor) {
 }
 
 // Three of four ranks agree and count as correct, although rank 0 is not among them.
-TEST(DescribeDivergence, TrustsTheMajority) {
+TEST(DescribeDivergenceOnRanks, TrustsTheMajority) {
   Holder h;
   fill(h);
   if (world().rank() == 0) h.weight[1] = 9;

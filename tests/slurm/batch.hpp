@@ -10,7 +10,7 @@
 
 namespace drl::test {
 
-inline const std::string kBatch = DRL_SOURCE "/batch/";
+inline const std::string kBatch = source("batch/");
 
 // Options of a run with few environments and two collectives per iteration.
 inline Words small_run(int max_iterations) {
@@ -49,7 +49,7 @@ class BatchTest : private PrivateStorage, public SlurmTest {
   BatchTest() {
     fs::current_path(folder.path());
     ::setenv("HOME", folder.path().c_str(), 1);
-    ::setenv("DRL_BIN", DRL_BIN, 1);
+    ::setenv("DRL_BIN", bin("").c_str(), 1);
   }
   ~BatchTest() override {
     fs::current_path("/");

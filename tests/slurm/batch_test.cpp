@@ -6,7 +6,7 @@
 namespace drl::test {
 namespace {
 
-const std::string kTaskLibrary = DRL_TEST_LIBRARIES "/libtest_programs.so";  // with the task Ladder
+const std::string kTaskLibrary = built("tests/envs/libraries/libtest_programs.so");  // with the task Ladder
 
 const Words kScripts = {"train_2node.sbatch", "sweep.sbatch", "eval.sbatch"};
 
@@ -66,7 +66,7 @@ TEST_F(BatchTest, AScriptCopiedAloneReadsTheSiteSettingsBesideIt) {
 TEST_F(BatchTest, TheUsersSettingsSayWhereDrlIs) {
   ::unsetenv("DRL_BIN");
   fs::create_directories(folder / ".config/drl");
-  spill(folder / ".config/drl/site.sh", "echo read; export PATH=" DRL_BIN ":$PATH");
+  spill(folder / ".config/drl/site.sh", "echo read; export PATH=" + bin("") + ":$PATH");
   const std::string job = submit(Words{"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(log_of(job).starts_with("read\n")) << log_of(job);
@@ -84,7 +84,7 @@ TEST_F(BatchTest, LaterSiteSettingsOverrideEarlierOnes) {
 
 TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   ::unsetenv("DRL_BIN");
-  output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
+  output_of({"cmake", "--install", built(""), "--prefix", folder / "tree"});
   const std::string job =
       submit(Words{"-N1", "--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} + small_run(1));
   ASSERT_TRUE(completes(job));
@@ -96,7 +96,7 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
 // Looks at rank 0's program and the libraries that it has opened. One of them is not in a system directory.
 TEST_F(BatchTest, SbcastMakesNodesRunACopyOfTheInstallation) {
   ::unsetenv("DRL_BIN");
-  output_of({"cmake", "--install", fs::path(DRL_BIN).parent_path(), "--prefix", folder / "tree"});
+  output_of({"cmake", "--install", built(""), "--prefix", folder / "tree"});
   fs::create_directories(folder / "tree/lib/drl/tasks");
   fs::copy(kTaskLibrary, folder / "tree/lib/drl/tasks");
   const std::string library =
@@ -181,7 +181,7 @@ class SharedGpus : public BatchTest {
  protected:
   SharedGpus() {
     fs::create_directory(folder / "bin");
-    for (const auto& program : fs::directory_iterator(DRL_BIN))
+    for (const auto& program : fs::directory_iterator(bin("")))
       if (program.path().filename() != "drl_train")
         fs::create_symlink(program.path(), folder / "bin" / program.path().filename());
     make_program("drl_train",
@@ -310,7 +310,7 @@ class BatchErrors : public BatchTest {
  protected:
   // Returns the log of a job that only runs drl_geometry.
   std::string geometry(const Words& options, int exit_code = 2) {
-    const std::string job = submit(Words{"--output=drl-%j.out"} + options + Words{"--wrap", DRL_BIN "/drl_geometry"});
+    const std::string job = submit(Words{"--output=drl-%j.out"} + options + Words{"--wrap", bin("drl_geometry")});
     return log_of_failure(job, exit_code);
   }
 };
@@ -337,7 +337,7 @@ TEST_F(BatchErrors, ReportRunsThatCannotShareANode) {
 }
 
 TEST_F(BatchErrors, ReportAMissingJob) {
-  const Result result = run_program({DRL_BIN "/drl_geometry"});
+  const Result result = run_program({bin("drl_geometry")});
   EXPECT_EQ(result.exit_code, 2);
   expect_mentions(result.err, {"drl_geometry: ", "SLURM_JOB_ID", "sbatch"});
 }

@@ -85,9 +85,9 @@ TEST_F(Cluster, JobsCanBeSuspended) {
 }
 
 TEST_F(Cluster, ANodeGoesDownAndComesBack) {
-  ASSERT_EQ(run_for_long({DRL_CLUSTER, "down", "node2"}).exit_code, 0);
+  ASSERT_EQ(run_for_long({test_data("slurm/cluster"), "down", "node2"}).exit_code, 0);
   EXPECT_NE(run_for_long({"bash", "-c", ": </dev/tcp/node2/6818"}).exit_code, 0) << "slurmd's port";
-  ASSERT_EQ(run_for_long({DRL_CLUSTER, "up", "node2"}).exit_code, 0);
+  ASSERT_EQ(run_for_long({test_data("slurm/cluster"), "up", "node2"}).exit_code, 0);
   EXPECT_EQ(output_of({"srun", "-w", "node2", "hostname"}), "node2\n");
 }
 
@@ -108,7 +108,7 @@ TEST_F(Cluster, LeavesNothingWhenItIsKilled) {
   const auto before = processes();
   const std::string mounts = slurp("/proc/self/mounts"), files = output_of({"ls", "/var/lib/slurm"});
   for (const int signal : {SIGKILL, SIGTERM}) {
-    Process cluster({DRL_CLUSTER, "run", "srun", "-N2", "sleep", "1000"});
+    Process cluster({test_data("slurm/cluster"), "run", "srun", "-N2", "sleep", "1000"});
     ASSERT_TRUE(wait_until([] { return count_processes("sleep") == 2; })) << cluster.err();
     EXPECT_EQ(count_processes("slurmctld"), 2);
     cluster.signal(signal);
@@ -120,24 +120,26 @@ TEST_F(Cluster, LeavesNothingWhenItIsKilled) {
 }
 
 TEST_F(Cluster, ReturnsTheExitCodeOfTheCommand) {
-  EXPECT_EQ(run_for_long({DRL_CLUSTER, "run", "bash", "-c", "exit 75"}).exit_code, 75);
-  EXPECT_EQ(run_for_long({DRL_CLUSTER, "run", "bash", "-c", "kill -TERM $$"}).exit_code, 143);
+  EXPECT_EQ(run_for_long({test_data("slurm/cluster"), "run", "bash", "-c", "exit 75"}).exit_code, 75);
+  EXPECT_EQ(run_for_long({test_data("slurm/cluster"), "run", "bash", "-c", "kill -TERM $$"}).exit_code, 143);
 }
 
 TEST_F(Cluster, SettingsReplaceThoseOfSlurmConf) {
-  EXPECT_EQ(output_of({DRL_CLUSTER, "--set", "KillWait=7", "run", "grep", "KillWait", "/var/lib/slurm/etc/slurm.conf"}),
+  EXPECT_EQ(output_of({test_data("slurm/cluster"), "--set", "KillWait=7", "run", "grep", "KillWait",
+                       "/var/lib/slurm/etc/slurm.conf"}),
             "KillWait=7\n");
 }
 
 TEST_F(Cluster, ReportsWhyItCannotRun) {
   const TempFolder folder;  // readable by everybody, unlike perhaps the checkout
   fs::permissions(folder.path(), fs::perms(0755));
-  fs::copy(DRL_CLUSTER, folder / "cluster");
+  fs::copy(test_data("slurm/cluster"), folder / "cluster");
   const Result result = run_for_long({"setpriv", "--reuid=65534", folder / "cluster", "run", "true"});
   EXPECT_EQ(result.exit_code, 77);
   expect_mentions(result.err, {"root"});
   EXPECT_EQ(count_lines(result.err), 1u);
-  const Result newer = run_for_long({DRL_CLUSTER, "--slurm", "run", "true"}, {{"DRL_SLURM_PREFIX", "/nowhere"}});
+  const Result newer =
+      run_for_long({test_data("slurm/cluster"), "--slurm", "run", "true"}, {{"DRL_SLURM_PREFIX", "/nowhere"}});
   EXPECT_EQ(newer.exit_code, 77);
   expect_mentions(newer.err, {"/nowhere", "tests/slurm/build_slurm"});
 }

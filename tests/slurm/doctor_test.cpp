@@ -55,7 +55,7 @@ TEST_F(DoctorOnNodes, ARankThatNeverArrivesIsNamed) {
 }
 
 TEST_F(DoctorOnNodes, ARankThatStopsIsNamedWithItsNode) {
-  const Result result = four_ranks("if [ $SLURM_PROCID = 2 ]; then export FAULT=stop LD_PRELOAD=" DRL_FAULTY_MPI "; fi",
+  const Result result = four_ranks("if [ $SLURM_PROCID = 2 ]; then export FAULT=stop LD_PRELOAD=" + kFaultyMpi + "; fi",
                                    doctor({"--timeout", "10"}));
   EXPECT_EQ(result.exit_code, 1) << result.err;
   expect_check(result, "MPI exchange", "failed", {"rank 2 on node2", "10 s"});
@@ -76,7 +76,7 @@ TEST_F(DoctorOnNodes, ARunsDirectoryThatIsNotSharedIsNamed) {
 }
 
 TEST_F(DoctorOnNodes, TrainingWarnsOfARunsDirectoryThatIsNotShared) {
-  const Words train = {DRL_BIN "/drl_train",
+  const Words train = {bin("drl_train"),
                        "--task",
                        "Cartpole",
                        "--num_envs",
@@ -116,7 +116,7 @@ Words on_gpus(const std::string& number) {
           "-c",
           "export CUDA_VISIBLE_DEVICES=$SLURM_LOCALID DRL_HOST_GPUS=\"H100 $((" + number + "))\"; exec \"$@\"",
           "bash",
-          DRL_DOCTOR_ON_HOST};
+          built("tests/doctor/drl_doctor_on_host")};
 }
 
 // srun gives each task one core, which is too few for NCCL between nodes.

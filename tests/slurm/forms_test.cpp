@@ -95,9 +95,9 @@ TEST_F(Cgroups, EndATaskThatExceedsItsMemory) {
 TEST_F(Cgroups, DisappearWithTheirCluster) {
   const auto cgroups = [] { return output_of({"bash", "-c", "find /sys/fs/cgroup -name 'drl-cluster-*' | sort"}); };
   const std::string before = cgroups();
-  EXPECT_EQ(run_for_long({DRL_CLUSTER, "--cgroup", "run", "srun", "-N2", "true"}).exit_code, 0);
+  EXPECT_EQ(run_for_long({test_data("slurm/cluster"), "--cgroup", "run", "srun", "-N2", "true"}).exit_code, 0);
   EXPECT_TRUE(wait_until([&] { return cgroups() == before; }));
-  Process cluster({DRL_CLUSTER, "--cgroup", "run", "srun", "-N2", "sleep", "1000"});
+  Process cluster({test_data("slurm/cluster"), "--cgroup", "run", "srun", "-N2", "sleep", "1000"});
   ASSERT_TRUE(wait_until([&] { return cgroups() != before; })) << cluster.err();
   cluster.signal(SIGKILL);
   EXPECT_TRUE(wait_until([&] { return cgroups() == before; })) << cgroups();

@@ -251,8 +251,9 @@ TEST_F(LaunchSignals, ReachRanksOfTheOptionRanks) {
 // A task library raises SIGUSR1 in the processes that start the ranks, while they load it. They pass it on at once, to
 // srun or to ranks that have no handlers yet.
 TEST_F(LaunchSignals, BeforeThereAreRanksExitWith75) {
-  Process process(words(kReadmeCommand, kEndless + Words{"--task_library", DRL_TEST_LIBRARIES "/libbroken_signal.so"}),
-                  {{"RAISE", std::to_string(SIGUSR1)}});
+  Process process(
+      words(kReadmeCommand, kEndless + Words{"--task_library", built("tests/envs/libraries/libbroken_signal.so")}),
+      {{"RAISE", std::to_string(SIGUSR1)}});
   const Result result = process.wait(kLong);
   EXPECT_EQ(result.exit_code, 75) << all(result);
   EXPECT_TRUE(was_relaunched(result)) << all(result);

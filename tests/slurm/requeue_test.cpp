@@ -214,8 +214,8 @@ TEST_F(Requeue, CancelledJobsAreNotRequeued) {
 
 // The job is cancelled after the ranks have exited with 75. Slurm then refuses to requeue it.
 TEST_F(Requeue, AJobCancelledBeforeItsRequeueIsNotRequeued) {
-  const std::string job = submit(
-      {"--output=drl-%j.out", "--wrap", "trap : TERM; touch begun; sleep 60 & wait; exec " DRL_BIN "/drl_requeue 75"});
+  const std::string job = submit({"--output=drl-%j.out", "--wrap",
+                                  "trap : TERM; touch begun; sleep 60 & wait; exec " + bin("drl_requeue") + " 75"});
   ASSERT_TRUE(wait_until([&] { return fs::exists(folder / "begun"); }, kLong));
   output_of({"scancel", job});
   ASSERT_TRUE(wait_for_end(job));
@@ -241,14 +241,14 @@ TEST_F(Requeue, AJobThatLostANodeResumesOnTheOther) {
   const std::string job = start({"-N1-2"}, {"--max_iterations", "3000"});
   ASSERT_TRUE(has_begun(job));
   ASSERT_EQ(job_field(job, "NumNodes"), "2");
-  output_of({DRL_CLUSTER, "down", "node2"});
+  output_of({test_data("slurm/cluster"), "down", "node2"});
   ASSERT_TRUE(is_back(job)) << log_of(job);
   const int before = saved(job);
   ASSERT_TRUE(wait_for_state(job, "RUNNING"));
   EXPECT_EQ(job_field(job, "NumNodes"), "1");
   EXPECT_TRUE(wait_until([&] { return saved(job) > before; }, kLong)) << log_of(job);
   output_of({"scancel", job});
-  output_of({DRL_CLUSTER, "up", "node2"});
+  output_of({test_data("slurm/cluster"), "up", "node2"});
   EXPECT_GT(resumed_at(job), 2 * kSaveInterval) << log_of(job);
 }
 

@@ -18,7 +18,7 @@ struct Outcome {
 };
 
 Outcome run(const std::string& arguments) {
-  Words words = {std::string(DRL_BIN) + "/drl_checkpoint"};
+  Words words = {bin("drl_checkpoint")};
   std::istringstream stream(arguments);
   for (std::string word; stream >> word;) words.push_back(word);
   const Result result = run_program(words);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "paths.hpp"
 #include "temp_folder.hpp"
 
 namespace drl {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/paths.hpp"
 #include "tasks/builtin_tasks.hpp"
 
 namespace drl {
@@ -45,7 +46,7 @@ size_t field_count() {
 
 template <class Task>
 std::vector<Episode> recorded() {
-  std::ifstream file(std::string(DRL_TEST_DATA) + "/tasks/data/" + Task::name + ".txt");
+  std::ifstream file(test_data("tasks/data/") + Task::name + ".txt");
   std::vector<Episode> episodes;
   for (std::string text; std::getline(file, text);) {
     if (text.starts_with("#")) continue;

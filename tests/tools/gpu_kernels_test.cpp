@@ -17,7 +17,8 @@ class GpuKernels : public testing::Test {
   static void SetUpTestSuite() {
     const TempFolder folder;
     const std::string file = folder / "kernels.json";
-    const Result result = run_program({DRL_GPU_KERNELS, "--num_envs", "64", "--times=false", "--json", file});
+    const Result result =
+        run_program({built("tests/tools/gpu_kernels_on_host"), "--num_envs", "64", "--times=false", "--json", file});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     text = result.out;
     found = nlohmann::json::parse(slurp(file));
@@ -91,7 +92,8 @@ TEST_F(GpuKernels, TheModelFollowsTheCard) {
   const TempFolder folder;
   const std::string file = folder / "kernels.json";
   const Words card = {"--bandwidth", "1000", "--peak", "1"};
-  const Result result = run_program(Words{DRL_GPU_KERNELS, "--num_envs", "64", "--times=false", "--json", file} + card);
+  const Result result = run_program(
+      Words{built("tests/tools/gpu_kernels_on_host"), "--num_envs", "64", "--times=false", "--json", file} + card);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   found = nlohmann::json::parse(slurp(file));
   // 1 us for each launch, and the bytes at 1000 GB/s, or the operations at 1 TFLOP/s, which take longer in products.
@@ -101,7 +103,7 @@ TEST_F(GpuKernels, TheModelFollowsTheCard) {
 }
 
 TEST_F(GpuKernels, NeedsAGpu) {
-  const Result result = run_program({DRL_GPU_KERNELS, "--device", "cpu"});
+  const Result result = run_program({built("tests/tools/gpu_kernels_on_host"), "--device", "cpu"});
   EXPECT_EQ(result.exit_code, 2);
   expect_mentions(result.err, {"needs a GPU", "--device cuda"});
 }

@@ -20,13 +20,13 @@ namespace {
 using test::settings_of;
 using test::world;
 
-TEST(Workplace, ListsHostsOnceInTheOrderOfTheirRanks) {
+TEST(WorkplaceOnRanks, ListsHostsOnceInTheOrderOfTheirRanks) {
   Workplace place;
   place.rank_hosts = {"b", "a", "b", "c", "a"};
   EXPECT_EQ(place.hosts(), (std::vector<std::string>{"b", "a", "c"}));
 }
 
-TEST(Workplace, UsesTheLowestInstructionSetOfAllRanks) {
+TEST(WorkplaceOnRanks, UsesTheLowestInstructionSetOfAllRanks) {
   const Isa best = available_isas().back(), least = available_isas().front();
   EXPECT_EQ(common_isa(world(), "auto"), best);
   EXPECT_EQ(common_isa(world(), std::string(world().rank() == 0 ? "auto" : name_of(least))),
@@ -34,7 +34,7 @@ TEST(Workplace, UsesTheLowestInstructionSetOfAllRanks) {
   EXPECT_THROW(common_isa(world(), "no such"), Error);
 }
 
-TEST(Workplace, OnACpuHasNoGpu) {
+TEST(WorkplaceOnRanks, OnACpuHasNoGpu) {
   const LaunchInfo launch{"", world().rank(), world().size()};
   const Workplace place = find_workplace({.device = "cpu"}, "auto", launch, world());
   EXPECT_EQ(place.placement.gpu, -1);
@@ -102,9 +102,9 @@ RunStart start_from(StartFrom from, const std::vector<std::filesystem::path>& ch
   return start;
 }
 
-class Loading : public testing::Test {
+class LoadingOnRanks : public testing::Test {
  protected:
-  Loading() {
+  LoadingOnRanks() {
     EXPECT_EQ(old.trainer.run(nullptr), kDone);
     old.save(folder / "old.h5");
   }
@@ -113,7 +113,7 @@ class Loading : public testing::Test {
   TestRun old{{"--max_iterations", "2"}};
 };
 
-TEST_F(Loading, FromScratchChangesNothing) {
+TEST_F(LoadingOnRanks, FromScratchChangesNothing) {
   TestRun run;
   const StateHashes before = run.state();
   RunStart start = start_from(StartFrom::scratch, {});
@@ -121,7 +121,7 @@ TEST_F(Loading, FromScratchChangesNothing) {
   EXPECT_EQ(run.state(), before);
 }
 
-TEST_F(Loading, ResumeLoadsTheWholeState) {
+TEST_F(LoadingOnRanks, ResumeLoadsTheWholeState) {
   TestRun run;
   RunStart start = start_from(StartFrom::resume, {folder / "old.h5"});
   EXPECT_NE(run.state(), old.state());
@@ -133,7 +133,7 @@ TEST_F(Loading, ResumeLoadsTheWholeState) {
   }
 }
 
-TEST_F(Loading, InitFromLoadsOnlyThePolicy) {
+TEST_F(LoadingOnRanks, InitFromLoadsOnlyThePolicy) {
   TestRun run;
   RunStart start = start_from(StartFrom::weights, {folder / "old.h5"});
   EXPECT_EQ(run.load(start), "");
@@ -141,7 +141,7 @@ TEST_F(Loading, InitFromLoadsOnlyThePolicy) {
   EXPECT_EQ(run.trainer.iteration(), 0);
 }
 
-TEST_F(Loading, SkipsADamagedCheckpoint) {
+TEST_F(LoadingOnRanks, SkipsADamagedCheckpoint) {
   if (world().rank() == 0) spill(folder / "newest.h5", slurp(folder / "old.h5").substr(0, 3000));
   TestRun run;
   RunStart start = start_from(StartFrom::resume, {folder / "newest.h5", folder / "old.h5"});
@@ -153,7 +153,7 @@ TEST_F(Loading, SkipsADamagedCheckpoint) {
 }
 
 // A learning rate that was changed replaces the saved one.
-TEST_F(Loading, UsesAChangedLearningRate) {
+TEST_F(LoadingOnRanks, UsesAChangedLearningRate) {
   TestRun same, other({"--ppo.learning_rate", "0.5"});
   RunStart start = start_from(StartFrom::resume, {folder / "old.h5"});
   same.load(start);
@@ -170,7 +170,7 @@ TEST_F(Loading, UsesAChangedLearningRate) {
   EXPECT_TRUE(std::ranges::equal(rate(other), expected));
 }
 
-TEST_F(Loading, RefusesAnotherTaskOrAlgorithm) {
+TEST_F(LoadingOnRanks, RefusesAnotherTaskOrAlgorithm) {
   TestRun task({"--task", "Pendulum-v1"}),
       algorithm({"--algorithm", "grpo", "--num_steps_per_env", "500", "--grpo.group_size", "4"});
   RunStart start = start_from(StartFrom::checkpoint, {folder / "old.h5"});
@@ -182,7 +182,7 @@ TEST_F(Loading, RefusesAnotherTaskOrAlgorithm) {
   expect_mentions(of_algorithm, {file, "ppo", "grpo", "--algorithm ppo"});
 }
 
-TEST_F(Loading, ReportsAChangedPlatform) {
+TEST_F(LoadingOnRanks, ReportsAChangedPlatform) {
   TestRun run;
   run.facts.cpu_model = "another CPU";
   run.facts.versions["drl"] = "2";
@@ -193,7 +193,7 @@ TEST_F(Loading, ReportsAChangedPlatform) {
   }
 }
 
-TEST(ChangedPlatform, ListsDifferencesAndMissingAttributes) {
+TEST(ChangedPlatformOnRanks, ListsDifferencesAndMissingAttributes) {
   RunFacts now;
   now.cpu_model = "c", now.git_hash = "g", now.versions = {{"drl", "1"}}, now.world_size = 2;
   EXPECT_EQ(changed_platform({}, now),
@@ -219,7 +219,7 @@ TEST(ChangedPlatform, ListsDifferencesAndMissingAttributes) {
 }
 
 // The return of an episode of CartPole-v1 is its length, 1 to 500. The mean of 64 is a multiple of 1/64.
-TEST(Learner, EvaluatesWholeEpisodes) {
+TEST(LearnerOnRanks, EvaluatesWholeEpisodes) {
   TestRun run;
   const double mean = run.learner.evaluate();
   EXPECT_GE(mean, 1);
@@ -228,7 +228,7 @@ TEST(Learner, EvaluatesWholeEpisodes) {
   EXPECT_EQ(run.learner.evaluate(), mean) << "initial states depend only on the seed";
 }
 
-TEST(Learner, RefusesInvalidOptionsOnAllRanks) {
+TEST(LearnerOnRanks, RefusesInvalidOptionsOnAllRanks) {
   const auto settings = settings_of({"--ppo.num_mini_batches", "1000"});
   const Workplace place = test::plain_workplace(world().size());
   EXPECT_THROW(Learner(settings->options, place, world()), Error);
