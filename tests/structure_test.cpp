@@ -240,7 +240,7 @@ TEST(Structure, AnAlgorithmIsNamedOnlyInItsDirectoryAndTheTable) {
     std::vector<std::string> allowed = {"algorithms/" + name + "/", "algorithms/make_algorithm.cpp"};
     if (name == "ppo")
       for (const char* place :
-           {"tasks/", "robots/", "apps/robot_task.cpp", "apps/habits.cpp", "apps/loading.cpp", "envs/check_task.cpp"})
+           {"tasks/", "robots/", "apps/robot_task/", "apps/habits.cpp", "apps/loading.cpp", "envs/check_task.cpp"})
         allowed.push_back(place);
     expect_none(matches("\\b" + name + "(\\b|_)|\\b" + camel + "|\\b" + upper + "\\b", allowed));
     EXPECT_EQ(matches("#include \"algorithms/" + name + "/" + name + ".hpp\"", {"algorithms/" + name + "/"}).size(),
