@@ -3,7 +3,9 @@
 
 #include <cmath>
 
-#include "tendon_robots.hpp"
+#include "drl/physics/loop.hpp"
+#include "physics/pump.hpp"
+#include "physics/rocket.hpp"
 
 namespace drl {
 namespace {

@@ -4,7 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "tendon_robots.hpp"
+#include "drl/physics/loop.hpp"
+#include "physics/pivot.hpp"
 
 namespace drl {
 namespace {

@@ -5,9 +5,17 @@
 
 #include <cmath>
 
-#include "friction_robots.hpp"
+#include "drl/physics/loop.hpp"
+#include "physics/slider.hpp"
+// Must come after the robot's header.
+#include "exact_robot_of.hpp"
 
 namespace drl {
+
+namespace test {
+DRL_EXACT_ROBOT(slider, slider_robot)  // here, so that its physics in double are compiled once
+}  // namespace test
+
 namespace {
 
 using namespace physics;

@@ -1,7 +1,10 @@
 // Compiles robots with the noslip solver, and with slider-cranks, for GPUs.
-#include "crank_robots.hpp"
 #include "drl/lanes/gpu_launch.hpp"
-#include "noslip_robots.hpp"
+#include "drl/physics/loop.hpp"
+#include "physics/crank.hpp"
+#include "physics/gears.hpp"
+#include "physics/noslip.hpp"
+#include "physics/noslip_elliptic.hpp"
 
 namespace drl {
 

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "reference.hpp"
-#include "robots.hpp"
+#include "drl/physics/loop.hpp"
+#include "physics/pile.hpp"
+#include "physics/stairs.hpp"
+#include "tested_robots.hpp"
 // Must come after the robots' headers.
 #include "drl/physics/task.hpp"
 
@@ -132,6 +134,26 @@ TEST(PairRows, TooManyRowsAppearInTheMetrics) {
     const auto step = task::step<Task, double>(state, scratch, action, draws, {});
     EXPECT_EQ(step.metrics[0], has_seventh ? 2 : 0);
   }
+}
+
+// A step finds the pairs that are near group by group; testing each pair must find the same ones.
+TEST(PairGroups, FindAllPairsThatAreNear) {
+  using P = stairs_robot::Physics<double>;
+  test::Reference reference(test::tested("stairs").file);
+  const auto work = std::make_unique<P::Work>();
+  int near = 0;
+  for (int k = 0; k < 300; ++k) {
+    const test::RobotState at = k % 2 == 0 ? reference.next_state() : reference.folded_state();
+    P::smooth(at.qpos.data(), at.qvel.data(), at.ctrl.data(), *work);
+    physics::place_still_geoms<P>(*work);
+    physics::find_near_pairs<P>(*work);
+    std::vector<uint32_t> expected;
+    for (int p = P::kGroundPairs; p < P::kGroundPairs + P::kPairs; ++p)
+      if (physics::may_touch<P>(*work, P::pair(p))) expected.push_back(static_cast<uint32_t>(p));
+    ASSERT_EQ(std::vector<uint32_t>(work->near_pair, work->near_pair + work->near_pairs), expected) << "state " << k;
+    near += work->near_pairs;
+  }
+  EXPECT_GE(near, 1000);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "interpreted_robot.hpp"
+#include "evaluated_robot.hpp"
 
 namespace drl::test {
 

@@ -1,9 +1,10 @@
-// Compares random robots, whose headers from drl_robot are interpreted in double, with libmujoco.
+// Compares random robots, whose programs are evaluated in double, with libmujoco.
 #include <gtest/gtest.h>
 
 #include "../support/temp_folder.hpp"
 #include "compared.hpp"
-#include "interpreted_robot.hpp"
+#include "evaluated_robot.hpp"
+#include "exact_robot_of.hpp"
 #include "random_tree.hpp"
 
 namespace drl {
@@ -11,26 +12,27 @@ namespace {
 
 using namespace test::kinds;
 using test::Compared;
-using test::InterpretedHeader;
-using test::InterpretedRobot;
+using test::EvaluatedRobot;
+using test::ExactRobotOf;
 using test::RobotKind;
 using test::RobotState;
+using test::TracedRobot;
 
 // Numbers of states: all, those with contacts, with active limits and so on.
 struct Count {
   int states = 0, touching = 0, touching_itself = 0, limited = 0, sticking = 0, slipping = 0;
 };
 
-// Returns whether the header's robot is of this kind. Some robots that should have pairs or move in a plane turn out to
+// Returns whether a robot is of this kind. Some robots that should have pairs or move in a plane turn out to
 // have no pairs or four different edges.
-bool has_kind(const RobotKind& kind, const InterpretedHeader& header) {
-  return (header.size("kPairs") > 0) == kind.has_pairs && header.size("kEdges") == kind.edges &&
-         (header.size_or_0("kEqualityRows") > 0) == kind.has_equalities;
+bool has_kind(const RobotKind& kind, const TracedRobot& robot) {
+  return (robot.size("kPairs") > 0) == kind.has_pairs && robot.size("kEdges") == kind.edges &&
+         (robot.size("kEqualityRows") > 0) == kind.has_equalities;
 }
 
 template <RobotKind kKind>
 void expect_tree(const std::string& file, Count& count) {
-  Compared<InterpretedRobot<kKind>> compared(file);
+  Compared compared(file, std::make_unique<ExactRobotOf<EvaluatedRobot<kKind>>>());
   const auto expect = [&](const RobotState& state, bool steps) {
     if (compared.reference.axes_meet(compared.reference.after_forward(state))) return;
     const mjData& d = steps ? compared.expect_step(state) : compared.expect_evaluation(state);
@@ -65,10 +67,10 @@ void expect_fifty_trees() {
   for (uint64_t k = 0; trees < kTrees && k < 2 * kTrees; ++k) {
     spill(file, test::random_tree(kKind, k));
     if (kKind.has_tendons && has_tendon_without_inertia(file)) continue;
-    InterpretedHeader header(test::header_of(file));
-    if (!has_kind(kKind, header)) continue;
+    const TracedRobot robot(file);
+    if (!has_kind(kKind, robot)) continue;
     trees += 1;
-    InterpretedRobot<kKind>::take(header);
+    EvaluatedRobot<kKind>::take(robot);
     expect_tree<kKind>(file, count);
     ASSERT_FALSE(testing::Test::HasFailure()) << "tree " << k << ":\n" << slurp(file);
   }
@@ -110,10 +112,10 @@ void expect_ten_trees_with(const std::string& element, const std::string& of_bod
     for (size_t at = text.find(body); at != std::string::npos; at = text.find(body, at + 1))
       text.insert(at + body.size(), of_bodies);
     spill(file, text);
-    InterpretedHeader header(test::header_of(file));
-    if (!has_kind(kKind, header)) continue;
+    const TracedRobot robot(file);
+    if (!has_kind(kKind, robot)) continue;
     trees += 1;
-    InterpretedRobot<kKind>::take(header);
+    EvaluatedRobot<kKind>::take(robot);
     expect_tree<kKind>(file, count);
     ASSERT_FALSE(testing::Test::HasFailure()) << "tree " << k << ":\n" << text;
   }
@@ -157,9 +159,9 @@ void expect_capsule_across(const std::string& degrees, int edges) {
             "<geom type='capsule' size='0.05 0.2' euler='90 0 0' density='500'/>"
             "<geom type='capsule' size='0.04 0.15' pos='0.2 0 -0.1' euler='90 " +
             degrees + " 0'/></body></worldbody><actuator><motor joint='turn' ctrlrange='-1 1'/></actuator></mujoco>");
-  InterpretedHeader header(test::header_of(file));
-  ASSERT_EQ(header.size("kEdges"), edges);
-  InterpretedRobot<kKind>::take(header);
+  const TracedRobot robot(file);
+  ASSERT_EQ(robot.size("kEdges"), edges);
+  EvaluatedRobot<kKind>::take(robot);
   Count count;
   expect_tree<kKind>(file, count);
   EXPECT_GE(count.touching, 30);

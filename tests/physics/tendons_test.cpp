@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "drl/physics/loop.hpp"
+#include "physics/capstan.hpp"
+#include "physics/windlass.hpp"
 #include "reference.hpp"
-#include "tendon_robots.hpp"
 
 namespace drl {
 namespace {

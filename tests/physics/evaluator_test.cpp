@@ -1,9 +1,16 @@
-// The interpreter computes the same as a compiled header.
-#include "compared.hpp"
-#include "cone_robots.hpp"
-#include "friction_robots.hpp"
-#include "interpreted_robot.hpp"
-#include "robots.hpp"
+// An evaluated program computes the same as a compiled robot.
+#include "drl/physics/loop.hpp"
+#include "physics/crawler.hpp"
+#include "physics/half_cheetah.hpp"
+#include "physics/humanoid.hpp"
+#include "physics/manipulator.hpp"
+#include "physics/pile.hpp"
+#include "physics/slider.hpp"
+#include "physics/swimmer.hpp"
+// These must come after the robots' headers.
+#include "evaluated_robot.hpp"
+#include "exact_robot_of.hpp"
+#include "tested_robots.hpp"
 
 #include "../../bench/physics_cost.hpp"
 
@@ -12,36 +19,28 @@ namespace {
 
 using namespace test::kinds;
 using test::Compared;
-using test::InterpretedHeader;
-using test::InterpretedRobot;
+using test::EvaluatedRobot;
 using test::RobotKind;
 using test::RobotState;
 
-// Expects that an interpreted robot without dry friction is bit-identical to the compiled one.
-template <RobotKind kKind, class Robot>
-void expect_equals_compiled(const std::string& file) {
-  using P = InterpretedRobot<test::kinds::without_dry_friction(kKind)>;
-  using C = typename Robot::template Physics<double>;
-  InterpretedHeader header(test::header_of(std::string(DRL_TEST_DATA) + "/../" + file));
-  P::take(header);
-  Compared<P> interpreted(file);
-  Compared<C> compiled(file);
+// Expects that an evaluated robot without dry friction is bit-identical to the compiled one.
+template <RobotKind kKind>
+void expect_equals_compiled(const std::string& name) {
+  using P = EvaluatedRobot<test::kinds::without_dry_friction(kKind)>;
+  const test::TestedRobot& robot = test::tested(name);
+  const test::TracedRobot traced(std::string(DRL_TEST_DATA) + "/../" + robot.file);
+  P::take(traced);
+  Compared evaluated(robot.file, std::make_unique<test::ExactRobotOf<P>>()), compiled = robot.compared();
   for (int k = 0; k < 300; ++k) {
     const RobotState from = compiled.reference.next_state();
-    interpreted.set(from), compiled.set(from);
-    interpreted.forces = physics::step<P>(interpreted.state, interpreted.ctrl, interpreted.stage);
-    compiled.forces = physics::step<C>(compiled.state, compiled.ctrl, compiled.stage);
-    for (int i = 0; i < C::nq; ++i) ASSERT_EQ(interpreted.state.qpos[i], compiled.state.qpos[i]) << file << " " << k;
-    for (int i = 0; i < C::nv; ++i) {
-      ASSERT_EQ(interpreted.state.qvel[i], compiled.state.qvel[i]) << file << " " << k;
-      ASSERT_EQ(interpreted.stage.qacc[i], compiled.stage.qacc[i]) << file << " " << k;
-    }
-    typename P::Derived derived;
-    typename C::Derived expected;
-    physics::derive_all<P>(interpreted.stage, interpreted.forces, derived);
-    physics::derive_all<C>(compiled.stage, compiled.forces, expected);
-    for (int b = 0; b + 1 < C::nbody; ++b)
-      for (int i = 0; i < 6; ++i) ASSERT_EQ(derived.cfrc_ext[b][i], expected.cfrc_ext[b][i]) << file << " " << k;
+    evaluated.set(from), compiled.set(from);
+    evaluated.robot->step(), compiled.robot->step();
+    const std::vector<double> forces = evaluated.robot->derive().cfrc_ext, expected = compiled.robot->derive().cfrc_ext;
+    const auto same = [](const auto& whole, const auto& of) { return std::equal(of.begin(), of.end(), whole.begin()); };
+    ASSERT_TRUE(same(evaluated.robot->qpos, compiled.robot->qpos)) << name << " " << k;
+    ASSERT_TRUE(same(evaluated.robot->qvel, compiled.robot->qvel)) << name << " " << k;
+    ASSERT_TRUE(same(evaluated.robot->qacc, compiled.robot->qacc)) << name << " " << k;
+    ASSERT_TRUE(same(forces, expected)) << name << " " << k;
   }
 }
 
@@ -75,12 +74,11 @@ TEST(Cost, BytesMatchTheTypes) {
   expect_bytes<slider_robot>("tests/physics/models/slider.xml");
 }
 
-TEST(Interpreter, MatchesCompiledRobots) {
-  const std::string models = "src/robots/models/";
-  expect_equals_compiled<kEulerPlane, half_cheetah_robot>(models + "half_cheetah.xml");
-  expect_equals_compiled<kRungeKutta, ant_robot>(models + "ant.xml");
-  expect_equals_compiled<kRungeKutta, swimmer_robot>(models + "swimmer.xml");
-  expect_equals_compiled<kRungeKuttaPairs, humanoid_robot>(models + "humanoid.xml");
+TEST(EvaluatedRobot, MatchesCompiledRobots) {
+  expect_equals_compiled<kEulerPlane>("half_cheetah");
+  expect_equals_compiled<kRungeKutta>("ant");
+  expect_equals_compiled<kRungeKutta>("swimmer");
+  expect_equals_compiled<kRungeKuttaPairs>("humanoid");
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
-// A robot in the form that the solver and the integrators expect (drl/physics/support.hpp), whose functions are
-// interpreted. Its arrays have room for any small robot; unused entries have no effect.
+// A robot in the form that the solver and the integrators expect (drl/physics/support.hpp), whose Program is evaluated.
+// Its arrays have room for any small robot; unused entries have no effect.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <optional>
+#include <stdexcept>
 
 #include "drl/physics/support.hpp"
-#include "interpreter.hpp"
-#include "physics/emit.hpp"
+#include "evaluator.hpp"
+#include "physics/robot_counts.hpp"
 #include "physics/trace.hpp"
 
 namespace drl::test {
@@ -90,8 +93,120 @@ struct Capacity : EqualityCapacity<kKind.has_equalities>, TendonCapacity<kKind.h
   static const physics::ContactPair& pair(int k) { return pairs[k]; }
 };
 
+// A model and its program, with the sizes and tables that are in a robot's header (src/physics/emit_tables.cpp).
+class TracedRobot {
+ public:
+  // Throws if drl_robot does not support the model.
+  explicit TracedRobot(const std::string& file) : model(robot_compiler::read_robot_model(file)) {
+    using namespace robot_compiler;
+    // Evaluated robots have rows for contacts with the world too, as robots with very many of them, and no full matrix.
+    model.ground_pairs = 0, model.pair_places.ground = 0, model.pair_places.dense = false;
+    if (!model.unsupported.empty()) throw std::runtime_error(unsupported_lines(model)[0]);
+    trace(model, program);
+    const auto count = [](const auto& list) { return static_cast<int>(list.size()); };
+    sizes_ = {{"nq", model.nq},
+              {"nv", model.nv},
+              {"nu", count(model.actuators)},
+              {"nbody", count(model.frames)},
+              {"ngeom", count(model.geoms)},
+              {"nsite", count(model.sites)},
+              {"kContacts", count_pyramids(model)},
+              {"kEdges", program.edges},
+              {"kLimits", count_limits(model)},
+              {"kFrictions", count_frictions(model)},
+              {"kTouchingBodies", count_numbers(touching_bodies(model))},
+              {"kTouchingFrames", count_numbers(touching_frames(model))},
+              {"kMotions", count_numbers(program.motion_places)},
+              {"kCouplings", count_numbers(program.coupling_places)},
+              {"kPairGeoms", count(model.pair_geoms)},
+              {"kPairs", count(model.pairs)},
+              {"kTrees", model.trees},
+              {"kTendons", count(tendons_with_rows(model))},
+              {"kEqualityRows", count_equality_rows(model)},
+              {"kActivations", model.na},
+              {"kFactor", program.places("factor")},
+              {"kAxis", program.places("axis")},
+              {"kMass", program.places("mass")},
+              {"kForce", program.places("force")},
+              {"kFreeTurn", program.places("free_turn")},
+              {"kDamping", program.places("damping")},
+              {"kTendonAlong", program.places("tendon_along")},
+              {"kEqualityAlong", program.places("equality_along")}};
+  }
+  TracedRobot(const TracedRobot&) = delete;
+  int size(const std::string& name) const { return sizes_.at(name); }
+
+  // These return the rows of the header's tables.
+  std::vector<int> limited_rows() const {
+    std::vector<int> rows;
+    for (const robot_compiler::Joint* joint : limited_joints(model)) rows.push_back(joint->dof);
+    for (const int t : limited_tendons(model)) rows.push_back(row_of_tendon(t));
+    return rows;
+  }
+  std::vector<physics::DryFriction> frictions() const {
+    std::vector<physics::DryFriction> rows;
+    for (const int dof : frictional_dofs(model)) {
+      const auto& friction = *model.dofs[static_cast<size_t>(dof)].friction;
+      rows.push_back({dof, friction.weight, friction.most});
+    }
+    for (const int t : frictional_tendons(model)) {
+      const auto& friction = *model.tendons[static_cast<size_t>(t)].friction;
+      rows.push_back({row_of_tendon(t), friction.weight, friction.most});
+    }
+    return rows;
+  }
+  physics::ContactPoint point_of(const robot_compiler::FloorContact& c) const {
+    const robot_compiler::Softness& s = c.softness;
+    return {touching_bodies(model)[static_cast<size_t>(c.body)],
+            touching_frames(model)[static_cast<size_t>(c.frame)],
+            c.radius,
+            c.height,
+            c.margin,
+            c.friction,
+            c.weight,
+            s.stiffness,
+            s.damping,
+            s.least,
+            s.most,
+            s.width,
+            s.midpoint};
+  }
+  physics::PairGeom geom_of(const robot_compiler::PairGeom& geom) const {
+    uint64_t moved_by = 0;
+    for (size_t dof = 0; dof < model.dofs.size(); ++dof)
+      moved_by |= moves(model, dof, geom.body) ? uint64_t{1} << dof : 0;
+    return {touching_frames(model)[static_cast<size_t>(geom.frame)],
+            geom.body < 0 ? 0 : model.bodies[static_cast<size_t>(geom.body)].tree, moved_by, geom.radius};
+  }
+  physics::ContactPair pair_of(const robot_compiler::GeomPair& pair) const {
+    const auto &a = model.pair_geoms[static_cast<size_t>(pair.first)],
+               &b = model.pair_geoms[static_cast<size_t>(pair.second)];
+    const double nearest = a.most_radius + b.most_radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
+    const auto bound = [](double x) { return static_cast<float>(std::ceil(1e5 * x * x * 1.0001) / 1e5); };
+    const auto is_long = [](const robot_compiler::PairGeom& geom) { return size_of(geom) > 0; };
+    const robot_compiler::Softness& s = pair.softness;
+    return {pair.first,  pair.second,   is_long(a) && is_long(b),
+            pair.edges,  bound(reach),  bound(nearest),
+            pair.margin, pair.friction, pair.weight,
+            s.stiffness, s.damping,     s.least,
+            s.most,      s.width,       s.midpoint};
+  }
+
+  robot_compiler::RobotModel model;
+  robot_compiler::Program program;
+
+ private:
+  // The index of a tendon with rows among the accelerations along qvel and of such tendons.
+  int row_of_tendon(int tendon) const {
+    const std::vector<int> tendons = tendons_with_rows(model);
+    return model.nv + static_cast<int>(std::ranges::find(tendons, tendon) - tendons.begin());
+  }
+
+  std::map<std::string, int> sizes_;
+};
+
 template <RobotKind kKind>
-struct InterpretedRobot : Capacity<kKind> {
+struct EvaluatedRobot : Capacity<kKind> {
   using Number = double;
   using F = double;
   using Sizes = Capacity<kKind>;
@@ -106,116 +221,116 @@ struct InterpretedRobot : Capacity<kKind> {
   using Sizes::nv;
 
   // Makes this the current robot.
-  static void take(InterpretedHeader& header) {
-    header_ = &header;
+  static void take(const TracedRobot& robot) {
+    robot_ = &robot;
     check_kind();
-    header.read_functions(places());
+    evaluator_.emplace(robot.program, places());
     take_tables();
   }
 
   static void smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w) {
     clear_rows(w);
-    header_->call("smooth", {qpos, qvel, ctrl, &w});
+    evaluator_->call("smooth", {qpos, qvel, ctrl, &w});
   }
   static void smooth(const F* qpos, const F* qvel, const F* ctrl, const F* act, Work& w) {
     if (!has_activations()) return smooth(qpos, qvel, ctrl, w);
     clear_rows(w);
-    header_->call("smooth", {qpos, qvel, ctrl, act, &w});
+    evaluator_->call("smooth", {qpos, qvel, ctrl, act, &w});
   }
   static void tendons(const Work& w, const F* qacc, F* acceleration) {
     std::fill_n(acceleration, physics::count_tendons<Sizes>(), 0.0);
-    if (header_->size_or_0("kTendons") > 0) header_->call("tendons", {&w, qacc, acceleration});
+    if (robot_->size("kTendons") > 0) evaluator_->call("tendons", {&w, qacc, acceleration});
   }
   static void rates(const F* ctrl, const F* act, F* rate) {
     std::fill_n(rate, physics::count_activations<Sizes>(), 0.0);
-    if (has_activations()) header_->call("rates", {ctrl, act, rate});
+    if (has_activations()) evaluator_->call("rates", {ctrl, act, rate});
   }
   static void activate(const F* act, const F* rate, F* to) {
-    if (has_activations()) header_->call("activate", {act, rate, to});
+    if (has_activations()) evaluator_->call("activate", {act, rate, to});
   }
-  static void equality_forces(Work& w, const F* qacc) { header_->call("equality_forces", {&w, qacc}); }
-  static void newton(const Work& w, F* qacc) { header_->call("newton", {&w, cleared(qacc)}); }
+  static void equality_forces(Work& w, const F* qacc) { evaluator_->call("equality_forces", {&w, qacc}); }
+  static void newton(const Work& w, F* qacc) { evaluator_->call("newton", {&w, cleared(qacc)}); }
   static void factorise(Work& w) {
     cleared(w.inverse), cleared(w.half);
-    header_->call("factorise", {&w});
+    evaluator_->call("factorise", {&w});
   }
-  static void solve_up(const Work& w, const F* from, F* to) { header_->call("solve_up", {&w, from, cleared(to)}); }
-  static void solve_down(const Work& w, F* qacc) { header_->call("solve_down", {&w, cleared(qacc)}); }
+  static void solve_up(const Work& w, const F* from, F* to) { evaluator_->call("solve_up", {&w, from, cleared(to)}); }
+  static void solve_down(const Work& w, F* qacc) { evaluator_->call("solve_down", {&w, cleared(qacc)}); }
   static void curvature(const Work& w, const F* from, const F* to, F& result) {
-    header_->call("curvature", {&w, from, to, &result});
+    evaluator_->call("curvature", {&w, from, to, &result});
   }
   static void along(const Work& w, const F (*wrench)[6], F* force) {
-    header_->call("along", {&w, wrench, cleared(force)});
+    evaluator_->call("along", {&w, wrench, cleared(force)});
   }
   static void pair_softness(const physics::ContactPair& pair, const F& distance, F& weight, F& rest) {
-    header_->call("pair_softness", {&pair, &distance, &weight, &rest});
+    evaluator_->call("pair_softness", {&pair, &distance, &weight, &rest});
   }
   static void accelerations(Work& w, const F* qacc) {
-    if (header_->size("kContacts") > 0) header_->call("accelerations", {&w, qacc});
+    if (robot_->size("kContacts") > 0) evaluator_->call("accelerations", {&w, qacc});
   }
   static void contact_row(const physics::ContactPoint& point, const Touched& touch, const F* velocity, Row& row,
                           F& weight) {
-    header_->call("contact_row", {&point, &touch, velocity, &row, &weight});
+    evaluator_->call("contact_row", {&point, &touch, velocity, &row, &weight});
   }
   static void contact_edges(const physics::ContactPoint& point, const Row& row, const F* acceleration, F* y) {
-    header_->call("contact_edges", {&point, &row, acceleration, y});
+    evaluator_->call("contact_edges", {&point, &row, acceleration, y});
   }
   static void add_coupling(const physics::ContactPoint& point, const Row& row, const F* change, F* coupling) {
-    header_->call("add_coupling", {&point, &row, change, coupling});
+    evaluator_->call("add_coupling", {&point, &row, change, coupling});
   }
   static void add_wrench(const physics::ContactPoint& point, const Row& row, const F* push, F* wrench) {
-    header_->call("add_wrench", {&point, &row, push, wrench});
+    evaluator_->call("add_wrench", {&point, &row, push, wrench});
   }
   static void into_solver(const Work& w, const F* from, F* to) {
-    header_->call("into_solver", {&w, from, cleared(to)});
+    evaluator_->call("into_solver", {&w, from, cleared(to)});
   }
   static void out_of_solver(const Work& w, const F* from, F* to) {
-    header_->call("out_of_solver", {&w, from, from == to ? to : cleared(to)});
+    evaluator_->call("out_of_solver", {&w, from, from == to ? to : cleared(to)});
   }
   static void damp(const Work& w, const F* qacc, F* damped) {
-    if (header_->number("kImplicitDamping") != 0)
-      header_->call("damp", {&w, qacc, cleared(damped)});
+    if (robot_->model.implicit_damping)
+      evaluator_->call("damp", {&w, qacc, cleared(damped)});
     else
       std::copy_n(qacc, nv, damped);
   }
   static void integrate(const F* from, const F* velocity, F h, F* to) {
-    header_->call("integrate", {from, velocity, &h, to});
+    evaluator_->call("integrate", {from, velocity, &h, to});
   }
-  static void derive_frames(const F* qpos, Derived& derived) { header_->call("derive_frames", {qpos, &derived}); }
-  static void derive_centers(const F* qpos, Derived& derived) { header_->call("derive_centers", {qpos, &derived}); }
-  static void derive_geoms(Derived& derived) { header_->call("derive_geoms", {&derived}); }
-  static void derive_sites(Derived& derived) { header_->call("derive_sites", {&derived}); }
+  static void derive_frames(const F* qpos, Derived& derived) { evaluator_->call("derive_frames", {qpos, &derived}); }
+  static void derive_centers(const F* qpos, Derived& derived) { evaluator_->call("derive_centers", {qpos, &derived}); }
+  static void derive_geoms(Derived& derived) { evaluator_->call("derive_geoms", {&derived}); }
+  static void derive_sites(Derived& derived) { evaluator_->call("derive_sites", {&derived}); }
   static void derive_motion(const F* qpos, const F* qvel, Derived& derived) {
-    header_->call("derive_motion", {qpos, qvel, &derived});
+    evaluator_->call("derive_motion", {qpos, qvel, &derived});
   }
   static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived) {
-    header_->call("derive_actuators", {qpos, qvel, ctrl, &derived});
+    evaluator_->call("derive_actuators", {qpos, qvel, ctrl, &derived});
   }
   static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, const F* act, Derived& derived) {
     if (!has_activations()) return derive_actuators(qpos, qvel, ctrl, derived);
-    header_->call("derive_actuators", {qpos, qvel, ctrl, act, &derived});
+    evaluator_->call("derive_actuators", {qpos, qvel, ctrl, act, &derived});
   }
   static void derive_forces(const F* qpos, const F (*wrench)[6], Derived& derived) {
-    header_->call("derive_forces", {qpos, wrench, &derived});
+    evaluator_->call("derive_forces", {qpos, wrench, &derived});
   }
   static void derive_forces(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
-    header_->call("derive_forces", {qpos, wrench, limit, &derived});
+    evaluator_->call("derive_forces", {qpos, wrench, limit, &derived});
   }
   static void derive_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
-    header_->call("derive_constraints", {qpos, wrench, limit, &derived});
+    evaluator_->call("derive_constraints", {qpos, wrench, limit, &derived});
   }
 
  private:
-  static bool has_activations() { return header_->size_or_0("kActivations") > 0; }
+  static bool has_activations() { return robot_->size("kActivations") > 0; }
   static void clear_rows(Work& w) {
     std::fill_n(w.weight + Sizes::kContacts, Sizes::kLimits, 0.0);
     std::ranges::fill(w.limit_sign, 0.0), std::ranges::fill(w.limit_rest, 0.0);
     for (Place& place : w.contact) place.touch.distance = 1;
-    physics::each_friction<InterpretedRobot>(w, [](const auto&, auto& row) { row.rest = 0; });
+    physics::each_friction<EvaluatedRobot>(w, [](const auto&, auto& row) { row.rest = 0; });
   }
   // The index of a tendon's acceleration is behind those of the degrees of freedom, of which there are fewer than nv.
-  static int place_of_row(double index) {
-    const int row = static_cast<int>(index), dofs = header_->size("nv");
+  static int place_of_row(int row) {
+    const int dofs = robot_->size("nv");
     return row < dofs ? row : nv + row - dofs;
   }
   // Clears an array with an entry for each degree of freedom. The current robot may have fewer than nv.
@@ -223,9 +338,9 @@ struct InterpretedRobot : Capacity<kKind> {
 
   // Throws if the current robot is of another kind or too large.
   static void check_kind() {
-    if (header_->number("timestep") != Sizes::timestep || header_->number("kRungeKutta") != Sizes::kRungeKutta ||
-        (header_->size("kPairs") > 0) != kKind.has_pairs ||
-        (header_->size_or_0("kEqualityRows") > 0) != kKind.has_equalities || header_->size("kEdges") != kKind.edges)
+    if (robot_->model.timestep != Sizes::timestep || robot_->model.runge_kutta != Sizes::kRungeKutta ||
+        (robot_->size("kPairs") > 0) != kKind.has_pairs ||
+        (robot_->size("kEqualityRows") > 0) != kKind.has_equalities || robot_->size("kEdges") != kKind.edges)
       throw std::runtime_error("a robot of another kind");
     const std::pair<const char*, int> room[] = {{"nq", Sizes::nq},
                                                 {"nv", nv},
@@ -242,81 +357,44 @@ struct InterpretedRobot : Capacity<kKind> {
                                                 {"kForce", Sizes::kForce},
                                                 {"kFreeTurn", Sizes::kFreeTurn},
                                                 {"kDamping", Sizes::kDamping}};
-    if (header_->size_or_0("kEqualityRows") > physics::count_equality_rows<Sizes>() ||
-        (kKind.has_equalities && header_->size("kEqualityAlong") > physics::count_equality_places<Sizes>()))
+    if (robot_->size("kEqualityRows") > physics::count_equality_rows<Sizes>() ||
+        (kKind.has_equalities && robot_->size("kEqualityAlong") > physics::count_equality_places<Sizes>()))
       throw std::runtime_error("no room for equality constraints");
-    if (header_->size_or_0("kTendons") > physics::count_tendons<Sizes>() ||
-        header_->size_or_0("kTendonAlong") > physics::count_tendon_places<Sizes>() ||
-        header_->size_or_0("kActivations") > physics::count_activations<Sizes>())
+    if (robot_->size("kTendons") > physics::count_tendons<Sizes>() ||
+        robot_->size("kTendonAlong") > physics::count_tendon_places<Sizes>() ||
+        robot_->size("kActivations") > physics::count_activations<Sizes>())
       throw std::runtime_error("no room for tendons or activations");
     for (const auto& [name, most] : room)
-      if (header_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
+      if (robot_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
   }
   static void take_tables() {
-    const auto check = [](size_t count, const char* name, int room) {
-      if (static_cast<int>(count) != header_->size(name) || header_->size(name) > room) throw std::runtime_error(name);
-    };
-    const auto points = header_->table("point"), pair_geoms = header_->table("pair_geom"),
-               pairs = header_->table("pair");
-    check(points.size(), "kContacts", Sizes::kContacts), check(pair_geoms.size(), "kPairGeoms", Sizes::kPairGeoms);
-    check(pairs.size(), "kPairs", Sizes::kPairs);
-    const auto limited = header_->list("limited");
-    check(limited.size(), "kLimits", Sizes::kLimits);
-    std::ranges::transform(limited, Sizes::limited_joints, place_of_row);
+    const robot_compiler::RobotModel& m = robot_->model;
+    const std::pair<const char*, int> room[] = {{"kContacts", Sizes::kContacts},
+                                                {"kLimits", Sizes::kLimits},
+                                                {"kPairGeoms", Sizes::kPairGeoms},
+                                                {"kPairs", Sizes::kPairs},
+                                                {"kFrictions", Sizes::kFrictions}};
+    for (const auto& [name, most] : room)
+      if (robot_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
+    std::ranges::transform(robot_->limited_rows(), Sizes::limited_joints, place_of_row);
     std::ranges::fill(Sizes::frictions, physics::DryFriction{});
-    if (header_->size_or_0("kFrictions") > 0) {
-      const auto frictions = header_->table("friction");
-      check(frictions.size(), "kFrictions", Sizes::kFrictions);
-      std::ranges::transform(frictions, Sizes::frictions, [](const std::vector<double>& r) {
-        return physics::DryFriction{place_of_row(r.at(0)), r.at(1), r.at(2)};
-      });
-    }
-    std::ranges::transform(points, Sizes::points, [](const std::vector<double>& r) {
-      return physics::ContactPoint{static_cast<int>(r.at(0)),
-                                   static_cast<int>(r.at(1)),
-                                   r.at(2),
-                                   r.at(3),
-                                   r.at(4),
-                                   r.at(5),
-                                   r.at(6),
-                                   r.at(7),
-                                   r.at(8),
-                                   r.at(9),
-                                   r.at(10),
-                                   r.at(11),
-                                   r.at(12)};
+    std::ranges::transform(robot_->frictions(), Sizes::frictions, [](physics::DryFriction friction) {
+      friction.dof = place_of_row(friction.dof);
+      return friction;
     });
-    std::ranges::transform(pair_geoms, Sizes::pair_geoms, [](const std::vector<double>& r) {
-      return physics::PairGeom{static_cast<int>(r.at(0)), static_cast<int>(r.at(1)), static_cast<uint64_t>(r.at(2)),
-                               r.at(3)};
-    });
+    std::ranges::transform(m.contacts, Sizes::points, [&](const auto& c) { return robot_->point_of(c); });
+    std::ranges::transform(m.pair_geoms, Sizes::pair_geoms, [&](const auto& g) { return robot_->geom_of(g); });
     physics::ContactPair never{};
     never.reach = -1;
     std::ranges::fill(Sizes::pairs, never);
-    std::ranges::transform(pairs, Sizes::pairs, [](const std::vector<double>& r) {
-      return physics::ContactPair{static_cast<int>(r.at(0)),
-                                  static_cast<int>(r.at(1)),
-                                  r.at(2) != 0,
-                                  static_cast<int>(r.at(3)),
-                                  static_cast<float>(r.at(4)),
-                                  static_cast<float>(r.at(5)),
-                                  r.at(6),
-                                  r.at(7),
-                                  r.at(8),
-                                  r.at(9),
-                                  r.at(10),
-                                  r.at(11),
-                                  r.at(12),
-                                  r.at(13),
-                                  r.at(14)};
-    });
+    std::ranges::transform(m.pairs, Sizes::pairs, [&](const auto& pair) { return robot_->pair_of(pair); });
   }
 
   // Returns all variables that functions may name. Indices are checked against the sizes in the header, which may be
   // smaller than the arrays.
   static Places places() {
     constexpr size_t kNumber = sizeof(F), kSix = 6 * sizeof(F);
-    const auto size = [](const char* name) { return header_->size(name); };
+    const auto size = [](const char* name) { return robot_->size(name); };
     Places p;
     for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
     const int dofs = size("nv"), coordinates = size("nq");
@@ -324,17 +402,17 @@ struct InterpretedRobot : Capacity<kKind> {
     // These hold qpos, or a number for each degree of freedom; velocity[] may also be a body's velocity.
     for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
     p["velocity[]"].extents = {std::max(dofs, 6)};
-    const int tendons = header_->size_or_0("kTendons"), activations = header_->size_or_0("kActivations");
+    const int tendons = robot_->size("kTendons"), activations = robot_->size("kActivations");
     p["acceleration[]"] = {0, {kNumber}, {std::max(6, tendons)}}, p["wrench[]"] = {0, {kNumber}, {6}};
     for (const char* name : {"act[]", "rate[]"}) p[name] = {0, {kNumber}, {activations}};
     p["to[]"].extents = {std::max(coordinates, activations)};
     if constexpr (kKind.has_tendons)
-      p["w.tendon_along[]"] = {offsetof(Work, tendon_along), {kNumber}, {header_->size_or_0("kTendonAlong")}};
+      p["w.tendon_along[]"] = {offsetof(Work, tendon_along), {kNumber}, {robot_->size("kTendonAlong")}};
     for (const char* name : {"y[]", "change[]", "push[]"}) p[name] = {0, {kNumber}, {size("kEdges")}};
     p["coupling[]"] = {0, {kNumber}, {size("kCouplings")}};
     p["ctrl[]"] = {0, {kNumber}, {size("nu")}};
-    const int limits = size("kLimits"), frictions = header_->size_or_0("kFrictions");
-    const int equalities = header_->size_or_0("kEqualityRows");
+    const int limits = size("kLimits"), frictions = robot_->size("kFrictions");
+    const int equalities = robot_->size("kEqualityRows");
     p["limit[]"] = {0, {kNumber}, {limits + frictions + equalities}, limits, Sizes::kLimits - limits};
     if constexpr (kKind.has_equalities) {
       using Equality = physics::EqualityRow<F>;
@@ -343,7 +421,7 @@ struct InterpretedRobot : Capacity<kKind> {
       };
       equality("weight", offsetof(Equality, weight)), equality("rest", offsetof(Equality, rest));
       equality("push", offsetof(Equality, push));
-      p["w.equality_along[]"] = {offsetof(Work, equality_along), {kNumber}, {header_->size("kEqualityAlong")}};
+      p["w.equality_along[]"] = {offsetof(Work, equality_along), {kNumber}, {robot_->size("kEqualityAlong")}};
     }
     using Friction = physics::FrictionRow<F>;
     const auto friction = [&](const char* field, size_t offset) {
@@ -414,18 +492,8 @@ struct InterpretedRobot : Capacity<kKind> {
     return p;
   }
 
-  static inline InterpretedHeader* header_ = nullptr;
+  static inline const TracedRobot* robot_ = nullptr;
+  static inline std::optional<Evaluator> evaluator_;
 };
-
-// Returns the header that drl_robot writes for a model.
-inline std::string header_of(const std::string& file) {
-  robot_compiler::RobotModel model = robot_compiler::read_robot_model(file);
-  // Interpreted robots have rows for contacts with the world too, as robots with very many of them, and no full matrix.
-  model.ground_pairs = 0, model.pair_places.ground = 0, model.pair_places.dense = false;
-  if (!model.unsupported.empty()) throw std::runtime_error(unsupported_lines(model)[0]);
-  robot_compiler::Program program;
-  robot_compiler::trace(model, program);
-  return robot_compiler::emit_header(model, program);
-}
 
 }  // namespace drl::test

@@ -1,13 +1,12 @@
-// Tests range finders, and sensors of limits, energies, sites' volumes and the time.
-#include <algorithm>
+// Tests sensors that need no solution, in double and in lanes of float, and rays to shapes.
 #include <cmath>
 #include <set>
 
 #include "drl/physics/loop.hpp"
-#include "exact.hpp"
+#include "drl/physics/shared_heights.hpp"
 #include "physics/scout.hpp"
-#include "physics/scout_rk4.hpp"
 #include "physics/sounder.hpp"
+#include "tested_robots.hpp"
 #include "two_geoms.hpp"
 
 namespace drl {
@@ -15,74 +14,7 @@ namespace {
 
 using physics::ShapeKind;
 using test::Draws;
-
-template <>
-struct Files<scout_robot> {
-  static constexpr const char* file = "tests/physics/models/scout.xml";
-};
-template <>
-struct Files<scout_rk4_robot> {
-  static constexpr const char* file = "tests/physics/models/scout_rk4.xml";
-};
-using ScoutRobots = testing::Types<scout_robot, scout_rk4_robot>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Ranges, Exact, ScoutRobots);
-
-// Counts what sensors show in random motion, so that the comparisons above include it: each range finder and each
-// limit shows something and nothing, each volume holds its object and does not, sensors of distances have geoms within
-// their cutoffs, and all visible geoms are met.
-using Scout = Exact<scout_robot>;
-TEST_F(Scout, SeesWhatItsSensorsCanShow) {
-  const mjModel& m = reference.model();
-  constexpr int kTransparent = 3;  // geoms
-  std::vector<int> shown(static_cast<size_t>(m.nsensor)), hidden = shown;
-  std::set<int> met;
-  for (int k = 0; k < 3000; ++k) {
-    const mjData& d = reference.after_forward(k % 3 == 0 ? reference.folded_state() : reference.next_state());
-    for (int s = 0; s < m.nsensor; ++s) {
-      const double* values = d.sensordata + m.sensor_adr[s];
-      const int type = m.sensor_type[s], site = m.sensor_objid[s];
-      bool is_shown = std::any_of(values, values + m.sensor_dim[s], [](double x) { return x != 0; });
-      if (type == mjSENS_RANGEFINDER) is_shown = values[0] >= 0;
-      if (type == mjSENS_GEOMDIST) is_shown = values[0] < m.sensor_cutoff[s];
-      shown[static_cast<size_t>(s)] += is_shown, hidden[static_cast<size_t>(s)] += !is_shown;
-      if (type != mjSENS_RANGEFINDER) continue;
-      const mjtNum* turn = d.site_xmat + 9 * site;
-      const double along[] = {turn[2], turn[5], turn[8]};
-      int geom;
-      mj_ray(&m, &d, d.site_xpos + 3 * site, along, nullptr, 1, m.site_bodyid[site], &geom, nullptr);
-      if (geom >= 0) met.insert(geom);
-    }
-  }
-  for (int s = 0; s < m.nsensor; ++s) {
-    const int type = m.sensor_type[s];
-    const std::string name = mj_id2name(&m, mjOBJ_SENSOR, s);
-    const bool is_never = type == mjSENS_CLOCK || name == "floor_roof";  // two planes; the time is 0
-    const bool is_of_world = type == mjSENS_RANGEFINDER && m.body_weldid[m.site_bodyid[m.sensor_objid[s]]] == 0;
-    const bool is_always = is_of_world || type == mjSENS_E_POTENTIAL || type == mjSENS_E_KINETIC ||
-                           type == mjSENS_GYRO || (type >= mjSENS_GEOMDIST && type <= mjSENS_GEOMFROMTO);
-    EXPECT_GE(shown[static_cast<size_t>(s)], is_never ? 0 : 10) << name;
-    EXPECT_GE(hidden[static_cast<size_t>(s)], is_always ? 0 : 10) << name;
-  }
-  EXPECT_EQ(met.size(), static_cast<size_t>(m.ngeom) - kTransparent);
-}
-
-// The time is that of the beginning of a step, also where the stages of a step have times of their own.
-template <class Robot>
-void expect_time() {
-  Compared<typename Robot::template Physics<double>> compared(Files<Robot>::file);
-  const mjModel& m = compared.reference.model();
-  const std::unique_ptr<mjData, test::DeleteData> data(mj_makeData(&m));
-  compared.set(compared.reference.state_of(*data));
-  const int number = m.sensor_adr[mj_name2id(&m, mjOBJ_SENSOR, "time")];
-  for (int t = 0; t < 5; ++t) {
-    mj_step(&m, data.get());
-    physics::step<typename Robot::template Physics<double>>(compared.state, compared.ctrl, compared.stage);
-    EXPECT_NEAR(compared.sensor(number), data->sensordata[number], 1e-15);
-    EXPECT_NEAR(compared.sensor(number), 0.002 * t, 1e-15);
-  }
-}
-TEST(Time, IsThatOfTheBeginningOfAStep) { expect_time<scout_robot>(); }
-TEST(Time, IsThatOfTheBeginningOfARungeKuttaStep) { expect_time<scout_rk4_robot>(); }
+using test::RobotState;
 
 // Computes the sensors that need no solution.
 template <class P>
@@ -91,10 +23,12 @@ void derive(const typename P::Stage& stage, typename P::Derived& derived) {
   physics::derive_motion<P>(stage, derived), physics::derive_sensors<P>(stage, derived);
 }
 // In float, a ray that nearly misses a geom may miss it, and a lane has the same results in a pack and alone.
-TEST_F(Scout, SensesInLanesOfFloat) {
+TEST(Scout, SensesInLanesOfFloat) {
+  test::Reference reference(test::tested("scout").file);
   using F = Pack<float, 4>;
   using Alone = scout_robot::Physics<float>;
   using Packs = scout_robot::Physics<F>;
+  using P = scout_robot::Physics<double>;
   constexpr int kNumbers = P::kSensorNumbers;
   int apart = 0, compared_numbers = 0;
   for (int k = 0; k < 500; ++k) {
@@ -160,19 +94,49 @@ TEST(ShapeRays, MeetWhatLibmujocosDo) {
 
 TEST(Sounder, MeasuresItsHeightAboveHeightFields) {
   using P = sounder_robot::Physics<double>;
-  Compared<P> compared("tests/physics/models/sounder.xml");
+  test::Reference reference("tests/physics/models/sounder.xml");
+  load_heights<P>(reference.model());
+  P::Stage stage{};
+  physics::begin_parameters<P>(stage);
   std::set<double> shown;
   for (int k = 0; k < 2000; ++k) {
-    const RobotState from = compared.reference.next_state();
-    const mjData& expected = compared.reference.after_forward(from);
-    compared.set(from);
-    physics::begin_stage<P>(compared.state, compared.ctrl, compared.stage);
+    const RobotState from = reference.next_state();
+    const mjData& expected = reference.after_forward(from);
+    P::State state{};
+    std::ranges::copy(from.qpos, state.qpos), std::ranges::copy(from.qvel, state.qvel);
+    physics::begin_stage<P>(state, from.ctrl.data(), stage);
     P::Derived derived;
-    derive<P>(compared.stage, derived);
+    derive<P>(stage, derived);
     for (int s = 0; s < 2; ++s) ASSERT_NEAR(derived.sensor[s], expected.sensordata[s], 1e-9) << "state " << k;
     shown.insert(derived.sensor[k % 2]);
   }
   EXPECT_GE(shown.size(), 500u);
+}
+
+// Rays from random places towards volumes of all kinds, also along the volumes' axes, and what libmujoco's rays meet.
+TEST(TouchSensor, RaysMeetWhatLibmujocosDo) {
+  Draws draw(3);
+  for (const ShapeKind kind :
+       {ShapeKind::sphere, ShapeKind::capsule, ShapeKind::ellipsoid, ShapeKind::cylinder, ShapeKind::box}) {
+    int hits = 0;
+    for (int n = 0; n < 5000; ++n) {
+      const double size[3] = {draw(0.1, 0.5), draw(0.1, 0.5), draw(0.1, 0.5)};
+      const physics::Vec3 from{draw(-0.4, 0.4), draw(-0.4, 0.4), draw(-0.4, 0.4)};
+      physics::Vec3 along = draw.direction();
+      if (n % 3 == 0) {
+        const double sign = n % 2 == 0 ? 1 : -1;
+        along = {0, 0, 0}, along[n / 6 % 3] = sign;
+      }
+      const double origin[3] = {0, 0, 0}, axes[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+      const bool expected =
+          mju_rayGeom(origin, axes, size, from.at, along.at, 1 + static_cast<int>(kind), nullptr) >= 0;
+      EXPECT_EQ(physics::ray_meets(kind, size, from.at, along.at), expected)
+          << "kind " << static_cast<int>(kind) << ", ray " << n;
+      hits += expected;
+    }
+    EXPECT_GT(hits, 1000);
+    EXPECT_LT(hits, 4500);
+  }
 }
 
 }  // namespace
