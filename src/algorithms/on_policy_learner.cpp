@@ -13,7 +13,8 @@ OptimizerRule optimizer_rule(const UpdateOptions& options) {
           .joint_clip = options.grad_clip == "joint",
           .adam_eps = options.adam_eps,
           .weight_decay = options.weight_decay,
-          .momentum = options.momentum};
+          .momentum = options.momentum,
+          .groups = {}};
 }
 
 // The actor with its standard deviation is one group of parameters, and the critic is another one. An adaptive schedule

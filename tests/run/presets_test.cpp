@@ -23,8 +23,8 @@ void expect_valid_presets(const std::string& task, const std::string& algorithm)
   const BatchPlan asked{options.train.num_envs, options.train.num_steps_per_env, 0, 1, 1};
   const BatchPlan plan = options.algorithm().plan(asked, task_spec(task));
   EXPECT_EQ(plan.num_envs, asked.num_envs);
-  if (algorithm != "distill")  // a gradient step for each segment of the rollout
-    EXPECT_EQ(std::to_string(plan.num_mini_batches), table.find(algorithm + ".num_mini_batches").value());
+  if (algorithm == "distill") return;  // it takes a gradient step for each segment of the rollout
+  EXPECT_EQ(std::to_string(plan.num_mini_batches), table.find(algorithm + ".num_mini_batches").value());
 }
 
 TEST(Presets, AreValidForEveryTaskAndAlgorithm) {

@@ -8,7 +8,9 @@ namespace drl {
 namespace {
 
 EpisodeSums episodes(double count, double reward, double length, double term = 0) {
-  return {count, count * reward, count * length, {count * term}};
+  EpisodeSums sums;
+  sums.count = count, sums.reward = count * reward, sums.length = count * length, sums.terms = {count * term};
+  return sums;
 }
 
 TEST(RewardWindow, IsNaNWithoutEpisodes) {
