@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -97,47 +96,6 @@ TEST(Structure, NoRoomIncludesUpwards) {
     includes += 1;
   }
   EXPECT_GT(includes, 100) << "the sources were not found";
-}
-
-// The headers below a directory, and what each includes of them. `prefix`: how includes of this directory begin.
-using Includes = std::map<std::string, std::vector<std::string>>;
-Includes includes_below(const fs::path& folder, const std::string& prefix) {
-  const std::regex regex("^\\s*#\\s*include\\s*\"" + prefix + "([^\"]*)\"");
-  std::smatch match;
-  Includes all;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".hpp") continue;
-    std::vector<std::string>& included = all[fs::relative(entry.path(), folder).generic_string()];
-    std::ifstream file(entry.path());
-    for (std::string line; std::getline(file, line);)
-      if (std::regex_search(line, match, regex)) included.push_back(match[1]);
-  }
-  return all;
-}
-
-// Expects that no path through the includes of `header` leads back to a header of `path`.
-void expect_no_circle(const Includes& all, const std::string& header, std::vector<std::string>& path,
-                      std::set<std::string>& done) {
-  const bool is_circle = std::ranges::find(path, header) != path.end();
-  path.push_back(header);
-  if (is_circle) {
-    std::string text;
-    for (const std::string& one : path) text += one + " -> ";
-    ADD_FAILURE() << "these headers include each other: " << text;
-  } else if (all.count(header) && done.insert(header).second) {
-    for (const std::string& next : all.at(header)) expect_no_circle(all, next, path, done);
-  }
-  path.pop_back();
-}
-
-TEST(Structure, NoHeadersIncludeEachOther) {
-  for (const Includes& all :
-       {includes_below(kSource, ""), includes_below(kSource.parent_path() / "include/drl", "drl/")}) {
-    EXPECT_GT(all.size(), 50u);
-    std::vector<std::string> path;
-    std::set<std::string> done;
-    for (const auto& header : all) expect_no_circle(all, header.first, path, done);
-  }
 }
 
 // Returns what the headers of include/drl/FOLDER include of drl, without "drl/".

@@ -133,7 +133,7 @@ class Loaded {
     const auto text = [](const std::vector<int64_t>& extents) {
       std::vector<std::string> all;
       for (const int64_t extent : extents) all.push_back(std::to_string(extent));
-      return "[" + join(all, ", ") + "]";
+      return fmt::format("[{}]", join(all, ", "));
     };
     if (array.shape != shape)
       file_.fail(fmt::format("has an array {} of shape {} (the layer before it, or its inputs, need {})",

@@ -268,7 +268,8 @@ void TaskEnvs::visit_state(StateVisitor& visitor) {
   for (int f = 0; f < record_.field_count; ++f) {
     const TaskField& field = record_.fields[f];
     for (int k = 0; k < field.count; ++k, ++column) {
-      const std::string name = std::string("state/") + field.name + (field.count > 1 ? "/" + std::to_string(k) : "");
+      std::string name = std::string("state/") + field.name;
+      if (field.count > 1) name.append("/").append(std::to_string(k));
       if (field.is_int) {
         per_env(name, static_cast<int32_t*>(columns_[column]));
       } else {
