@@ -28,7 +28,7 @@ struct PolicyView {
   NormalizerView normalizer;
 };
 
-// What distinguishes the kinds of algorithms for the program.
+// Properties in which the kinds of algorithms differ.
 struct AlgorithmTraits {
   std::string_view name, title;  // "ppo", "PPO"
   bool has_critic = false;

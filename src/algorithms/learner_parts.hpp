@@ -26,7 +26,7 @@ class RolloutWatch {
                              const EpisodeSums& episodes) = 0;
 };
 
-// What computes the networks of a run: the backend and its precision.
+// The engine that computes a run's networks: a backend and its precision.
 class Engine {
  public:
   virtual ~Engine() = default;

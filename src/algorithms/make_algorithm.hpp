@@ -15,7 +15,7 @@
 
 namespace drl {
 
-// What the program knows of an algorithm: it asks the algorithm itself.
+// The program's view of an algorithm, which answers these questions itself.
 class AlgorithmKind {
  public:
   virtual ~AlgorithmKind() = default;

@@ -1,4 +1,4 @@
-// What all on-policy learners share: their parts, and the order of an iteration's work. A learner
+// The base of on-policy learners. It has their parts, and the order of an iteration's work. A learner
 //   1. collects a rollout,
 //   2. sums the rollout's statistics over all ranks, in one float64 all-reduce (Slots),
 //   3. takes one optimiser step for each mini-batch, with one float32 all-reduce of the gradient each (Gradients),

@@ -25,7 +25,7 @@ struct CommandOptions {
   void describe(OptionVisitor& v);
 };
 
-// What the user has typed.
+// The options that the user has typed.
 struct Settings {
   std::string program;  // argv[0]
   CommandOptions command;

@@ -21,7 +21,7 @@ struct EnvConfig;  // envs/task_envs.hpp
 
 struct GroupPlan {
   ObservationGroup actor = ObservationGroup::policy;
-  // What the critic observes: all numbers of this group, also those hidden from the actor. nullopt: as the task says.
+  // The critic observes all numbers of this group, also those hidden from the actor. nullopt: as the task says.
   std::optional<ObservationGroup> critic{};
   std::vector<int32_t> hidden{};  // numbers of the task's observation that are hidden from the actor
 

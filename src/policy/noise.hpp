@@ -7,7 +7,7 @@
 
 namespace drl {
 
-// What a distribution takes the network's outputs for. Exporters derive the most probable action from it.
+// The meaning of the network's outputs, from which exporters derive the most probable action.
 enum class Outputs {
   means,              // of actions, which are clipped to their bounds
   means_and_stds,     // first all means and then all standard deviations, or their logarithms

@@ -8,7 +8,7 @@
 
 namespace drl {
 
-// What the list of distributions (policy/distribution.hpp) makes of the options: the values of --policy.distribution,
+// Facts that follow from the list of distributions (policy/distribution.hpp): the values of --policy.distribution,
 // their description, and the conditions without which no standard deviation is learned.
 Choices distribution_choices();
 std::string described_distributions();
