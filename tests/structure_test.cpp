@@ -197,8 +197,7 @@ TEST(Structure, AnAlgorithmIsNamedOnlyInItsDirectoryAndTheTable) {
     std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
     std::vector<std::string> allowed = {"algorithms/" + name + "/", "algorithms/make_algorithm.cpp"};
     if (name == "ppo")
-      for (const char* place :
-           {"tasks/", "robots/", "apps/robot_task/", "apps/habits.cpp", "apps/loading.cpp", "envs/check_task.cpp"})
+      for (const char* place : {"tasks/", "robots/", "apps/robot_task/", "apps/habits.cpp", "envs/check_task.cpp"})
         allowed.push_back(place);
     expect_none(matches("\\b" + name + "(\\b|_)|\\b" + camel + "|\\b" + upper + "\\b", allowed));
     EXPECT_EQ(matches("#include \"algorithms/" + name + "/" + name + ".hpp\"", {"algorithms/" + name + "/"}).size(),
