@@ -6,7 +6,9 @@
 #include "../support/autograd.hpp"
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
+#include "../support/libtorch_policy.hpp"
 #include "../support/random_env.hpp"
+#include "../support/set_options.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "nets/torch/torch_nets.hpp"
 
@@ -16,27 +18,26 @@ namespace {
 using namespace test;
 
 struct Case {
-  std::string name, activation, std_type;
-  bool discrete;
-  int actions, group_size;
-  double kl_coef;
-  int64_t steps, envs;
+  std::string name, options;  // those that differ from Example's: "policy.activation=tanh ..."
+  TaskSpec task;
+  int64_t steps = 5, envs = 500;
 };
 
 struct Example {
-  explicit Example(const Case& c)
-      : env(c.discrete ? categorical_task(5, c.actions) : gaussian_task(5, c.actions), c.envs) {
+  explicit Example(const Case& c) : env(c.task, c.envs) {
     policy.actor_hidden_dims = {16, 24};
-    policy.activation = c.activation;
-    policy.std_type = c.std_type;
     policy.init_std = 0.8;
     options.num_learning_epochs = 2;
     options.schedule = "fixed";
     options.learning_rate = 0.01;
     options.clip_param = 0.03, options.entropy_coef = 0.02;
     options.entropy_coef_end = 0.1, options.anneal_iterations = 4;  // 0.04 at iteration 1
-    options.group_size = c.group_size, options.kl_coef = c.kl_coef, options.reference_interval = 0;
+    options.reference_interval = 0;
     options.obs_normalization = true;
+    OptionTable table;
+    table.section("policy", "", policy);
+    table.section("grpo", "", options);
+    set_options(table, c.options);
     spec = policy_spec(env.spec(), policy, options.normalizer(), false);
     nets = make_torch_nets(*queue, spec.layout, 1);
     grpo.emplace(LearnerParts{*queue, policy, BatchPlan{c.envs, c.steps, 0, 1, 1, 1}, 1, spec, *nets, env}, options);
@@ -52,16 +53,17 @@ struct Example {
 
 // The loss and its gradient with libtorch. The mini-batch is the whole rollout; the parameters are the current ones,
 // those at the time the actions were chosen, and the reference policy's.
-struct Autograd {
+struct Autograd : LibtorchPolicy {
   Autograd(Example& s, const at::Tensor& old_params, const at::Tensor& reference_params)
-      : spec(s.spec), r(s.grpo->rollout()) {
+      : LibtorchPolicy{s.spec, s.env.spec().action, s.grpo->rollout()} {
     const GrpoOptions& o = s.options;
     const at::Tensor obs = normalized(rows(r.obs, r.obs_dim), s.grpo->host_normalizers().obs);
     flat = as_double(s.grpo->host_parameters()).set_requires_grad(true);
-    const at::Tensor now = mlp(spec.layout, spec.actor, flat, obs), old = rows(r.policy_out, r.out_size);
-    const at::Tensor log_prob = log_prob_of(now, flat),
-                     reference = log_prob_of(mlp(spec.layout, spec.actor, reference_params, obs), reference_params);
-    const auto [kl, entropy] = spec.std < 0 ? categorical(now, old) : gaussian(now, old, old_params);
+    const auto terms_of = [&](const at::Tensor& params) {
+      return evaluate(mlp(spec.layout, spec.actor, params, obs), actions(), params, old_params);
+    };
+    const auto [log_prob, kl, entropy] = terms_of(flat);
+    const at::Tensor reference = terms_of(reference_params).log_prob;
 
     // [T, N]: 1 up to the step that ends the first episode.
     const at::Tensor goes_on = 1 - flags(r.terminated) - flags(r.truncated);
@@ -83,38 +85,9 @@ struct Autograd {
     ((surrogate + o.kl_coef * k3 - 0.04 * entropy) * weight).sum().backward();
   }
 
-  at::Tensor rows(const float* x, int64_t dim) const {
-    return as_double({x, static_cast<size_t>(r.samples() * dim)}).reshape({-1, dim});
-  }
   at::Tensor flags(const uint8_t* x) const {
     return at::from_blob(const_cast<uint8_t*>(x), {r.num_steps, r.num_envs}, at::kByte).to(at::kDouble);
   }
-  at::Tensor std_of(const at::Tensor& params) const {
-    const at::Tensor x = param(params, spec.layout.slices()[static_cast<size_t>(spec.std)]);
-    return spec.log_std ? x.exp() : x;
-  }
-  at::Tensor log_prob_of(const at::Tensor& out, const at::Tensor& params) const {
-    if (spec.std < 0) {
-      const at::Tensor choice =
-          as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples())}).unsqueeze(1);
-      return at::log_softmax(out, 1).gather(1, choice).squeeze(1);
-    }
-    const at::Tensor std = std_of(params), z = (rows(reinterpret_cast<const float*>(r.action), r.out_size) - out) / std;
-    return (-0.5 * z * z - std.log() - 0.5 * std::log(2 * std::acos(-1.0))).sum(1);
-  }
-  std::pair<at::Tensor, at::Tensor> gaussian(const at::Tensor& mean, const at::Tensor& old_mean,
-                                             const at::Tensor& old_params) const {
-    const at::Tensor std = std_of(flat), old = std_of(old_params);
-    return {((std / old).log() + (old.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1),
-            (0.5 + 0.5 * std::log(2 * std::acos(-1.0)) + std.log()).sum().expand({r.samples()})};
-  }
-  static std::pair<at::Tensor, at::Tensor> categorical(const at::Tensor& now, const at::Tensor& before) {
-    const at::Tensor log_p = at::log_softmax(now, 1), old = at::log_softmax(before, 1);
-    return {(old.exp() * (old - log_p)).sum(1), -(log_p.exp() * log_p).sum(1)};
-  }
-
-  const PolicySpec& spec;
-  const RolloutView& r;
   at::Tensor flat;
   std::vector<double> sums;  // the number of samples, the KL, and then the order of GrpoColumn
 };
@@ -132,14 +105,14 @@ TEST_P(GrpoGradientOf, EqualsAutogradOfTheSameLoss) {
     if (++reductions != 4) return;
     const size_t size = s.grpo->host_parameters().size();
     const std::span<const float> tail = gradient_and_tail.subspan(size);
-    const Autograd expected(s, old_params, c.kl_coef > 0 ? first_params : old_params);
+    const Autograd expected(s, old_params, s.options.kl_coef > 0 ? first_params : old_params);
     expect_close_in_each_slice(s.spec.layout, gradient_and_tail.first(size), expected.flat.grad());
     const double n = expected.sums[kSamples];
     EXPECT_EQ(tail[kSamples], n);
     EXPECT_LT(n, 0.8 * static_cast<double>(c.steps * c.envs)) << "too few steps are after the end of an episode";
     for (int column = kKl; column < GrpoColumn::count; ++column) {
       if (column == GrpoColumn::clipped) continue;
-      if (column == GrpoColumn::reference_kl && c.kl_coef == 0) continue;
+      if (column == GrpoColumn::reference_kl && s.options.kl_coef == 0) continue;
       EXPECT_NEAR(tail[column], expected.sums[static_cast<size_t>(column)], 1e-5 * n) << column;
     }
     EXPECT_NEAR(tail[GrpoColumn::clipped], expected.sums[GrpoColumn::clipped],
@@ -156,13 +129,18 @@ TEST_P(GrpoGradientOf, EqualsAutogradOfTheSameLoss) {
 }
 
 // The numbers of samples are around the tile size of 1024.
-INSTANTIATE_TEST_SUITE_P(Networks, GrpoGradientOf,
-                         testing::Values(Case{"GaussianElu", "elu", "log", false, 3, 4, 0.5, 5, 500},
-                                         Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 2, 0.1, 4, 256},
-                                         Case{"GaussianReluNoReference", "relu", "log", false, 2, 41, 0, 5, 205},
-                                         Case{"CategoricalElu", "elu", "log", true, 3, 3, 0.5, 3, 684},
-                                         Case{"CategoricalTanh", "tanh", "log", true, 2, 16, 0.2, 20, 32}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Networks, GrpoGradientOf,
+    testing::Values(Case{"GaussianElu", "grpo.group_size=4 grpo.kl_coef=0.5", gaussian_task(5, 3)},
+                    Case{"GaussianTanhScalar",
+                         "policy.activation=tanh policy.std_type=scalar grpo.group_size=2 grpo.kl_coef=0.1",
+                         gaussian_task(5, 1), 4, 256},
+                    Case{"GaussianReluNoReference", "policy.activation=relu grpo.group_size=41 grpo.kl_coef=0",
+                         gaussian_task(5, 2), 5, 205},
+                    Case{"CategoricalElu", "grpo.group_size=3 grpo.kl_coef=0.5", categorical_task(5, 3), 3, 684},
+                    Case{"CategoricalTanh", "policy.activation=tanh grpo.group_size=16 grpo.kl_coef=0.2",
+                         categorical_task(5, 2), 20, 32}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace drl

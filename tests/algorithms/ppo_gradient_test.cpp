@@ -1,10 +1,14 @@
 // Compares PPO's gradient and loss sums of a mini-batch with autograd of an independent implementation in libtorch.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "../support/autograd.hpp"
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
+#include "../support/libtorch_policy.hpp"
 #include "../support/random_env.hpp"
+#include "../support/set_options.hpp"
 #include "algorithms/ppo/ppo.hpp"
 #include "nets/fused/fused_nets.hpp"
 #include "nets/torch/torch_nets.hpp"
@@ -15,54 +19,44 @@ namespace {
 using namespace test;
 
 struct Case {
-  std::string name, activation, std_type;
-  bool discrete;
-  int actions, critic_obs;
-  int64_t steps, envs;
-  bool layer_norm = false, per_mini_batch = false;
-  std::vector<int> heads = {};
-  std::string rnn = "none";
-  int rnn_layers = 1;
+  std::string name, options;  // those that differ from Example's: "policy.rnn_type=gru ..."
+  TaskSpec task;
+  int64_t steps = 5, envs = 500;
   bool fused = false;
-  std::string symmetry = "none";
-  bool state_std = false;
-  std::string distribution = "gaussian";
 };
 
-constexpr float kBound = 2;  // of actions whose distribution is bounded
+// Tasks with five observations.
+TaskSpec with_critic(TaskSpec task, int critic_obs) {
+  task.critic_obs_dim = critic_obs;
+  return task;
+}
+TaskSpec gaussian(int actions, int critic_obs = 0) { return with_critic(gaussian_task(5, actions), critic_obs); }
+TaskSpec bounded(int actions) { return gaussian_task(5, actions, 2); }
+TaskSpec categorical(int actions, int critic_obs = 0) { return with_critic(categorical_task(5, actions), critic_obs); }
+TaskSpec heads(std::vector<int> sizes) {
+  TaskSpec task = categorical(std::accumulate(sizes.begin(), sizes.end(), 0));
+  task.action.heads = std::move(sizes);
+  return task;
+}
 
-// Signed permutations in which numbers change places and signs.
-Mirror mirror_of(const TaskSpec& task) {
+// Adds signed permutations in which numbers change places and signs.
+TaskSpec mirrored(TaskSpec task) {
   const auto reversed = [](int count, float sign) {
     std::vector<MirroredNumber> table;
     for (int k = 0; k < count; ++k) table.push_back({count - 1 - k, 2 * k + 1 == count ? -sign : sign});
     return table;
   };
-  return {reversed(task.obs_dim, 1), reversed(task.critic_obs_dim, -1),
-          reversed(task.action.size, task.action.discrete ? 1.0f : -1.0f)};
+  task.mirror = {reversed(task.obs_dim, 1), reversed(task.critic_obs_dim, -1),
+                 reversed(task.action.size, task.action.discrete ? 1.0f : -1.0f)};
+  return task;
 }
 
 struct Example {
-  explicit Example(const Case& c, double reward_scale = 1)
-      : env(
-            [&] {
-              TaskSpec task = c.discrete                     ? categorical_task(5, c.actions)
-                              : c.distribution == "gaussian" ? gaussian_task(5, c.actions)
-                                                             : gaussian_task(5, c.actions, kBound);
-              task.critic_obs_dim = c.critic_obs, task.action.heads = c.heads;
-              if (c.symmetry != "none") task.mirror = mirror_of(task);
-              return task;
-            }(),
-            c.envs) {
+  explicit Example(const Case& c, double reward_scale = 1) : env(c.task, c.envs) {
     policy.actor_hidden_dims = {16, 24};
     policy.critic_hidden_dims = {32};
-    policy.activation = c.activation;
-    policy.std_type = c.std_type;
-    policy.layer_norm = c.layer_norm;
-    policy.init_std = c.distribution == "squashed_gaussian" ? 0.3 : 0.8;  // where the entropy's quadrature is exact
-    policy.state_dependent_std = c.state_std, policy.std_min = 0.1, policy.std_max = c.state_std ? 0.81 : 100;
-    policy.distribution = c.distribution;
-    policy.rnn_type = c.rnn, policy.rnn_hidden_dim = 12, policy.rnn_num_layers = c.rnn_layers;
+    policy.rnn_hidden_dim = 12;
+    policy.init_std = 0.8, policy.std_min = 0.1, policy.std_max = 100;
     options.reward_scale = reward_scale;
     options.num_learning_epochs = 2;
     options.schedule = "fixed";
@@ -70,8 +64,11 @@ struct Example {
     options.clip_param = 0.03, options.value_clip = 0.02, options.value_loss_coef = 0.7;
     options.obs_normalization = true;
     options.obs_normalization_clip = 1.2;
-    options.normalize_advantage_per_mini_batch = c.per_mini_batch;
-    options.symmetry = c.symmetry, options.mirror_loss_coeff = 0.3;
+    options.mirror_loss_coeff = 0.3;
+    OptionTable table;
+    table.section("policy", "", policy);
+    table.section("ppo", "", options);
+    set_options(table, c.options);
     spec = policy_spec(env.spec(), policy, options.normalizer());
     nets = c.fused ? make_fused_nets(*queue, spec.layout, 1) : make_torch_nets(*queue, spec.layout, 1);
     BatchPlan plan{c.envs, c.steps, 0, 1, 1, 1};
@@ -89,15 +86,14 @@ struct Example {
 
 // The loss and its gradient with libtorch. The mini-batch is the whole rollout; `old_params` are the parameters at the
 // time the actions were chosen.
-struct Autograd {
-  Autograd(Example& s, const at::Tensor& old_params) : spec(s.spec), r(s.ppo->rollout()), old_params(old_params) {
+struct Autograd : LibtorchPolicy {
+  Autograd(Example& s, const at::Tensor& old_params) : LibtorchPolicy{s.spec, s.env.spec().action, s.ppo->rollout()} {
     const PpoOptions& o = s.options;
     const Normalizers normalizers = s.ppo->host_normalizers();
     flat = as_double(s.ppo->host_parameters()).set_requires_grad(true);
     const Mirror& mirror = s.env.spec().mirror;
     const int64_t critic_dim = r.critic_obs_dim ? r.critic_obs_dim : r.obs_dim;
-    const at::Tensor obs = rows(r.obs, r.obs_dim), critic_obs = rows(r.critic_input(), critic_dim),
-                     action = actions(s.env.spec().action);
+    const at::Tensor obs = rows(r.obs, r.obs_dim), critic_obs = rows(r.critic_input(), critic_dim), action = actions();
     const auto actor_of = [&](const at::Tensor& x) {
       return mlp(spec.layout, spec.actor, flat,
                  features(spec.actor_rnn, flat, normalized(x, normalizers.obs), r.actor_state));
@@ -111,17 +107,11 @@ struct Autograd {
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8);
     const at::Tensor old_log_prob = rows(r.log_prob, 1).squeeze(1), old = rows(r.value, 1).squeeze(1),
                      target = rows(r.return_target, 1).squeeze(1);
-    at::Tensor ratio, limited;  // of the last call
+    LibtorchTerms terms;
+    at::Tensor ratio, limited;  // of the last call, as the terms
     const auto surrogate_of = [&](const at::Tensor& out, const at::Tensor& of_action) {
-      if (s.env.spec().action.discrete)
-        categorical(out, s.env.spec().action, of_action);
-      else if (std::holds_alternative<Beta>(spec.distribution))
-        beta(out, of_action);
-      else if (std::holds_alternative<SquashedGaussian>(spec.distribution))
-        squashed(out, of_action);
-      else
-        gaussian(out, of_action);
-      ratio = (log_prob - old_log_prob).exp();
+      terms = evaluate(out, of_action, flat, old_params);
+      ratio = (terms.log_prob - old_log_prob).exp();
       limited = ratio.clamp(1 - o.clip_param, 1 + o.clip_param);
       return at::max(-advantage * ratio, -advantage * limited);
     };
@@ -146,9 +136,9 @@ struct Autograd {
     surrogate = doubles ? (surrogate + own_surrogate) / 2 : own_surrogate;
     value_loss = doubles ? (value_loss + own_value_loss) / 2 : own_value_loss;
     sums.push_back(static_cast<double>(r.samples()));
-    for (const at::Tensor& x : {kl, surrogate, value_loss, entropy, (ratio != limited).to(at::kDouble)})
+    for (const at::Tensor& x : {terms.kl, surrogate, value_loss, terms.entropy, (ratio != limited).to(at::kDouble)})
       sums.push_back(x.sum().item<double>());
-    at::Tensor loss = surrogate + o.value_loss_coef * value_loss - o.entropy_coef * entropy;
+    at::Tensor loss = surrogate + o.value_loss_coef * value_loss - o.entropy_coef * terms.entropy;
     if (symmetry_loss.defined()) sums.push_back(symmetry_loss.sum().item<double>());
     if (o.symmetry_use().has_loss) loss = loss + o.mirror_loss_coeff * symmetry_loss;
     loss.sum().backward();
@@ -166,13 +156,6 @@ struct Autograd {
     for (const MirroredNumber& number : mirror) to.push_back(number.source);
     return as_index(to).index_select(0, choices.squeeze(1)).unsqueeze(1);
   }
-  at::Tensor actions(const ActionSpace& space) const {
-    if (!space.discrete) return rows(reinterpret_cast<const float*>(r.action), space.size);
-    const int64_t heads = space.head_count();
-    return as_index({reinterpret_cast<const int32_t*>(r.action), static_cast<size_t>(r.samples() * heads)})
-        .reshape({-1, heads});
-  }
-
   // Returns the outputs of the recurrent layers, if there are any, for the rollout's inputs.
   at::Tensor features(const RnnSpec& rnn, const at::Tensor& params, const at::Tensor& x, const float* start) const {
     if (rnn.empty()) return x;
@@ -187,78 +170,7 @@ struct Autograd {
     return ended;
   }
 
-  at::Tensor rows(const float* x, int64_t dim) const {
-    return as_double({x, static_cast<size_t>(r.samples() * dim)}).reshape({-1, dim});
-  }
-  at::Tensor std_of(const at::Tensor& params) const {
-    const at::Tensor x = param(params, spec.layout.slices()[static_cast<size_t>(spec.std)]);
-    return spec.log_std ? x.exp() : x;
-  }
-  // A distribution of the state has outputs for means and standard deviations.
-  void gaussian(const at::Tensor& out, const at::Tensor& action) {
-    const at::Tensor old_out = rows(r.policy_out, r.out_size);
-    const auto* state = std::get_if<StateGaussian>(&spec.distribution);
-    const int64_t size = state ? r.out_size / 2 : r.out_size;
-    const auto std_in = [&](const at::Tensor& from, const at::Tensor& params) {
-      if (!state) return std_of(params);
-      const at::Tensor bounded = from.narrow(1, size, size).clamp(state->std_low, state->std_high);
-      return spec.log_std ? bounded.exp() : bounded;
-    };
-    const at::Tensor mean = out.narrow(1, 0, size), old_mean = old_out.narrow(1, 0, size), std = std_in(out, flat),
-                     old_std = std_in(old_out, old_params);
-    const at::Tensor z = (action - mean) / std;
-    const double half_log_two_pi = 0.5 * std::log(2 * std::acos(-1.0));
-    log_prob = (-0.5 * z * z - std.log() - half_log_two_pi).sum(1);
-    entropy = (0.5 + half_log_two_pi + std.log()).expand(mean.sizes()).sum(1);
-    kl = ((std / old_std).log() + (old_std.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1);
-  }
-  // With alpha = 1 + softplus(raw), and beta likewise.
-  void beta(const at::Tensor& out, const at::Tensor& action) {
-    const auto shapes = [&](const at::Tensor& raw) { return at::softplus(raw, 1, 100) + 1; };
-    const auto log_beta = [](const at::Tensor& a, const at::Tensor& b) {
-      return at::lgamma(a) + at::lgamma(b) - at::lgamma(a + b);
-    };
-    const int64_t size = r.out_size / 2;
-    const at::Tensor now = shapes(out), old = shapes(rows(r.policy_out, r.out_size)), a = now.narrow(1, 0, size),
-                     b = now.narrow(1, size, size), a0 = old.narrow(1, 0, size), b0 = old.narrow(1, size, size),
-                     u = (action + double{kBound}) / (2 * double{kBound});
-    const double log_range = std::log(2 * double{kBound});
-    log_prob = ((a - 1) * u.log() + (b - 1) * (1 - u).log() - log_beta(a, b) - log_range).sum(1);
-    entropy = (log_beta(a, b) - (a - 1) * at::digamma(a) - (b - 1) * at::digamma(b) + (a + b - 2) * at::digamma(a + b) +
-               log_range)
-                  .sum(1);
-    kl = (log_beta(a, b) - log_beta(a0, b0) + (a0 - a) * at::digamma(a0) + (b0 - b) * at::digamma(b0) +
-          (a + b - a0 - b0) * at::digamma(a0 + b0))
-             .sum(1);
-  }
-  // The entropy is that of the Gaussian and the mean of the logarithm of the slope, an integral by the trapezoidal
-  // rule.
-  void squashed(const at::Tensor& out, const at::Tensor& action) {
-    const at::Tensor u = action / double{kBound}, x = 0.5 * ((1 + u) / (1 - u)).log();
-    gaussian(out, x);
-    log_prob = log_prob - (double{kBound} * (1 - u * u)).log().sum(1);
-    const at::Tensor z = at::linspace(-8, 8, 161, at::kDouble), weight = (-0.5 * z * z).exp(),
-                     of_z = out.unsqueeze(2) + std_of(flat).reshape({1, -1, 1}) * z,
-                     slope = 2 * (std::log(2.0) - of_z - at::softplus(-2 * of_z, 1, 100)) + std::log(double{kBound});
-    entropy = entropy + (slope * weight / weight.sum()).sum(2).sum(1);
-  }
-  void categorical(const at::Tensor& logits, const ActionSpace& space, const at::Tensor& choices) {
-    const at::Tensor old_logits = rows(r.policy_out, r.out_size);
-    const int64_t heads = space.head_count();
-    log_prob = entropy = kl = at::zeros({r.samples()}, at::kDouble);
-    for (int64_t head = 0, first = 0; head < heads; first += space.choices(static_cast<int>(head++))) {
-      const int64_t count = space.choices(static_cast<int>(head));
-      const at::Tensor log_p = at::log_softmax(logits.narrow(1, first, count), 1),
-                       old = at::log_softmax(old_logits.narrow(1, first, count), 1);
-      log_prob = log_prob + log_p.gather(1, choices.narrow(1, head, 1)).squeeze(1);
-      entropy = entropy - (log_p.exp() * log_p).sum(1);
-      kl = kl + (old.exp() * (old - log_p)).sum(1);
-    }
-  }
-
-  const PolicySpec& spec;
-  const RolloutView& r;
-  at::Tensor flat, old_params, log_prob, entropy, kl;
+  at::Tensor flat;
   std::vector<double> sums;  // in the order of LossColumn
 };
 
@@ -280,7 +192,7 @@ TEST_P(PpoGradientOf, EqualsAutogradOfTheSameLoss) {
     EXPECT_EQ(tail[kSamples], n);
     for (int column = kKl; column < kClipped; ++column)
       EXPECT_NEAR(tail[column], expected.sums[column], 1e-5 * n) << column;
-    if (GetParam().symmetry != "none") {
+    if (s.options.symmetry != "none") {
       EXPECT_NEAR(tail[kSymmetryColumn], expected.sums[kSymmetryColumn], 1e-5 * n);
     }
     EXPECT_NEAR(tail[kClipped], expected.sums[kClipped], 1);  // one ratio may be within rounding of the clip range
@@ -298,49 +210,45 @@ TEST_P(PpoGradientOf, EqualsAutogradOfTheSameLoss) {
 INSTANTIATE_TEST_SUITE_P(
     Networks, PpoGradientOf,
     testing::Values(
-        Case{"GaussianElu", "elu", "log", false, 3, 0, 5, 500},
-        Case{"GaussianTanhScalar", "tanh", "scalar", false, 1, 0, 1, 1024},
-        Case{"GaussianReluOwnCriticInput", "relu", "log", false, 2, 7, 5, 205},
-        Case{"GaussianSiluNorm", "silu", "log", false, 3, 0, 5, 500, true, true},
-        Case{"StateLog", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, true, "none", true},
-        Case{"StateScalar", "tanh", "scalar", false, 2, 0, 5, 205, false, true, {}, "none", 1, false, "none", true},
-        Case{"Beta", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, false, "none", false, "beta"},
+        Case{"GaussianElu", "", gaussian(3)},
+        Case{"GaussianTanhScalar", "policy.activation=tanh policy.std_type=scalar", gaussian(1), 1, 1024},
+        Case{"GaussianReluOwnCriticInput", "policy.activation=relu", gaussian(2, 7), 5, 205},
+        Case{"GaussianSiluNorm",
+             "policy.activation=silu policy.layer_norm=true ppo.normalize_advantage_per_mini_batch=true", gaussian(3)},
+        Case{"StateLog", "policy.state_dependent_std=true policy.std_max=0.81", gaussian(3), 5, 500, true},
+        Case{"StateScalar",
+             "policy.activation=tanh policy.std_type=scalar ppo.normalize_advantage_per_mini_batch=true "
+             "policy.state_dependent_std=true policy.std_max=0.81",
+             gaussian(2), 5, 205},
+        Case{"Beta", "policy.distribution=beta", bounded(3)},
         Case{"Squashed",
-             "tanh",
-             "log",
-             false,
-             2,
-             0,
-             5,
-             205,
-             false,
-             true,
-             {},
-             "none",
-             1,
-             false,
-             "none",
-             false,
-             "squashed_gaussian"},
-        Case{"CategoricalGeluNorm", "gelu", "log", true, 3, 0, 3, 683, true},
-        Case{"CategoricalElu", "elu", "log", true, 3, 0, 3, 683},
-        Case{"CategoricalTanh", "tanh", "log", true, 2, 7, 5, 1},
-        Case{"CategoricalRelu", "relu", "log", true, 4, 0, 3, 341},
-        Case{"HeadsElu", "elu", "log", true, 7, 0, 3, 683, false, false, {2, 3, 2}},
-        Case{"Gru", "elu", "log", false, 3, 0, 9, 120, false, false, {}, "gru", 1, true},
-        Case{"GruOfOneStep", "elu", "log", true, 3, 0, 1, 500, false, false, {}, "gru"},
-        Case{"GruLayersOwnCriticInput", "tanh", "log", true, 3, 7, 6, 33, true, true, {}, "gru", 3},
-        Case{"Lstm", "tanh", "log", false, 2, 0, 7, 200, false, false, {}, "lstm"},
-        Case{"LstmLayers", "elu", "scalar", false, 2, 4, 12, 9, false, false, {}, "lstm", 2, true}),
+             "policy.activation=tanh ppo.normalize_advantage_per_mini_batch=true policy.distribution=squashed_gaussian "
+             "policy.init_std=0.3",
+             bounded(2), 5, 205},
+        Case{"CategoricalGeluNorm", "policy.activation=gelu policy.layer_norm=true", categorical(3), 3, 683},
+        Case{"CategoricalElu", "", categorical(3), 3, 683},
+        Case{"CategoricalTanh", "policy.activation=tanh", categorical(2, 7), 5, 1},
+        Case{"CategoricalRelu", "policy.activation=relu", categorical(4), 3, 341},
+        Case{"HeadsElu", "", heads({2, 3, 2}), 3, 683}, Case{"Gru", "policy.rnn_type=gru", gaussian(3), 9, 120, true},
+        Case{"GruOfOneStep", "policy.rnn_type=gru", categorical(3), 1, 500},
+        Case{"GruLayersOwnCriticInput",
+             "policy.activation=tanh policy.layer_norm=true ppo.normalize_advantage_per_mini_batch=true "
+             "policy.rnn_type=gru policy.rnn_num_layers=3",
+             categorical(3, 7), 6, 33},
+        Case{"Lstm", "policy.activation=tanh policy.rnn_type=lstm", gaussian(2), 7, 200},
+        Case{"LstmLayers", "policy.std_type=scalar policy.rnn_type=lstm policy.rnn_num_layers=2", gaussian(2, 4), 12, 9,
+             true}),
     [](const auto& info) { return info.param.name; });
 
 // Gradients with mirrored samples. Their ratios differ from 1, so that the surrogate is clipped for many of them.
 INSTANTIATE_TEST_SUITE_P(
     Symmetry, PpoGradientOf,
-    testing::Values(Case{"Augment", "elu", "log", false, 3, 0, 5, 500, false, false, {}, "none", 1, false, "augment"},
-                    Case{"Loss", "tanh", "scalar", false, 4, 7, 5, 205, false, false, {}, "none", 1, true, "loss"},
-                    Case{"Both", "elu", "log", false, 3, 6, 3, 683, true, true, {}, "none", 1, true, "both"},
-                    Case{"Choices", "elu", "log", true, 3, 0, 3, 341, false, false, {}, "none", 1, true, "both"}),
+    testing::Values(Case{"Augment", "ppo.symmetry=augment", mirrored(gaussian(3))},
+                    Case{"Loss", "policy.activation=tanh policy.std_type=scalar ppo.symmetry=loss",
+                         mirrored(gaussian(4, 7)), 5, 205, true},
+                    Case{"Both", "policy.layer_norm=true ppo.normalize_advantage_per_mini_batch=true ppo.symmetry=both",
+                         mirrored(gaussian(3, 6)), 3, 683, true},
+                    Case{"Choices", "ppo.symmetry=both", mirrored(categorical(3)), 3, 341, true}),
     [](const auto& info) { return info.param.name; });
 
 // The networks' outputs during a rollout, from libtorch: one step after the other, with states that are zero where an
@@ -419,9 +327,13 @@ TEST_P(RecurrentRolloutOf, HasTheOutputsAndValuesOfASequence) {
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, RecurrentRolloutOf,
-    testing::Values(Case{"Gru", "elu", "log", false, 3, 0, 9, 40, false, false, {}, "gru", 1, true},
-                    Case{"GruLayersOwnCriticInput", "tanh", "log", true, 3, 7, 6, 33, true, true, {}, "gru", 3},
-                    Case{"Lstm", "tanh", "log", false, 2, 0, 7, 50, false, false, {}, "lstm", 2, true}),
+    testing::Values(Case{"Gru", "policy.rnn_type=gru", gaussian(3), 9, 40, true},
+                    Case{"GruLayersOwnCriticInput",
+                         "policy.activation=tanh policy.layer_norm=true ppo.normalize_advantage_per_mini_batch=true "
+                         "policy.rnn_type=gru policy.rnn_num_layers=3",
+                         categorical(3, 7), 6, 33},
+                    Case{"Lstm", "policy.activation=tanh policy.rnn_type=lstm policy.rnn_num_layers=2", gaussian(2), 7,
+                         50, true}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "../support/mentions.hpp"
+#include "../support/set_options.hpp"
 #include "base/check.hpp"
 #include "comm/communicator.hpp"
 #include "learner_rig.hpp"
@@ -14,47 +15,43 @@ namespace {
 using namespace test;
 
 struct Case {
-  std::string name, task, schedule, std_type;
-  bool normalization;
+  std::string name, task, algorithm;
   int shards;
-  int group_size = 0;  // above 0: GRPO
+  std::string options;  // those that differ from options_of
   bool every_option = false;
-  std::string optimizer = "adam";
-  bool state_std = false;
-  std::string distribution = "gaussian", rnn = "none";
-  bool distills = false;
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
 LearnerOptions options_of(const Case& c) {
   LearnerOptions o{c.task};
-  if (c.group_size > 0) {
-    o.grpo.emplace();
-    o.grpo->group_size = c.group_size;
-    o.grpo->kl_coef = 0.1, o.grpo->reference_interval = 3;
-  }
-  if (c.distills) o.distill.emplace().gradient_length = 2;
+  if (c.algorithm == "grpo") o.grpo.emplace().kl_coef = 0.1, o.grpo->reference_interval = 3;
+  if (c.algorithm == "distill") o.distill.emplace().gradient_length = 2;
   UpdateOptions& update = o.update();
-  update.schedule = c.schedule;
-  update.schedule_iterations = 10;
-  update.obs_normalization = c.normalization;
+  update.schedule = "fixed", update.schedule_iterations = 10;
   update.num_learning_epochs = 2;
   update.num_mini_batches = 4;
   update.entropy_coef = 0.01;
   o.ppo.reward_scale = 0.5;
   o.policy.actor_hidden_dims = {16, 8};
   o.policy.critic_hidden_dims = {12};
-  o.policy.std_type = c.std_type, o.policy.state_dependent_std = c.state_std;
-  o.policy.distribution = c.distribution;
-  o.policy.rnn_type = c.rnn, o.policy.rnn_hidden_dim = 12, o.policy.rnn_num_layers = 2;
+  o.policy.rnn_hidden_dim = 12, o.policy.rnn_num_layers = 2;
   if (c.every_option) every_option(o);
-  update.optimizer = c.optimizer;
-  if (c.optimizer != "adam") {
+  OptionTable table;
+  table.section("policy", "", o.policy);
+  if (o.grpo) {
+    table.section("grpo", "", *o.grpo);
+  } else if (o.distill) {
+    table.section("distill", "", *o.distill);
+  } else {
+    table.section("ppo", "", o.ppo);
+  }
+  set_options(table, c.options);
+  if (update.optimizer != "adam") {
     update.weight_decay = 0.1, update.momentum = 0.9;
     update.critic_learning_rate = 2e-3, update.critic_max_grad_norm = 0.3;
     o.ppo.entropy_coef_end = 0.1, o.ppo.desired_kl_end = 0.02, o.ppo.anneal_iterations = 5;
   }
-  o.plan = {64, c.group_size > 0 ? 40 : 8, 0, 1, c.shards, update.num_mini_batches};
+  o.plan = {64, o.grpo ? 40 : 8, 0, 1, c.shards, update.num_mini_batches};
   o.plan.sequences = o.policy.is_recurrent();
   return o;
 }
@@ -132,7 +129,7 @@ TEST_P(GpuLearner, CountsAllReduces) {
 }
 
 TEST_P(GpuLearner, ValuesThatAreNotFiniteAreAnError) {
-  if (GetParam().group_size > 0 || GetParam().distills) GTEST_SKIP() << "no critic";
+  if (GetParam().algorithm != "ppo") GTEST_SKIP() << "no critic";
   Learner gpu = on_gpu(options_of(GetParam()));
   const State state(*gpu.learner);
   const StateField& weights = state.fields.at("policy/critic/0/weight");
@@ -162,27 +159,31 @@ TEST_P(GpuLearner, TheLearningRateOfTheOptionsCanReplaceThatOfTheState) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, GpuLearner,
     testing::Values(
-        Case{"CartPoleV1", "CartPole-v1", "linear", "log", false, 1},
-        Case{"Cartpole", "Cartpole", "adaptive", "log", true, 2},
-        Case{"Pendulum", "Pendulum-v1", "fixed", "scalar", true, 1},
-        Case{"EveryOption", "Pendulum-v1", "adaptive", "log", true, 4, 0, true},
-        Case{"GrpoEveryOption", "CartPole-v1", "fixed", "log", true, 1, 8, true},
-        Case{"AdamW", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adamw"},
-        Case{"Sgd", "Pendulum-v1", "linear", "log", true, 2, 0, false, "sgd"},
-        Case{"StateStd", "Pendulum-v1", "fixed", "log", true, 1, 0, false, "adam", true},
-        Case{"GrpoStateStd", "Pendulum-v1", "fixed", "scalar", true, 1, 4, true, "adam", true},
-        Case{"Beta", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "beta"},
-        Case{"Squashed", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "squashed_gaussian"},
-        Case{"Gru", "Pendulum-v1", "adaptive", "log", true, 1, 0, false, "adam", false, "gaussian", "gru"},
-        Case{"Lstm", "CartPole-v1", "fixed", "log", false, 2, 0, false, "adam", false, "gaussian", "lstm"},
-        Case{"GrpoGru", "CartPole-v1", "fixed", "log", false, 1, 8, false, "adam", false, "gaussian", "gru"},
-        Case{"Distill", "Pendulum-v1", "fixed", "log", true, 1, 0, false, "adam", false, "gaussian", "none", true},
-        Case{"DistillLstm", "Pendulum-v1", "linear", "log", false, 1, 0, false, "adam", false, "gaussian", "lstm",
+        Case{"CartPoleV1", "CartPole-v1", "ppo", 1, "ppo.schedule=linear"},
+        Case{"Cartpole", "Cartpole", "ppo", 2, "ppo.schedule=adaptive ppo.obs_normalization=true"},
+        Case{"Pendulum", "Pendulum-v1", "ppo", 1, "policy.std_type=scalar ppo.obs_normalization=true"},
+        Case{"EveryOption", "Pendulum-v1", "ppo", 4, "ppo.schedule=adaptive ppo.obs_normalization=true", true},
+        Case{"GrpoEveryOption", "CartPole-v1", "grpo", 1, "grpo.obs_normalization=true grpo.group_size=8", true},
+        Case{"AdamW", "Pendulum-v1", "ppo", 1, "ppo.schedule=adaptive ppo.obs_normalization=true ppo.optimizer=adamw"},
+        Case{"Sgd", "Pendulum-v1", "ppo", 2, "ppo.schedule=linear ppo.obs_normalization=true ppo.optimizer=sgd"},
+        Case{"StateStd", "Pendulum-v1", "ppo", 1, "ppo.obs_normalization=true policy.state_dependent_std=true"},
+        Case{"GrpoStateStd", "Pendulum-v1", "grpo", 1,
+             "policy.std_type=scalar grpo.obs_normalization=true grpo.group_size=4 policy.state_dependent_std=true",
              true},
-        Case{"GrpoSgd", "CartPole-v1", "fixed", "log", false, 1, 8, false, "sgd"},
-        Case{"Acrobot", "Acrobot-v1", "adaptive", "log", false, 4},
-        Case{"GrpoCartPoleV1", "CartPole-v1", "linear", "log", false, 1, 8},
-        Case{"GrpoPendulum", "Pendulum-v1", "adaptive", "scalar", true, 4, 4}),
+        Case{"Beta", "Pendulum-v1", "ppo", 1,
+             "ppo.schedule=adaptive ppo.obs_normalization=true policy.distribution=beta"},
+        Case{"Squashed", "Pendulum-v1", "ppo", 1,
+             "ppo.schedule=adaptive ppo.obs_normalization=true policy.distribution=squashed_gaussian"},
+        Case{"Gru", "Pendulum-v1", "ppo", 1, "ppo.schedule=adaptive ppo.obs_normalization=true policy.rnn_type=gru"},
+        Case{"Lstm", "CartPole-v1", "ppo", 2, "policy.rnn_type=lstm"},
+        Case{"GrpoGru", "CartPole-v1", "grpo", 1, "grpo.group_size=8 policy.rnn_type=gru"},
+        Case{"Distill", "Pendulum-v1", "distill", 1, "distill.obs_normalization=true"},
+        Case{"DistillLstm", "Pendulum-v1", "distill", 1, "distill.schedule=linear policy.rnn_type=lstm"},
+        Case{"GrpoSgd", "CartPole-v1", "grpo", 1, "grpo.group_size=8 grpo.optimizer=sgd"},
+        Case{"Acrobot", "Acrobot-v1", "ppo", 4, "ppo.schedule=adaptive"},
+        Case{"GrpoCartPoleV1", "CartPole-v1", "grpo", 1, "grpo.schedule=linear grpo.group_size=8"},
+        Case{"GrpoPendulum", "Pendulum-v1", "grpo", 4,
+             "grpo.schedule=adaptive policy.std_type=scalar grpo.obs_normalization=true grpo.group_size=4"}),
     [](const auto& info) { return info.param.name; });
 
 #if defined(DRL_GPU_RUNTIME)
