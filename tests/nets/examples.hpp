@@ -19,11 +19,12 @@ namespace drl::test {
 using MakeNets = std::unique_ptr<Nets> (*)(Queue&, ParamLayout);
 
 inline constexpr int64_t kObservations = 4000;
+inline constexpr int64_t kTile = 0, kTileButOne = -1;  // as many rows as a tape holds, or one fewer
 
 struct NetCase {
   std::string name;
   NetSpec spec;
-  int64_t rows;  // number of rows in a pass with a tape
+  int64_t rows;  // number of rows in a pass with a tape, or one of the constants above
   bool index, normalizer;
 };
 
@@ -40,7 +41,8 @@ struct Example {
     obs = uniforms(random, kObservations * c.spec.inputs(), -1, 1);
     mean = uniforms(random, c.spec.inputs(), -1, 1), inv_std = uniforms(random, c.spec.inputs(), 0.5, 3);
     index = shuffled(random, kObservations);
-    rows = {obs.data(), c.index ? index.data() : nullptr, c.rows, {}};
+    const int64_t count = c.rows > 0 ? c.rows : nets->tile() + c.rows;
+    rows = {obs.data(), c.index ? index.data() : nullptr, count, {}};
     if (c.normalizer) rows.normalizer = {mean.data(), inv_std.data()};
     weights = nets->pack(params.data());
   }
@@ -88,10 +90,14 @@ inline void expect_equals_autograd(Example& s, double output_tolerance = 2e-6, d
     EXPECT_TRUE(grad[i] == 0 || flat.grad().data_ptr<double>()[i] != 0)
         << "the gradient of another network or of padding changed: " << i;
 
-  // Gradients are added, and do not depend on whether the inputs' gradient is requested.
+  // Gradients are added, and do not depend on whether the inputs' gradient is requested. Their rounding is that of the
+  // terms of their sums.
   twice = grad;
   s.nets->backward(s.net, *s.weights, *tape, d_out.data(), twice.data());
-  for (size_t i = 0; i < grad.size(); ++i) EXPECT_NEAR(twice[i], 2 * grad[i], 1e-5 * std::abs(grad[i]) + 1e-6);
+  for (int layer = 0; layer < spec.num_layers(); ++layer)
+    for (const ParamSlice& at : layout.slices_of(s.net, layer))
+      expect_close({&twice[static_cast<size_t>(at.offset)], static_cast<size_t>(at.count())},
+                   2 * as_double(grad).narrow(0, at.offset, at.count()), 2e-6, at.name);
 }
 
 }  // namespace drl::test

@@ -1,43 +1,65 @@
-#include "nets/fused/fused_nets.hpp"
+// The backends that compute networks on a CPU.
+#include "nets/host_nets.hpp"
+
+#include <tuple>
 
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "examples.hpp"
-#include "nets/host_nets.hpp"
+#include "nets/fused/fused_nets.hpp"
+#include "nets/torch/torch_library.hpp"
+#include "nets/torch/torch_nets.hpp"
 
 namespace drl {
 namespace {
 
 using namespace test;
 
+struct Backend {
+  std::string name;
+  int64_t tile;
+  MakeNets make;
+  bool needs_multiply_adds;  // to be bit-identical on all instruction sets
+};
+
 std::unique_ptr<Nets> make(Queue& queue, ParamLayout layout) { return make_fused_nets(queue, std::move(layout), 1); }
+std::unique_ptr<Nets> make_with_torch(Queue& queue, ParamLayout layout) {
+  return make_torch_nets(queue, std::move(layout), 1);
+}
+const Backend kBackends[] = {{"Fused", 192, make, true}, {"Torch", 1024, make_with_torch, false}};
 
-class FusedNetsOn : public testing::TestWithParam<NetCase> {};
+class HostNetsOn : public testing::TestWithParam<std::tuple<Backend, NetCase>> {
+ protected:
+  const Backend& backend = std::get<Backend>(GetParam());
+  const NetCase& network = std::get<NetCase>(GetParam());
+};
 
-TEST_P(FusedNetsOn, ForwardAndBackwardEqualAutograd) {
-  Example s(GetParam(), make);
+TEST_P(HostNetsOn, ForwardAndBackwardEqualAutograd) {
+  Example s(network, backend.make);
   expect_equals_autograd(s);
 }
 
-// Without a tape, any number of rows is processed tile by tile. All instruction sets with multiply-adds are
-// bit-identical.
-TEST_P(FusedNetsOn, ManyRowsEqualAutogradOnEveryInstructionSet) {
-  Example s(GetParam(), make);
+// Without a tape, any number of rows is processed tile by tile. All instruction sets are bit-identical, for the fused
+// networks all those with multiply-adds.
+TEST_P(HostNetsOn, ManyRowsEqualAutogradOnEveryInstructionSet) {
+  Example s(network, backend.make);
   s.rows.count = 2500;
   std::vector<float> first;
   for (Isa isa : available_isas()) {
     const auto queue = make_host_queue(isa);
-    const auto nets = make(*queue, s.nets->layout());
-    std::vector<float> out(static_cast<size_t>(2500 * GetParam().spec.outputs()), NAN);
+    const auto nets = backend.make(*queue, s.nets->layout());
+    std::vector<float> out(static_cast<size_t>(2500 * network.spec.outputs()), NAN);
     nets->forward(s.net, *nets->pack(s.params.data()), s.rows, out.data());
     expect_close(out, mlp(nets->layout(), s.net, as_double(s.params), s.inputs(s.rows)), 2e-6, "outputs");
-    if (!has_fused_multiply_add(isa)) continue;
+    if (backend.needs_multiply_adds && !has_fused_multiply_add(isa)) continue;
     if (first.empty()) first = out;
     EXPECT_EQ(out, first) << name_of(isa);
   }
   s.rows.count = 0;
   s.nets->forward(s.net, *s.weights, s.rows, nullptr);
 }
+
+class FusedNetsOn : public testing::TestWithParam<NetCase> {};
 
 // Processes 1000 rows in several tiles.
 TEST_P(FusedNetsOn, GradientsAreBitIdenticalOnEveryInstructionSetAndForAnyNumberOfThreads) {
@@ -81,25 +103,29 @@ TEST_P(FusedNetsOn, Bf16IsCloseToAutograd) {
 
 // The widths are below, at and above those of registers and blocks. The numbers of outputs include 12, which fills a
 // block, and slightly larger ones.
-INSTANTIATE_TEST_SUITE_P(
-    Networks, FusedNetsOn,
-    testing::Values(NetCase{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, 192, true, true},
-                    NetCase{"Tanh", {"net", {7, 32, 1}, Activation::tanh}, 191, false, true},
-                    NetCase{"Relu", {"net", {5, 16, 24, 2}, Activation::relu}, 17, true, false},
-                    NetCase{"Silu", {"net", {5, 16, 24, 13}, Activation::silu}, 192, true, true},
-                    NetCase{"Gelu", {"net", {7, 33, 12}, Activation::gelu}, 191, false, true},
-                    NetCase{"Wide", {"net", {48, 256, 130, 14}, Activation::elu}, 192, true, true},
-                    NetCase{"ManyInputs", {"net", {348, 64, 17}, Activation::tanh}, 97, true, true},
-                    NetCase{"Odd", {"net", {65, 127, 15, 15}, Activation::tanh}, 50, true, false},
-                    NetCase{"Single", {"net", {1, 1, 1}, Activation::relu}, 3, true, false},
-                    NetCase{"OneRow", {"net", {9, 80, 26}, Activation::silu}, 1, true, true},
-                    NetCase{"NormElu", {"net", {5, 16, 24, 3}, Activation::elu, true}, 192, true, true},
-                    NetCase{"NormTanh", {"net", {48, 256, 130, 14}, Activation::tanh, true}, 191, false, true},
-                    NetCase{"NormRelu", {"net", {7, 12, 9, 1}, Activation::relu, true}, 17, true, false},
-                    NetCase{"NormSilu", {"net", {65, 127, 15, 15}, Activation::silu, true}, 97, true, false},
-                    NetCase{"NormGelu", {"net", {9, 80, 33, 26}, Activation::gelu, true}, 17, true, true},
-                    NetCase{"OneLayer", {"net", {4, 2}, Activation::elu}, 1, false, false}),
-    [](const auto& info) { return info.param.name; });
+const NetCase kNetworks[] = {{"Elu", {"net", {5, 16, 24, 3}, Activation::elu}, kTile, true, true},
+                             {"Tanh", {"net", {7, 32, 1}, Activation::tanh}, kTileButOne, false, true},
+                             {"Relu", {"net", {5, 16, 24, 2}, Activation::relu}, 17, true, false},
+                             {"Silu", {"net", {5, 16, 24, 13}, Activation::silu}, kTile, true, true},
+                             {"Gelu", {"net", {7, 33, 12}, Activation::gelu}, kTileButOne, false, true},
+                             {"Wide", {"net", {48, 256, 130, 14}, Activation::elu}, 192, true, true},
+                             {"ManyInputs", {"net", {348, 64, 17}, Activation::tanh}, 97, true, true},
+                             {"Odd", {"net", {65, 127, 15, 15}, Activation::tanh}, 50, true, false},
+                             {"Single", {"net", {1, 1, 1}, Activation::relu}, 3, true, false},
+                             {"OneRow", {"net", {9, 80, 26}, Activation::silu}, 1, true, true},
+                             {"NormElu", {"net", {5, 16, 24, 3}, Activation::elu, true}, kTile, true, true},
+                             {"NormTanh", {"net", {48, 256, 130, 14}, Activation::tanh, true}, 191, false, true},
+                             {"NormRelu", {"net", {7, 12, 9, 1}, Activation::relu, true}, 17, true, false},
+                             {"NormSilu", {"net", {65, 127, 15, 15}, Activation::silu, true}, 97, true, false},
+                             {"NormGelu", {"net", {9, 80, 33, 26}, Activation::gelu, true}, 17, true, true},
+                             {"OneLayer", {"net", {4, 2}, Activation::elu}, 1, false, false}};
+INSTANTIATE_TEST_SUITE_P(Networks, HostNetsOn,
+                         testing::Combine(testing::ValuesIn(kBackends), testing::ValuesIn(kNetworks)),
+                         [](const auto& info) {
+                           return std::get<Backend>(info.param).name + std::get<NetCase>(info.param).name;
+                         });
+INSTANTIATE_TEST_SUITE_P(Networks, FusedNetsOn, testing::ValuesIn(kNetworks),
+                         [](const auto& info) { return info.param.name; });
 
 // Compares with central differences in a random direction of each parameter slice.
 TEST(FusedNets, GradientsThroughLayerNormEqualCentralDifferences) {
@@ -134,12 +160,14 @@ TEST(FusedNets, GradientsThroughLayerNormEqualCentralDifferences) {
     }
 }
 
-TEST(FusedNets, MoreRowsThanATapeHoldsAreAnError) {
-  Example s({"", {"net", {4, 8, 2}}, 193, false, false}, make);
-  EXPECT_EQ(s.nets->tile(), 192);
-  std::vector<float> out(2 * 193);
-  const auto tape = s.nets->make_tape(s.net);
-  EXPECT_THROW(s.nets->forward(s.net, *s.weights, s.rows, out.data(), tape.get()), Error);
+TEST(HostNets, MoreRowsThanATapeHoldsAreAnError) {
+  for (const Backend& backend : kBackends) {
+    Example s({"", {"net", {4, 8, 2}}, backend.tile + 1, false, false}, backend.make);
+    EXPECT_EQ(s.nets->tile(), backend.tile);
+    std::vector<float> out(static_cast<size_t>(2 * s.rows.count));
+    const auto tape = s.nets->make_tape(s.net);
+    EXPECT_THROW(s.nets->forward(s.net, *s.weights, s.rows, out.data(), tape.get()), Error) << backend.name;
+  }
 }
 
 // A pass uses the parameters as they were when its weights were last packed, whatever other weights exist. The network
@@ -185,6 +213,24 @@ TEST(HostNets, AreFusedIfTheInstructionSetHasMultiplyAdds) {
   EXPECT_THROW(make_host_nets(*queue, layout, "torch", 1, "bf16"), UsageError);
   if (fma) {
     expect_mentions(make_host_nets(*queue, layout, "auto", 1, "bf16")->description(), {"fused", "bfloat16"});
+  }
+}
+
+TEST(TorchNets, DescriptionHasLibtorchAndTheBlas) {
+  const Example s({"", {"net", {1, 1}}, 1, false, false}, make_with_torch);
+  EXPECT_EQ(s.nets->description().find("libtorch "), 0u);
+  const std::string blas = torch_library(1).facts().blas;
+  EXPECT_NE(s.nets->description().find(blas), std::string::npos);
+  EXPECT_FALSE(blas.empty());
+}
+
+TEST(TorchLibrary, ErrorsContainLibtorchsMessage) {
+  float numbers[16] = {};
+  try {
+    torch_library(1).multiply(matrix(numbers, 2, 2), matrix(numbers, 2, 3), matrix(numbers, 2, 2));
+    FAIL();
+  } catch (const Error& error) {
+    expect_mentions(error.what(), {"libtorch", "2x3"});
   }
 }
 
