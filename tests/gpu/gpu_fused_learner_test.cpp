@@ -42,14 +42,9 @@ TEST_F(GpuFusedLearner, LearnsAsOnTheHost) {
   wide.policy.actor_hidden_dims = wide.policy.critic_hidden_dims = {128, 128};
   for (const LearnerOptions& options : all) {
     SCOPED_TRACE(options.task + (options.grpo ? " with GRPO" : ""));
-    Learner host = on_host(options), gpu = on_gpu(options);
-    EXPECT_EQ(gpu.nets->description().find("cuBLAS"), std::string::npos) << gpu.nets->description();
-    for (int64_t i = 0; i < 4 && !HasFailure(); ++i) {
-      host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
-      SCOPED_TRACE("iteration " + std::to_string(i));
-      expect_same_learning(gpu, host);
-      copy_state(gpu, host);
-    }
+    expect_learns_as_on_the_host(options, *comm, *comm, 4, [](Learner& gpu, Learner&) {
+      EXPECT_EQ(gpu.nets->description().find("cuBLAS"), std::string::npos) << gpu.nets->description();
+    });
   }
 }
 
@@ -77,14 +72,8 @@ TEST_F(GpuFusedLearner, AMiniBatchTakesSixKernels) {
 }
 
 TEST_F(GpuFusedLearner, RecordingsAreBitIdenticalToSingleLaunches) {
-  for (const FusedPrecision precision : {FusedPrecision::fp32, FusedPrecision::fp16, FusedPrecision::bf16}) {
-    LearnerOptions options = options_of("CartPole-v1", precision);
-    Learner recorded = on_gpu(options);
-    options.graphs = false;
-    Learner single = on_gpu(options);
-    recorded.iterate(*comm, 0, 4), single.iterate(*comm, 0, 4);
-    EXPECT_EQ(recorded.bytes(), single.bytes());
-  }
+  for (const FusedPrecision precision : {FusedPrecision::fp32, FusedPrecision::fp16, FusedPrecision::bf16})
+    expect_recordings_equal_single_launches(options_of("CartPole-v1", precision), *comm, 4);
 }
 
 // The collection and the update compute the same outputs, bit by bit, so on the first mini-batch the policy is the old

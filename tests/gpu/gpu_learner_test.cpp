@@ -61,30 +61,15 @@ class GpuLearner : public GpuTest, public testing::WithParamInterface<Case> {
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
 
-// Both start with the same weights. After each iteration from the same state, the weights are equal up to rounding.
 TEST_P(GpuLearner, LearnsAsOnTheHost) {
-  const LearnerOptions options = options_of(GetParam());
-  Learner host = on_host(options), gpu = on_gpu(options);
-  ASSERT_EQ(gpu.bytes(), host.bytes());
-  for (int64_t i = 0; i < 12 && !HasFailure(); ++i) {
-    host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
-    SCOPED_TRACE("iteration " + std::to_string(i));
-    EXPECT_EQ(gpu.learner->slots().field_fingerprints(),
-              host.learner->slots().field_fingerprints());  // of the state at the start of the iteration
-    expect_same_learning(gpu, host);
-    copy_state(gpu, host);
-  }
+  const auto check = [](Learner& gpu, Learner& host) {  // of the state at the start of the iteration
+    EXPECT_EQ(gpu.learner->slots().field_fingerprints(), host.learner->slots().field_fingerprints());
+  };
+  expect_learns_as_on_the_host(options_of(GetParam()), *comm, *comm, 12, check);
 }
 
-// Compares recorded work with kernels that are launched one at a time, and with a second recorded run.
 TEST_P(GpuLearner, RecordingsAreBitIdenticalToSingleLaunches) {
-  LearnerOptions options = options_of(GetParam());
-  Learner recorded = on_gpu(options), again = on_gpu(options);
-  options.graphs = false;
-  Learner eager = on_gpu(options);
-  for (Learner* learner : {&recorded, &again, &eager}) learner->iterate(*comm, 0, 6);
-  EXPECT_EQ(recorded.bytes(), eager.bytes());
-  EXPECT_EQ(recorded.bytes(), again.bytes());
+  expect_recordings_equal_single_launches(options_of(GetParam()), *comm, 6);
 }
 
 // Checks that the test above would notice a recording that contains a number which changes from step to step.
@@ -110,16 +95,7 @@ TEST_P(GpuLearner, WorkThatCannotBeRecordedIsLaunchedOneKernelAtATime) {
   }
 }
 
-// The visited state is complete: a learner that loads it continues bit-identically.
-TEST_P(GpuLearner, ContinuesFromItsState) {
-  const LearnerOptions options = options_of(GetParam());
-  Learner whole = on_gpu(options), first = on_gpu(options), second = on_gpu(options);
-  whole.iterate(*comm, 0, 7);
-  first.iterate(*comm, 0, 4);
-  copy_state(second, first);
-  second.iterate(*comm, 4, 7);
-  EXPECT_EQ(second.bytes(), whole.bytes());
-}
+TEST_P(GpuLearner, ContinuesFromItsState) { expect_continues_from_its_state(options_of(GetParam()), *comm, 4, 7); }
 
 TEST_P(GpuLearner, CountsAllReduces) {
   Learner gpu = on_gpu(options_of(GetParam()));

@@ -49,31 +49,17 @@ void expect_equal_on_all_ranks(Learner& learner) {
 
 class GpuParallelOnRanks : public NcclTest, public testing::WithParamInterface<Case> {};
 
+// Iteration 0 launches single kernels, 1 records, and 2 and 3 launch the recordings.
 TEST_P(GpuParallelOnRanks, LearnsAsOnTheHost) {
-  const LearnerOptions options = options_of(GetParam());
   const auto comm = connect();
-  Learner host = on_host(options), gpu = on_gpu(options);
-  for (int64_t i = 0; i < 4; ++i) {  // iteration 0 launches single kernels, 1 records, 2 and 3 launch the recordings
-    host.iterate(world(), i, i + 1);
-    gpu.iterate(*comm, i, i + 1);
-    SCOPED_TRACE("iteration " + std::to_string(i));
-    expect_same_learning(gpu, host);
-    expect_equal_on_all_ranks(gpu);
-    copy_state(gpu, host);
-  }
+  expect_learns_as_on_the_host(options_of(GetParam()), world(), *comm, 4,
+                               [](Learner& gpu, Learner&) { expect_equal_on_all_ranks(gpu); });
   EXPECT_EQ(comm->stats().all_reduces_f64, 4);
   EXPECT_EQ(comm->stats().all_reduces_f32, 4 * 2 * 4);
 }
 
 TEST_P(GpuParallelOnRanks, RecordingsAreBitIdenticalToSingleLaunches) {
-  LearnerOptions options = options_of(GetParam());
-  const auto comm = connect();
-  Learner recorded = on_gpu(options);
-  options.graphs = false;
-  Learner eager = on_gpu(options);
-  recorded.iterate(*comm, 0, 4);
-  eager.iterate(*comm, 0, 4);
-  EXPECT_EQ(recorded.bytes(), eager.bytes());
+  expect_recordings_equal_single_launches(options_of(GetParam()), *connect(), 4);
 }
 
 // If one rank cannot record, no rank launches recordings: otherwise they would enqueue collectives in different orders.

@@ -38,24 +38,17 @@ class GpuSimulator : public GpuTest, public testing::WithParamInterface<bool> {
   std::unique_ptr<Communicator> comm = make_serial_communicator();
 };
 
-// Compares with environments on a host queue, after each iteration from the same state.
 TEST_P(GpuSimulator, LearnsAsOnTheHost) {
-  const LearnerOptions options = options_of(GetParam());
-  Learner host = on_host(options), gpu = on_gpu(options);
-  EXPECT_FALSE(host.envs->steps_on_host());
-  EXPECT_TRUE(gpu.envs->steps_on_host());
-  ASSERT_EQ(gpu.bytes(), host.bytes());
   double episodes = 0;
-  for (int64_t i = 0; i < 8 && !HasFailure(); ++i) {
-    host.iterate(*comm, i, i + 1), gpu.iterate(*comm, i, i + 1);
-    SCOPED_TRACE("iteration " + std::to_string(i));
-    expect_same_learning(gpu, host);
+  const auto check = [&](Learner& gpu, Learner& host) {
+    EXPECT_FALSE(host.envs->steps_on_host());
+    EXPECT_TRUE(gpu.envs->steps_on_host());
+    EXPECT_EQ(host.envs->host_speeds(), "");
+    expect_mentions(gpu.envs->host_speeds(), {"steps/s", "1 thread"});
     episodes += host.learner->stats().episodes.count;
-    copy_state(gpu, host);
-  }
+  };
+  expect_learns_as_on_the_host(options_of(GetParam()), *comm, *comm, 8, check);
   EXPECT_GT(episodes, 20);
-  EXPECT_EQ(host.envs->host_speeds(), "");
-  expect_mentions(gpu.envs->host_speeds(), {"steps/s", "1 thread"});
 }
 
 // Expects that a rollout on a GPU queue is bit-identical to one on a host queue for the same actions, both for whole
@@ -116,26 +109,12 @@ TEST_F(GpuSimulator, RowsOfRobotsInLanesEqualTheHosts) {
 }
 #endif
 
-// Only the update is recorded, not the collection. Compares with single launches and with a second recorded run.
+// Only the update is recorded, not the collection.
 TEST_P(GpuSimulator, RecordingsAreBitIdenticalToSingleLaunches) {
-  LearnerOptions options = options_of(GetParam());
-  Learner recorded = on_gpu(options), again = on_gpu(options);
-  options.graphs = false;
-  Learner eager = on_gpu(options);
-  for (Learner* learner : {&recorded, &again, &eager}) learner->iterate(*comm, 0, 5);
-  EXPECT_EQ(recorded.bytes(), eager.bytes());
-  EXPECT_EQ(recorded.bytes(), again.bytes());
+  expect_recordings_equal_single_launches(options_of(GetParam()), *comm, 5);
 }
 
-TEST_P(GpuSimulator, ContinuesFromItsState) {
-  const LearnerOptions options = options_of(GetParam());
-  Learner whole = on_gpu(options), first = on_gpu(options), second = on_gpu(options);
-  whole.iterate(*comm, 0, 5);
-  first.iterate(*comm, 0, 3);
-  copy_state(second, first);
-  second.iterate(*comm, 3, 5);
-  EXPECT_EQ(second.bytes(), whole.bytes());
-}
+TEST_P(GpuSimulator, ContinuesFromItsState) { expect_continues_from_its_state(options_of(GetParam()), *comm, 3, 5); }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, GpuSimulator, testing::Values(false, true),
                          [](const auto& info) { return info.param ? "Grpo" : "Ppo"; });

@@ -223,10 +223,47 @@ inline void expect_same_learning(Learner& gpu, Learner& host) {
   }
 }
 
-// Copies the state, so that rounding differences do not accumulate and lead to different actions.
 inline void copy_state(Learner& to, Learner& from) {
   State(*to.learner).copy_from(State(*from.learner));
   to.learner->state_changed();
+}
+
+// Compares a learner on a GPU with one on a host, after each of `iterations` from the same state: the state is copied
+// so that rounding differences do not accumulate and lead to different actions. Calls check(gpu, host) after each.
+template <class Check>
+void expect_learns_as_on_the_host(const LearnerOptions& options, Communicator& of_host, Communicator& of_gpu,
+                                  int64_t iterations, const Check& check) {
+  Learner host = on_host(options), gpu = on_gpu(options);
+  EXPECT_EQ(gpu.bytes(), host.bytes());
+  for (int64_t i = 0; i < iterations; ++i) {
+    host.iterate(of_host, i, i + 1), gpu.iterate(of_gpu, i, i + 1);
+    SCOPED_TRACE("iteration " + std::to_string(i));
+    expect_same_learning(gpu, host);
+    check(gpu, host);
+    copy_state(gpu, host);
+  }
+}
+
+// Compares recorded work with kernels that are launched one at a time, and with a second recorded run.
+inline void expect_recordings_equal_single_launches(LearnerOptions options, Communicator& comm, int64_t iterations) {
+  Learner recorded = on_gpu(options), again = on_gpu(options);
+  options.graphs = false;
+  Learner eager = on_gpu(options);
+  for (Learner* learner : {&recorded, &again, &eager}) learner->iterate(comm, 0, iterations);
+  EXPECT_EQ(recorded.bytes(), eager.bytes());
+  EXPECT_EQ(recorded.bytes(), again.bytes());
+}
+
+// Expects that the visited state is complete: a learner that loads it after `first` iterations continues
+// bit-identically.
+inline void expect_continues_from_its_state(const LearnerOptions& options, Communicator& comm, int64_t first,
+                                            int64_t all) {
+  Learner whole = on_gpu(options), before = on_gpu(options), after = on_gpu(options);
+  whole.iterate(comm, 0, all);
+  before.iterate(comm, 0, first);
+  copy_state(after, before);
+  after.iterate(comm, first, all);
+  EXPECT_EQ(after.bytes(), whole.bytes());
 }
 
 }  // namespace drl::test
