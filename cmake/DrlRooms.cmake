@@ -150,11 +150,11 @@ function(drl_without_sanitizers name)
   endif()
 endfunction()
 
-# drl_test(NAME LABEL [EACH] [RANKS n...] [WITHOUT pattern] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): adds
+# drl_test(NAME LABEL [EACH] [RANKS n...] [SHARDS n] [WITHOUT pattern] SOURCES file... [DEPENDS target...] [PROGRAMS target...]): adds
 # a GoogleTest program, and runs its cases as drl_cases(NAME LABEL [EACH]) does, except those that match WITHOUT. With
 # RANKS, the suites whose names contain OnRanks run only on these numbers of MPI ranks. PROGRAMS are built with it.
 function(drl_test name label)
-  cmake_parse_arguments(TEST "EACH" "WITHOUT" "RANKS;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
+  cmake_parse_arguments(TEST "EACH" "WITHOUT;SHARDS" "RANKS;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   if(TEST_RANKS)
     target_link_libraries(${name} PRIVATE drl_mpi_main)
@@ -179,7 +179,7 @@ function(drl_test name label)
     set(each EACH)
   endif()
   string(JOIN ":" without ${TEST_WITHOUT})
-  drl_cases(${name} ${label} ${each} FILTER "-${without}")
+  drl_cases(${name} ${label} ${each} SHARDS "${TEST_SHARDS}" FILTER "-${without}")
   if(NOT TEST_RANKS)
     return()
   elseif(NOT label STREQUAL gpu)
@@ -188,12 +188,13 @@ function(drl_test name label)
   drl_cases(${name} ${label} RANKS ${TEST_RANKS} FILTER "*OnRanks*")
 endfunction()
 
-# drl_cases(NAME LABEL [EACH] [RANKS n...] [AS name] [PROCESSORS n] FILTER pattern): ctest runs the cases of the program
+# drl_cases(NAME LABEL [EACH] [RANKS n...] [SHARDS n] [AS name] [PROCESSORS n] FILTER pattern): ctest runs the cases of the program
 # NAME that match FILTER. By default it runs all of them in one process, because starting a program takes longer than
-# most cases. With EACH, every case is a test of ctest: for cases that start programs, or change what others read. With
-# RANKS, they run once for each of these numbers of MPI ranks. AS: the name of the test in ctest, by default NAME.
+# most cases. With SHARDS, this many processes share them, which can run at once. With EACH, every case is a test of
+# ctest: for cases that start programs, or change what others read. With RANKS, they run once for each of these numbers of
+# MPI ranks. AS: the name of the test in ctest, by default NAME.
 function(drl_cases name label)
-  cmake_parse_arguments(CASES "EACH" "AS;PROCESSORS;FILTER" "RANKS" ${ARGN})
+  cmake_parse_arguments(CASES "EACH" "AS;PROCESSORS;SHARDS;FILTER" "RANKS" ${ARGN})
   add_dependencies(${label}_tests ${name})
   if(NOT CASES_AS)
     set(CASES_AS ${name})
@@ -210,6 +211,13 @@ function(drl_cases name label)
   if(CASES_EACH)
     gtest_discover_tests(${name} TEST_PREFIX ${CASES_AS}. TEST_FILTER "${CASES_FILTER}" PROPERTIES LABELS ${label}
       PROCESSORS ${CASES_PROCESSORS} TIMEOUT 120 DISCOVERY_TIMEOUT 60)
+  elseif(CASES_SHARDS)
+    math(EXPR last "${CASES_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${CASES_AS}.${shard} COMMAND ${name} ${arguments})
+      set_tests_properties(${CASES_AS}.${shard} PROPERTIES LABELS ${label} PROCESSORS ${CASES_PROCESSORS} TIMEOUT 600
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${CASES_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
   elseif(NOT CASES_RANKS)
     add_test(NAME ${CASES_AS} COMMAND ${name} ${arguments})
     set_tests_properties(${CASES_AS} PROPERTIES LABELS ${label} PROCESSORS ${CASES_PROCESSORS} TIMEOUT 600)

@@ -4,14 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
-#include <map>
 
-#include "algorithms/rollout.hpp"
+#include "../support/stepped.hpp"
+#include "../support/task_options.hpp"
 #include "base/check.hpp"
-#include "device/reduce.hpp"
 #include "drl/lanes/philox.hpp"
-#include "envs/make_env.hpp"
-#include "envs/task_params.hpp"
 #include "own_task_table.hpp"
 #include "tasks.hpp"
 
@@ -21,18 +18,7 @@ namespace {
 using Robot = RobotTask<float>;
 constexpr uint64_t kSeed = 5;
 
-const TaskRecord& record_of(std::string_view name) {
-  const TaskLibrary& library = test_tasks();
-  for (int k = 0; k < library.count; ++k)
-    if (name == library.tasks[k]->name) return *library.tasks[k];
-  throw Error("no such task");
-}
-
-EpisodeSums sums_of(VecEnv& envs, Queue& queue) {
-  std::vector<double> sums(episode_columns(envs.spec())), scratch(sum_scratch(queue, sums.size()));
-  envs.take_episode_sums(queue, sums.data(), scratch.data());
-  return read_episodes(sums.data(), envs.spec());
-}
+class RobotEnvs : public TestTasks {};
 
 float random01(int64_t env, int64_t step, int number) {
   return uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(env), static_cast<uint64_t>(step))[number]);
@@ -85,13 +71,12 @@ class OneRobot {
 };
 
 // Covers weighted terms, scaled actions, history, ends, time-outs, metrics, commands and pushes.
-TEST(Robot, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
+TEST_F(RobotEnvs, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
   constexpr int kEnvs = 37, kSteps = 120;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
-    const auto queue = make_host_queue(isa);
-    TaskEnvs envs(record_of("Robot"), {.num_envs = kEnvs, .first_global_index = 2, .seed = kSeed}, *queue);
-    const TaskSpec& spec = envs.spec();
+    Stepped s("Robot", {.num_envs = kEnvs, .first_global_index = 2, .seed = kSeed}, kSteps, isa);
+    const TaskSpec& spec = s.envs->spec();
     EXPECT_EQ(spec.obs_dim, 12);
     EXPECT_EQ(spec.critic_obs_dim, 6);
     EXPECT_EQ(spec.reward_terms, (std::vector<std::string>{"tracking", "effort"}));
@@ -103,11 +88,9 @@ TEST(Robot, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
     EXPECT_EQ(spec.action.scale, (std::vector<float>{0.5f, 2}));
     EXPECT_EQ(spec.action.offset, (std::vector<float>{0.25f, 0}));
 
-    const Rollout rollout(*queue, spec, kSteps, kEnvs);
-    const RolloutView& r = rollout.view();
+    const RolloutView& r = s.r;
     std::vector<OneRobot> robots;
     for (int64_t env = 0; env < kEnvs; ++env) robots.emplace_back(2 + env, Robot::Params{});
-    envs.reset(*queue, rollout.start_row(), {});
     std::vector<int> age(kEnvs), last(kEnvs);
     std::vector<EpisodeSums> open(kEnvs, {0, 0, 0, {0, 0}, {0, 0}, {0, 0, 0}});
     EpisodeSums expected = open[0];
@@ -116,7 +99,7 @@ TEST(Robot, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
         r.env_action[2 * env] = -1 + 3 * random01(env, t, 0);
         r.env_action[2 * env + 1] = static_cast<float>(env % 9) * (random01(env, t, 1) - 0.4f);
       }
-      envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+      s.step_with_given_actions(t);
       for (int64_t env = 0; env < kEnvs; ++env) {
         const int64_t at = t * kEnvs + env, next = at + kEnvs;
         const std::string what = "environment " + std::to_string(env) + " step " + std::to_string(t);
@@ -150,7 +133,7 @@ TEST(Robot, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
         robot.expect_observations(r.obs + next * 12, r.critic_obs + next * 6, what);
       }
     }
-    const EpisodeSums actual = sums_of(envs, *queue);
+    const EpisodeSums actual = s.episodes();
     const auto expect_near = [](double a, double b) { EXPECT_NEAR(a, b, 1e-5 * (1 + std::abs(b))); };
     EXPECT_EQ(actual.count, expected.count);
     EXPECT_EQ(actual.length, expected.length);
@@ -167,15 +150,11 @@ TEST(Robot, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
 }
 
 // The actor's velocities are the critic's plus normal noise of standard deviation 0.1; commands have no noise.
-TEST(Robot, OnlyTheActorsObservationIsNoisy) {
+TEST_F(RobotEnvs, OnlyTheActorsObservationIsNoisy) {
   constexpr int kEnvs = 64, kSteps = 200;
-  const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs envs(record_of("Robot"), {.num_envs = kEnvs, .seed = kSeed}, *queue);
-  const Rollout rollout(*queue, envs.spec(), kSteps, kEnvs);
-  const RolloutView& r = rollout.view();
-  std::fill_n(r.env_action, 2 * kEnvs, 0.0f);
-  envs.reset(*queue, rollout.start_row(), {});
-  for (int64_t t = 0; t < kSteps; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+  Stepped s("Robot", {.num_envs = kEnvs, .seed = kSeed}, kSteps);
+  s.step_with(0, 0, kSteps);
+  const RolloutView& r = s.r;
   double sum = 0, squares = 0, products = 0;
   const int64_t n = r.samples();
   for (int64_t i = 0; i < n; ++i) {
@@ -191,8 +170,8 @@ TEST(Robot, OnlyTheActorsObservationIsNoisy) {
 }
 
 // Weights are options: --env.reward.effort 0, or effort = 0 in [env.reward].
-TEST(Robot, WeightsAreOptions) {
-  TaskParams params(record_of("Robot"));
+TEST_F(RobotEnvs, WeightsAreOptions) {
+  TaskParams params(task_record("Robot"));
   TaskParams::Rewards rewards = params.rewards();
   OptionTable table;
   table.defer_section("env");
@@ -206,22 +185,16 @@ TEST(Robot, WeightsAreOptions) {
   table.apply_ini("[env.reward]\neffort = 0\n", "a file");
   table.apply_ini("[env]\nreward.tracking = -1.5\n", "another");
   table.apply_command_line({"--env.noise", "0"});
-  const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs envs(record_of("Robot"), {.num_envs = 16, .seed = kSeed, .setup = params.setup()}, *queue);
-  const Rollout rollout(*queue, envs.spec(), 1, 16);
-  const RolloutView& r = rollout.view();
-  std::fill_n(r.env_action, 32, 1.0f);
-  envs.reset(*queue, rollout.start_row(), {});
-  const int64_t first = 0;
-  envs.step(*queue, {&first}, 0, 16, rollout.row(0));
+  Stepped s("Robot", {.num_envs = 16, .seed = kSeed, .setup = params.setup()}, 1);
+  s.step_with(1, 0, 1);
   for (int64_t env = 0; env < 16; ++env) {
     Robot::Params quiet;
     quiet.noise = 0;
     OneRobot robot(env, quiet);
     const float action[] = {1, 1};
     robot.step(action, 0);
-    EXPECT_EQ(r.reward[env], -1.5f * robot.result.terms[0]);
-    EXPECT_EQ(r.obs[12 * (16 + env) + 8], robot.state.v[0]);
+    EXPECT_EQ(s.r.reward[env], -1.5f * robot.result.terms[0]);
+    EXPECT_EQ(s.r.obs[12 * (16 + env) + 8], robot.state.v[0]);
   }
   table.defer_section("env");
   EXPECT_THROW(table.find("env.reward.effort"), UsageError);
@@ -229,26 +202,22 @@ TEST(Robot, WeightsAreOptions) {
 
 // After an iteration ends, rewards include the curriculum's new bonus, and new episodes have its new length. The
 // parameter selects computation in double.
-class Ladder : public testing::TestWithParam<bool> {};
+class Ladder : public TestTasks, public testing::WithParamInterface<bool> {};
 
 TEST_P(Ladder, UsesTheCurrentCurriculum) {
   for (Isa isa : available_isas()) {
-    const auto queue = make_host_queue(isa);
-    TaskEnvs envs(record_of("Ladder"), {.num_envs = 21, .seed = kSeed, .exact = GetParam()}, *queue);
-    EXPECT_EQ(envs.spec().curriculum, (std::vector<std::string>{"length", "bonus"}));
-    const Rollout rollout(*queue, envs.spec(), 8, 21);
-    const RolloutView& r = rollout.view();
-    std::fill_n(reinterpret_cast<int32_t*>(r.action), r.samples(), 0);
-    envs.reset(*queue, rollout.start_row(), {});
+    Stepped s("Ladder", {.num_envs = 21, .seed = kSeed, .exact = GetParam()}, 8, isa);  // all actions are 0
+    EXPECT_EQ(s.envs->spec().curriculum, (std::vector<std::string>{"length", "bonus"}));
+    const RolloutView& r = s.r;
     const float expected[] = {2, 1, 1, 2,
                               8, 8, 9, 8};  // the curriculum changes in the second episode; the third has 4 steps
     for (int64_t t = 0; t < 8; ++t) {
       if (t == 4) {
         std::vector<float> curriculum;
-        envs.iteration_ended(*queue, 6, sums_of(envs, *queue), curriculum);
+        s.envs->iteration_ended(*s.queue, 6, s.episodes(), curriculum);
         EXPECT_EQ(curriculum, (std::vector<float>{4, 7}));
       }
-      envs.step(*queue, {&t}, 0, 21, rollout.row(t));
+      s.step_with_given_actions(t);
       for (int64_t env = 0; env < 21; ++env) {
         ASSERT_EQ(r.reward[t * 21 + env], expected[t]) << t;
         ASSERT_EQ(r.terminated[t * 21 + env], t == 2 || t == 5) << t;
@@ -260,36 +229,21 @@ TEST_P(Ladder, UsesTheCurrentCurriculum) {
 
 INSTANTIATE_TEST_SUITE_P(FloatAndDouble, Ladder, testing::Bool());
 
-// Copies the state's fields as raw bytes, by name.
-struct Fields final : StateVisitor {
-  void field(const StateField& field) override { values[field.name] = field.read(); }
-  std::vector<float> floats(const std::string& name) const {
-    const std::vector<std::byte>& bytes = values.at(name);
-    std::vector<float> numbers(bytes.size() / sizeof(float));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
-    return numbers;
-  }
-  std::map<std::string, std::vector<std::byte>> values;
-};
-
 // In the second step, environment k takes the action k % 5, which breaks nothing, the state, the observation, the
 // critic's observation or the reward. Lost environments are reset at once, and their episodes are in no sum. The others
 // terminate at their fourth step, since the horizon is finite.
-TEST(Breaking, LostEnvironmentsAreResetAndNotCounted) {
+TEST_F(TestTasks, LostEnvironmentsAreResetAndNotCounted) {
   constexpr int kEnvs = 40;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
-    const auto queue = make_host_queue(isa);
-    TaskEnvs envs(record_of("Breaking"), {.num_envs = kEnvs, .seed = kSeed}, *queue);
-    const Rollout rollout(*queue, envs.spec(), 5, kEnvs, true);
-    const RolloutView& r = rollout.view();
-    envs.reset(*queue, rollout.start_row(), {});
-    Fields before, after;
-    envs.visit_state(before);
+    Stepped s("Breaking", {.num_envs = kEnvs, .seed = kSeed}, 5, isa, true);
+    const RolloutView& r = s.r;
+    const auto lifetimes = [&] { return AllState(*s.envs).fields.at("env/state/lifetime").read(); };
+    const std::vector<std::byte> before = lifetimes();
     auto* actions = reinterpret_cast<int32_t*>(r.action);
     for (int64_t t = 0; t < 5; ++t)
       for (int64_t env = 0; env < kEnvs; ++env) actions[t * kEnvs + env] = t == 1 ? static_cast<int32_t>(env % 5) : 0;
-    for (int64_t t = 0; t < 5; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+    for (int64_t t = 0; t < 5; ++t) s.step_with_given_actions(t);
     for (int64_t env = 0; env < kEnvs; ++env) {
       const bool breaks = env % 5 != 0;
       for (int64_t t = 0; t < 5; ++t) {
@@ -304,9 +258,8 @@ TEST(Breaking, LostEnvironmentsAreResetAndNotCounted) {
       }
       EXPECT_EQ(r.last_obs[env], breaks ? 0 : 16);
     }
-    envs.visit_state(after);
-    EXPECT_EQ(after.floats("env/state/lifetime"), before.floats("env/state/lifetime"));
-    const EpisodeSums sums = sums_of(envs, *queue);
+    EXPECT_EQ(lifetimes(), before);
+    const EpisodeSums sums = s.episodes();
     EXPECT_EQ(sums.lost, kEnvs * 4 / 5);
     EXPECT_EQ(sums.count, kEnvs / 5);
     EXPECT_EQ(sums.reward, 4 * kEnvs / 5);

@@ -10,24 +10,15 @@
 #include <vector>
 
 #include "../support/mentions.hpp"
+#include "../support/stepped.hpp"
+#include "../support/task_options.hpp"
 #include "base/check.hpp"
-#include "base/options.hpp"
 #include "drl/lanes/philox.hpp"
-#include "envs/make_env.hpp"
-#include "envs/task_params.hpp"
 
 namespace drl {
 namespace {
 
 constexpr int64_t kEnvs = 37, kSteps = 460;  // more than two of Pendulum's episodes
-
-EnvSetup params_of(const std::string& task, const std::map<std::string, std::string>& options) {
-  TaskParams params(task_record(task));
-  OptionTable table;
-  table.section("env", "Task", params);
-  for (const auto& [name, value] : options) table.set("env." + name, value);
-  return params.setup();
-}
 
 // What one environment saw and did. Step t leads from observation t to observation t + 1; if it ends an episode, `last`
 // is the ended episode's last observation, and observation t + 1 belongs to the next episode.
@@ -42,82 +33,60 @@ using History = std::vector<Moment>;  // [kSteps + 1]
 // or choices.
 class Played {
  public:
-  Played(const std::string& task, const std::map<std::string, std::string>& options, int64_t envs = kEnvs)
-      : queue_(make_host_queue(available_isas().back())),
-        envs_(make_env(task, {.num_envs = envs, .seed = 5, .setup = params_of(task, options)}, *queue_)),
-        n_(envs),
-        width_(envs_->spec().action.numbers()),
-        obs_dim_(envs_->spec().obs_dim) {
-    const auto n = static_cast<size_t>(n_);
-    obs_.resize(n * obs()), last_.resize(n * obs()), reward_.resize(n), ended_.resize(n), cut_.resize(n);
-    count_.resize(n), action_.resize(n * static_cast<size_t>(width_)), numbers_.resize(action_.size());
-    row_ = {.action = envs_->spec().action.discrete ? static_cast<const void*>(numbers_.data()) : action_.data(),
-            .next_obs = obs_.data(),
-            .reward = reward_.data(),
-            .terminated = ended_.data(),
-            .truncated = cut_.data(),
-            .last_obs = last_.data(),
-            .last_count = count_.data(),
-            .last_rows = 1,
-            .every_end = true};
-    envs_->reset(*queue_, row_, {});
-    histories.resize(n);
-    remember();
+  Played(const std::string& task, const OptionValues& options)
+      : stepped_(task, {.num_envs = kEnvs, .seed = 5, .setup = setup_with(task, options)}, kSteps,
+                 available_isas().back(), true) {
+    remember(0);
   }
   // `choose(env, d)` returns number d of the action of an environment.
   template <class Choose>
   void step(int64_t t, const Choose& choose) {
-    const ActionSpace& space = envs_->spec().action;
-    for (int64_t i = 0; i < n_; ++i)
-      for (int d = 0; d < width_; ++d) {
+    const ActionSpace& space = stepped_.envs->spec().action;
+    const RolloutView& r = stepped_.r;
+    const int width = space.numbers();
+    for (int64_t i = 0; i < kEnvs; ++i)
+      for (int d = 0; d < width; ++d) {
         const float x = choose(i, d);
-        const auto at = static_cast<size_t>(i * width_ + d);
+        const auto k = static_cast<size_t>(d);
         if (space.discrete)
-          numbers_[at] = static_cast<int32_t>(x * static_cast<float>(space.size));
+          reinterpret_cast<int32_t*>(r.action)[(t * kEnvs + i) * width + d] =
+              static_cast<int32_t>(x * static_cast<float>(space.size));
         else
-          action_[at] = space.low[static_cast<size_t>(d)] +
-                        x * (space.high[static_cast<size_t>(d)] - space.low[static_cast<size_t>(d)]);
+          r.env_action[i * width + d] = space.low[k] + x * (space.high[k] - space.low[k]);
       }
-    std::fill(count_.begin(), count_.end(), 0);
-    envs_->step(*queue_, {&t}, 0, n_, row_);
-    for (int64_t i = 0; i < n_; ++i) {
+    stepped_.step_with_given_actions(t);
+    for (int64_t i = 0; i < kEnvs; ++i) {
       Moment& moment = histories[static_cast<size_t>(i)].back();
-      moment.ended = ended_[static_cast<size_t>(i)] || cut_[static_cast<size_t>(i)];
-      if (moment.ended) moment.last.assign(last_.begin() + i * obs_dim_, last_.begin() + (i + 1) * obs_dim_);
+      moment.ended = r.terminated[t * kEnvs + i] || r.truncated[t * kEnvs + i];
+      if (moment.ended) moment.last = row_of(r.last_obs, (r.last_count[i] - 1) * kEnvs + i);
     }
-    remember();
+    remember(t + 1);
   }
   StateList state() {
-    return list_state([&](StateVisitor& visitor) { envs_->visit_state(visitor); });
+    return list_state([&](StateVisitor& visitor) { stepped_.envs->visit_state(visitor); });
   }
 
-  std::vector<History> histories;  // [envs]
+  std::vector<History> histories = std::vector<History>(kEnvs);
 
  private:
-  size_t obs() const { return static_cast<size_t>(obs_dim_); }
-  void remember() {
-    for (int64_t i = 0; i < n_; ++i)
-      histories[static_cast<size_t>(i)].push_back(
-          {{obs_.begin() + i * obs_dim_, obs_.begin() + (i + 1) * obs_dim_}, {}, false});
+  std::vector<float> row_of(const float* rows, int64_t row) const {
+    return {rows + row * stepped_.r.obs_dim, rows + (row + 1) * stepped_.r.obs_dim};
+  }
+  void remember(int64_t t) {
+    for (int64_t i = 0; i < kEnvs; ++i)
+      histories[static_cast<size_t>(i)].push_back({row_of(stepped_.r.obs, t * kEnvs + i), {}, false});
   }
 
-  std::unique_ptr<Queue> queue_;
-  std::unique_ptr<VecEnv> envs_;
-  int64_t n_;
-  int width_, obs_dim_;
-  std::vector<float> obs_, last_, reward_, action_;
-  std::vector<int32_t> numbers_, count_;
-  std::vector<uint8_t> ended_, cut_;
-  StepRow row_;
+  Stepped stepped_;
 };
 
 float chosen(int64_t env, int64_t t, int d) {
   return uniform01(random_bits(9, Purpose::benchmark, static_cast<uint64_t>(env), static_cast<uint64_t>(t))[d]);
 }
-Played play(const std::string& task, const std::map<std::string, std::string>& options) {
+std::vector<History> play(const std::string& task, const OptionValues& options) {
   Played played(task, options);
   for (int64_t t = 0; t < kSteps; ++t) played.step(t, [&](int64_t i, int d) { return chosen(i, t, d); });
-  return played;
+  return played.histories;
 }
 // Returns the steps at which an environment's episodes began, up to its last step.
 std::vector<int64_t> begins(const History& history) {
@@ -132,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Delay, testing::Values("CartPole-v1", "Pendulum-
 
 TEST_P(Delay, ActionsReachTheEnvironmentKStepsLater) {
   for (const int k : {1, 3}) {
-    const Played delayed = play(GetParam(), {{"delay.action", std::to_string(k)}});
+    const std::vector<History> delayed = play(GetParam(), {{"delay.action", std::to_string(k)}});
     // The environments without a delay receive the same actions k steps later, and until then the episode's first one.
     Played plain(GetParam(), {});
     std::vector<int64_t> begin(kEnvs, 0);
@@ -142,17 +111,17 @@ TEST_P(Delay, ActionsReachTheEnvironmentKStepsLater) {
         if (plain.histories[static_cast<size_t>(i)][static_cast<size_t>(t)].ended)
           begin[static_cast<size_t>(i)] = t + 1;
     }
-    EXPECT_EQ(delayed.histories, plain.histories) << k;
+    EXPECT_EQ(delayed, plain.histories) << k;
     EXPECT_GE(begins(plain.histories[0]).size(), 2u);
   }
 }
 
 TEST_P(Delay, ObservationsAreThoseOfKStepsBefore) {
-  const Played plain = play(GetParam(), {});
+  const std::vector<History> plain = play(GetParam(), {});
   for (const int k : {1, 3}) {
-    const Played delayed = play(GetParam(), {{"delay.observation", std::to_string(k)}});
+    const std::vector<History> delayed = play(GetParam(), {{"delay.observation", std::to_string(k)}});
     for (size_t i = 0; i < kEnvs; ++i) {
-      const History &seen = delayed.histories[i], &is = plain.histories[i];
+      const History &seen = delayed[i], &is = plain[i];
       int64_t begin = 0;
       for (int64_t t = 0; t <= kSteps; ++t) {
         const auto at = [&](int64_t step) { return static_cast<size_t>(std::max(begin, step)); };
@@ -167,11 +136,11 @@ TEST_P(Delay, ObservationsAreThoseOfKStepsBefore) {
 }
 
 TEST_P(Delay, EachEpisodeDrawsItsDelay) {
-  const Played plain = play(GetParam(), {}), delayed = play(GetParam(), {{"delay.observation", "0,3"}});
+  const std::vector<History> plain = play(GetParam(), {}), delayed = play(GetParam(), {{"delay.observation", "0,3"}});
   std::map<int, int> episodes;  // how many have each delay
   std::set<int> of_first_environment;
   for (size_t i = 0; i < kEnvs; ++i) {
-    std::vector<int64_t> begin = begins(plain.histories[i]);
+    std::vector<int64_t> begin = begins(plain[i]);
     begin.push_back(kSteps + 1);
     for (size_t e = 0; e + 1 < begin.size(); ++e) {
       if (begin[e + 1] - begin[e] < 8) continue;
@@ -179,8 +148,8 @@ TEST_P(Delay, EachEpisodeDrawsItsDelay) {
       for (int k = 0; k <= 3; ++k) {
         bool matches = true;
         for (int64_t t = begin[e]; t < begin[e + 1]; ++t)
-          matches = matches && delayed.histories[i][static_cast<size_t>(t)].obs ==
-                                   plain.histories[i][static_cast<size_t>(std::max(begin[e], t - k))].obs;
+          matches = matches && delayed[i][static_cast<size_t>(t)].obs ==
+                                   plain[i][static_cast<size_t>(std::max(begin[e], t - k))].obs;
         if (matches) matching = k;
       }
       ASSERT_GE(matching, 0) << "environment " << i << ", episode " << e;
@@ -197,14 +166,15 @@ TEST_P(Delay, EachEpisodeDrawsItsDelay) {
 
 // A step repeats the previous observation with this probability, and else shows the present one.
 TEST_P(Delay, HoldsRepeatWhatWasShown) {
-  const Played plain = play(GetParam(), {}), delayed = play(GetParam(), {{"delay.observation_hold", "0.3"}});
+  const std::vector<History> plain = play(GetParam(), {}),
+                             delayed = play(GetParam(), {{"delay.observation_hold", "0.3"}});
   int held = 0, steps = 0;
   for (size_t i = 0; i < kEnvs; ++i)
     for (size_t t = 1; t <= kSteps; ++t) {
-      if (plain.histories[i][t - 1].ended) continue;
-      const bool is_new = delayed.histories[i][t].obs == plain.histories[i][t].obs;
+      if (plain[i][t - 1].ended) continue;
+      const bool is_new = delayed[i][t].obs == plain[i][t].obs;
       if (!is_new) {
-        ASSERT_EQ(delayed.histories[i][t].obs, delayed.histories[i][t - 1].obs);
+        ASSERT_EQ(delayed[i][t].obs, delayed[i][t - 1].obs);
       }
       held += is_new ? 0 : 1, steps += 1;
     }
@@ -214,19 +184,19 @@ TEST_P(Delay, HoldsRepeatWhatWasShown) {
 // Each episode adds a constant to each number, uniform in its range; the other numbers stay.
 TEST(SensorErrors, AreConstantInAnEpisode) {
   const std::string task = "Pendulum-v1";  // cos, sin and the speed
-  const Played plain = play(task, {}), wrong = play(task, {{"sensor_error", "theta_dot=-0.5,1"}});
+  const std::vector<History> plain = play(task, {}), wrong = play(task, {{"sensor_error", "theta_dot=-0.5,1"}});
   std::vector<float> errors;
   for (size_t i = 0; i < kEnvs; ++i) {
     float error = 0;
     for (size_t t = 0; t <= kSteps; ++t) {
-      const std::vector<float>&is = plain.histories[i][t].obs, &seen = wrong.histories[i][t].obs;
+      const std::vector<float>&is = plain[i][t].obs, &seen = wrong[i][t].obs;
       EXPECT_EQ(seen[0], is[0]);
       EXPECT_EQ(seen[1], is[1]);
-      const bool begins = t == 0 || plain.histories[i][t - 1].ended;
+      const bool begins = t == 0 || plain[i][t - 1].ended;
       if (begins) errors.push_back(error = seen[2] - is[2]);
       ASSERT_NEAR(seen[2] - is[2], error, 1e-5f) << "environment " << i << ", step " << t;
-      if (plain.histories[i][t].ended) {
-        EXPECT_NEAR(wrong.histories[i][t].last[2] - plain.histories[i][t].last[2], error, 1e-5f);
+      if (plain[i][t].ended) {
+        EXPECT_NEAR(wrong[i][t].last[2] - plain[i][t].last[2], error, 1e-5f);
       }
     }
   }
@@ -243,11 +213,11 @@ TEST(SensorErrors, AreConstantInAnEpisode) {
 
 // The state in the middle of episodes, written into other environments, leads to the same future.
 TEST_P(Delay, IsPartOfTheState) {
-  const std::map<std::string, std::string> options = {{"delay.action", "0,4"},
-                                                      {"delay.observation", "1,3"},
-                                                      {"delay.action_hold", "0.2"},
-                                                      {"delay.observation_hold", "0.2"},
-                                                      {"sensor_error", "*=-0.1,0.1"}};
+  const OptionValues options = {{"delay.action", "0,4"},
+                                {"delay.observation", "1,3"},
+                                {"delay.action_hold", "0.2"},
+                                {"delay.observation_hold", "0.2"},
+                                {"sensor_error", "*=-0.1,0.1"}};
   Played one(GetParam(), options), other(GetParam(), options);
   const auto step_both = [&](int64_t from, int64_t to, bool both) {
     for (int64_t t = from; t < to; ++t) {
@@ -272,13 +242,8 @@ TEST(Delays, AreNotThereWithoutTheOptions) {
 }
 
 TEST(Delays, RefuseRangesThatAreWrong) {
-  const auto error = [](const std::string& option, const std::string& value) -> std::string {
-    try {
-      params_of("CartPole-v1", {{option, value}});
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "no error";
+  const auto error = [](const std::string& option, const std::string& value) {
+    return error_from<UsageError>([&] { setup_with("CartPole-v1", {{option, value}}); });
   };
   expect_mentions(error("delay.action", "3,1"), {"--env.delay.action", "3", "1", "greater"});
   expect_mentions(error("delay.action", "500"), {"--env.delay.action", "500"});  // the longest episode has 500 steps

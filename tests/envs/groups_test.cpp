@@ -6,49 +6,24 @@
 #include <vector>
 
 #include "../support/mentions.hpp"
-#include "algorithms/rollout.hpp"
+#include "../support/stepped.hpp"
+#include "../support/task_options.hpp"
 #include "base/check.hpp"
-#include "comm/communicator.hpp"
 #include "envs/grouped_envs.hpp"
-#include "envs/make_env.hpp"
-#include "envs/task_params.hpp"
 #include "own_task_table.hpp"
 #include "tasks.hpp"
 
 namespace drl {
 namespace {
 
-using Options = std::vector<std::pair<std::string, std::string>>;
-
-EnvSetup setup_of(const std::string& task, const Options& options) {
-  TaskParams params(task_record(task));
-  OptionTable table;
-  table.section("env", "Task", params);
-  for (const auto& [name, value] : options) table.set("env." + name, value);
-  return params.setup();
-}
-
 // The observations of 37 environments of the task "Robot" (12 numbers for the actor, 6 for the critic), which end their
 // episodes in different steps. The actions depend on environment and step only.
-struct Robots {
+struct Robots : Stepped {
   static constexpr int64_t kEnvs = 37, kSteps = 60;
-  explicit Robots(EnvSetup setup) {
-    envs = make_env("Robot", {.num_envs = kEnvs, .seed = 3, .setup = std::move(setup)}, *queue);
-    rollout.emplace(*queue, envs->spec(), kSteps, kEnvs, /*every_end=*/true);
-    const RolloutView& r = rollout->view();
-    envs->reset(*queue, rollout->start_row(), {});
-    rollout->begin();
-    for (int64_t t = 0; t < kSteps; ++t) {
-      for (int64_t k = 0; k < 2 * kEnvs; ++k)
-        r.env_action[k] = static_cast<float>(std::sin(3. * static_cast<double>(k) + 2. * static_cast<double>(t)));
-      for (int64_t begin : {int64_t{0}, int64_t{16}})
-        envs->step(*queue, {&t}, begin, begin == 0 ? 16 : kEnvs - 16, rollout->row(t));
-    }
+  explicit Robots(const EnvSetup& setup)
+      : Stepped("Robot", {.num_envs = kEnvs, .seed = 3, .setup = setup}, kSteps, available_isas().back(), true) {
+    step(0, kSteps, 16);
   }
-  const RolloutView& view() const { return rollout->view(); }
-  std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
-  std::unique_ptr<VecEnv> envs;
-  std::optional<Rollout> rollout;
 };
 
 // Expects that `ours` [rows, index.size()] has these numbers of `own` [rows, width].
@@ -71,56 +46,56 @@ class Groups : public testing::Test {
 };
 
 TEST_F(Groups, AnActorCanSeeWhatTheCriticSees) {
-  const Robots own(setup_of("Robot", {})), teacher(setup_of("Robot", {{"actor_obs", "critic"}}));
+  const Robots own(setup_with("Robot", {})), teacher(setup_with("Robot", {{"actor_obs", "critic"}}));
   const TaskSpec& spec = teacher.envs->spec();
   EXPECT_EQ(spec.obs_dim, 6);
   EXPECT_EQ(spec.critic_obs_dim, 0);
   EXPECT_TRUE(spec.observations.empty()) << "those of the critic have no names";
-  expect_numbers(teacher.view().obs, own.view().critic_obs, kRows, 6, numbers_below(6));
+  expect_numbers(teacher.r.obs, own.r.critic_obs, kRows, 6, numbers_below(6));
   int64_t ended = 0;
   for (int64_t env = 0; env < Robots::kEnvs; ++env) {
-    ASSERT_EQ(teacher.view().last_count[env], own.view().last_count[env]);
-    for (int64_t k = 0; k < own.view().last_count[env]; ++k, ++ended) {
+    ASSERT_EQ(teacher.r.last_count[env], own.r.last_count[env]);
+    for (int64_t k = 0; k < own.r.last_count[env]; ++k, ++ended) {
       const int64_t row = (k * Robots::kEnvs + env) * 6;
-      expect_numbers(teacher.view().last_obs + row, own.view().last_critic_obs + row, 1, 6, numbers_below(6));
+      expect_numbers(teacher.r.last_obs + row, own.r.last_critic_obs + row, 1, 6, numbers_below(6));
     }
   }
   EXPECT_GT(ended, 20);
 }
 
 TEST_F(Groups, ObservationsCanBeHiddenFromTheActorOnly) {
-  const Robots own(setup_of("Robot", {}));
+  const Robots own(setup_with("Robot", {}));
   const std::vector<NamedNumber>& names = own.envs->spec().observations;
   ASSERT_EQ(names.size(), 12u);
   const std::string hidden = names[0].name.substr(0, names[0].name.find_first_of("[ "));
   std::vector<int> left;
   for (int k = 0; k < 12; ++k)
     if (!names[static_cast<size_t>(k)].name.starts_with(hidden)) left.push_back(k);
-  const Robots some(setup_of("Robot", {{"hidden_obs", hidden}}));
+  const Robots some(setup_with("Robot", {{"hidden_obs", hidden}}));
   const TaskSpec& spec = some.envs->spec();
   ASSERT_EQ(spec.obs_dim, static_cast<int>(left.size()));
   ASSERT_EQ(spec.obs_dim, 6) << "three frames of the command";
   EXPECT_EQ(spec.critic_obs_dim, 6);
   for (size_t k = 0; k < left.size(); ++k)
     EXPECT_EQ(spec.observations[k].name, names[static_cast<size_t>(left[k])].name);
-  expect_numbers(some.view().obs, own.view().obs, kRows, 12, left);
-  expect_numbers(some.view().critic_obs, own.view().critic_obs, kRows, 6, numbers_below(6));
+  expect_numbers(some.r.obs, own.r.obs, kRows, 12, left);
+  expect_numbers(some.r.critic_obs, own.r.critic_obs, kRows, 6, numbers_below(6));
 }
 
 // A teacher sees all that the student's task has, in the place of the critic's observations.
 TEST_F(Groups, TheCriticCanSeeTheHiddenObservations) {
-  const Robots own(setup_of("Robot", {}));
+  const Robots own(setup_with("Robot", {}));
   const std::string first = own.envs->spec().observations[0].name;
-  EnvSetup setup = setup_of("Robot", {{"hidden_obs", first}});
+  EnvSetup setup = setup_with("Robot", {{"hidden_obs", first}});
   std::get<GroupPlan>(setup.wrappers).critic = ObservationGroup::policy;
   const Robots student(setup);
   EXPECT_EQ(student.envs->spec().obs_dim, 11);
   EXPECT_EQ(student.envs->spec().critic_obs_dim, 12);
-  expect_numbers(student.view().critic_obs, own.view().obs, kRows, 12, numbers_below(12));
+  expect_numbers(student.r.critic_obs, own.r.obs, kRows, 12, numbers_below(12));
 }
 
 TEST_F(Groups, ACriticWithoutObservationsOfItsOwnSeesWhatIsHidden) {
-  const TaskSpec spec = task_spec("Pendulum-v1", setup_of("Pendulum-v1", {{"hidden_obs", "theta_dot"}}));
+  const TaskSpec spec = task_spec("Pendulum-v1", setup_with("Pendulum-v1", {{"hidden_obs", "theta_dot"}}));
   EXPECT_EQ(spec.obs_dim, 2);
   EXPECT_EQ(spec.critic_obs_dim, 3);
 }
@@ -138,8 +113,8 @@ TEST_F(Groups, MirrorsAreThoseOfTheNumbersThatAreLeft) {
 }
 
 TEST_F(Groups, WrongNamesAreRefused) {
-  const auto message = [](const std::string& task, const Options& options) {
-    return caught_usage_error([&] { task_spec(task, setup_of(task, options)); });
+  const auto message = [](const std::string& task, const OptionValues& options) {
+    return error_from<UsageError>([&] { task_spec(task, setup_with(task, options)); });
   };
   expect_mentions(message("Cartpole", {{"hidden_obs", "x_dott"}}),
                   {"--env.hidden_obs", "x_dott", "did you mean x_dot?"});

@@ -100,12 +100,7 @@ class MotorNetworks : public testing::Test {
   }
   std::string error_of(const std::vector<Array>& arrays) { return error_of_file(file(arrays)); }
   static std::string error_of_file(const std::string& path) {
-    try {
-      motor_network(path);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "no error";
+    return error_from<UsageError>([&] { motor_network(path); });
   }
   TempFolder folder_;
   int files_ = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "envs/make_env.hpp"
 
 namespace drl {
@@ -11,5 +13,11 @@ const TaskLibrary& test_tasks();
 inline void register_test_tasks() {
   [[maybe_unused]] static const bool once = (register_tasks(test_tasks(), "the tests"), true);
 }
+
+// Tests of these tasks, by name.
+class TestTasks : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { register_test_tasks(); }
+};
 
 }  // namespace drl

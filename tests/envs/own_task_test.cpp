@@ -4,51 +4,31 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "../support/paths.hpp"
-#include "algorithms/rollout.hpp"
+#include "../support/stepped.hpp"
+#include "../support/task_options.hpp"
+#include "../support/temp_folder.hpp"
 #include "base/check.hpp"
-#include "envs/make_env.hpp"
-#include "envs/task_params.hpp"
 #include "own_task_table.hpp"
 #include "tasks.hpp"
 
 namespace drl {
 namespace {
 
-const TaskRecord& record_of(std::string_view name) {
-  const TaskLibrary& library = test_tasks();
-  for (int k = 0; k < library.count; ++k)
-    if (name == library.tasks[k]->name) return *library.tasks[k];
-  throw Error("no such task");
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(OwnTask, ReadmeShowsThisHeader) {
-  const std::string readme = text_of(source("README.md")), header = text_of(test_data("envs/double_integrator.hpp"));
+  const std::string readme = slurp(source("README.md")), header = slurp(test_data("envs/double_integrator.hpp"));
   ASSERT_FALSE(header.empty());
   EXPECT_NE(readme.find("```cpp\n" + header + "```"), std::string::npos);
 }
 
 // With a constant force of 1 N: v_n = v_0 + n dt, x_n = x_0 + n dt v_0 + dt^2 n (n + 1) / 2.
-TEST(OwnTask, FollowsNewtonsLaw) {
-  const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs envs(record_of("DoubleIntegrator"), {.num_envs = 8, .first_global_index = 0, .seed = 1}, *queue);
+TEST_F(TestTasks, FollowNewtonsLaw) {
   constexpr int kSteps = 20;
-  const Rollout rollout(*queue, envs.spec(), kSteps, 8);
-  const RolloutView& r = rollout.view();
-  std::fill_n(r.env_action, 8, 1.0f);
-  envs.reset(*queue, rollout.start_row(), {});
-  for (int64_t t = 0; t < kSteps; ++t) envs.step(*queue, {&t}, 0, 8, rollout.row(t));
+  Stepped s("DoubleIntegrator", {.num_envs = 8, .seed = 1}, kSteps);
+  s.step_with(1, 0, kSteps);
+  const RolloutView& r = s.r;
   for (int env = 0; env < 8; ++env) {
     const double x0 = r.obs[env * 2], v0 = r.obs[env * 2 + 1], n = kSteps, dt = 0.05;
     EXPECT_NEAR(r.obs[(kSteps * 8 + env) * 2], x0 + n * dt * v0 + dt * dt * n * (n + 1) / 2, 1e-5);
@@ -69,14 +49,10 @@ TEST(OwnTask, IsFoundByNameAfterRegistration) {
 }
 
 // The task has no step limit, and truncates episodes at the third step: twice in a rollout of seven steps.
-TEST(OwnTask, CanTruncateEpisodes) {
-  const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs envs(record_of("Cutting"), {.num_envs = 5, .first_global_index = 0, .seed = 1, .random_start_ages = true},
-                *queue);
-  const Rollout rollout(*queue, envs.spec(), 7, 5);
-  const RolloutView& r = rollout.view();
-  envs.reset(*queue, rollout.start_row(), {});
-  for (int64_t t = 0; t < 7; ++t) envs.step(*queue, {&t}, 0, 5, rollout.row(t));
+TEST_F(TestTasks, CanTruncateEpisodes) {
+  Stepped s("Cutting", {.num_envs = 5, .seed = 1, .random_start_ages = true}, 7);
+  s.step_with(0, 0, 7);
+  const RolloutView& r = s.r;
   for (int64_t env = 0; env < 5; ++env) {
     EXPECT_EQ(r.last_count[env], 2);
     EXPECT_EQ(r.last_obs[env], 3);
@@ -85,21 +61,14 @@ TEST(OwnTask, CanTruncateEpisodes) {
   }
 }
 
-TEST(OwnTask, CanObserveMoreWithAnOption) {
-  TaskParams params(record_of("Cutting"));
-  OptionTable table;
-  table.section("env", "Task", params);
-  table.set("env.sees_left", "true");
+TEST_F(TestTasks, CanObserveMoreWithAnOption) {
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
     constexpr int64_t kEnvs = 37;
-    const auto queue = make_host_queue(isa);
-    TaskEnvs envs(record_of("Cutting"), {.num_envs = kEnvs, .setup = params.setup()}, *queue);
-    ASSERT_EQ(envs.spec().obs_dim, 2);
-    const Rollout rollout(*queue, envs.spec(), 7, kEnvs);
-    const RolloutView& r = rollout.view();
-    envs.reset(*queue, rollout.start_row(), {});
-    for (int64_t t = 0; t < 7; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+    Stepped s("Cutting", {.num_envs = kEnvs, .setup = setup_with("Cutting", {{"sees_left", "true"}})}, 7, isa);
+    ASSERT_EQ(s.envs->spec().obs_dim, 2);
+    s.step_with(0, 0, 7);
+    const RolloutView& r = s.r;
     for (int64_t env = 0; env < kEnvs; ++env) {
       for (int64_t t = 0; t <= 7; ++t) {
         ASSERT_EQ(r.obs[2 * (t * kEnvs + env)], t % 3);
@@ -149,18 +118,14 @@ class OneSpring {
 };
 
 // Lanes need different numbers of iterations. Results are bit-identical to those of a single lane.
-TEST(Spring, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
+TEST_F(TestTasks, SpringIsBitIdenticalToScalarCodeOnEveryInstructionSet) {
   constexpr int kEnvs = 37, kSteps = 200;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
-    const auto queue = make_host_queue(isa);
-    TaskEnvs envs(record_of("Spring"), {.num_envs = kEnvs, .first_global_index = 3, .seed = kSeed}, *queue);
-    ASSERT_EQ(envs.spec().critic_obs_dim, 2);
-    const Rollout rollout(*queue, envs.spec(), kSteps, kEnvs);
-    const RolloutView& r = rollout.view();
-    std::fill_n(r.env_action, kEnvs, 11.0f);
-    envs.reset(*queue, rollout.start_row(), {});
-    for (int64_t t = 0; t < kSteps; ++t) envs.step(*queue, {&t}, 0, kEnvs, rollout.row(t));
+    Stepped s("Spring", {.num_envs = kEnvs, .first_global_index = 3, .seed = kSeed}, kSteps, isa);
+    ASSERT_EQ(s.envs->spec().critic_obs_dim, 2);
+    s.step_with(11, 0, kSteps);
+    const RolloutView& r = s.r;
     std::set<int> rounds_of_a_step;
     int ends = 0;
     for (int64_t env = 0; env < kEnvs; ++env) {
@@ -227,10 +192,10 @@ TEST(Spring, AgreesWithTheEquationSolvedInDouble) {
 }
 
 // Setting an option equals changing the parameter in the header.
-TEST(Spring, TakesItsParametersFromOptions) {
-  TaskParams params(record_of("Spring"));
-  OptionTable table;
-  table.section("env", "Task", params);
+TEST_F(TestTasks, SpringTakesItsParametersFromOptions) {
+  TaskOptions options("Spring");
+  OptionTable& table = options.table;
+  const TaskParams& params = options.params;
   EXPECT_EQ(table.find("env.gust").value(), "0.5");
   EXPECT_THROW(table.set("env.stiffness", "0"), UsageError);
   table.set("env.stiffness", "4000");
@@ -247,26 +212,18 @@ TEST(Spring, TakesItsParametersFromOptions) {
   EXPECT_EQ(read.winds.path, (std::filesystem::current_path() / "may.h5").string());
   const int room = FileName::kSize - 1;
   for (const int length : {room, room + 1}) {
-    TaskParams other(record_of("Spring"));
-    OptionTable names;
-    names.section("env", "Task", other);
-    names.set("env.winds", "/" + std::string(static_cast<size_t>(length - 1), 'x'));
+    const TaskOptions other("Spring", {{"winds", "/" + std::string(static_cast<size_t>(length - 1), 'x')}});
     if (length == room)
-      EXPECT_NO_THROW(other.setup());
+      EXPECT_NO_THROW(other.params.setup());
     else
-      EXPECT_THROW(other.setup(), UsageError);
+      EXPECT_THROW(other.params.setup(), UsageError);
   }
 
-  const auto queue = make_host_queue(available_isas().back());
-  TaskEnvs envs(record_of("Spring"), {.num_envs = 20, .seed = kSeed, .setup = params.setup()}, *queue);
-  const Rollout rollout(*queue, envs.spec(), 1, 20);
-  std::fill_n(rollout.view().env_action, 20, 0.0f);
-  envs.reset(*queue, rollout.start_row(), {});
-  const int64_t first = 0;
-  envs.step(*queue, {&first}, 0, 20, rollout.row(0));
+  Stepped s("Spring", {.num_envs = 20, .seed = kSeed, .setup = params.setup()}, 1);
+  s.step_with(0, 0, 1);
   for (int64_t env = 0; env < 20; ++env) {
     OneSpring one(env, expected);
-    EXPECT_EQ(one.step(0, 0).reward, rollout.view().reward[env]);
+    EXPECT_EQ(one.step(0, 0).reward, s.r.reward[env]);
   }
 }
 

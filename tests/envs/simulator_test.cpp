@@ -12,13 +12,11 @@
 #include "../support/algorithm_state.hpp"
 #include "../support/mentions.hpp"
 #include "../support/paths.hpp"
+#include "../support/stepped.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
-#include "algorithms/rollout.hpp"
 #include "base/check.hpp"
 #include "base/thread_team.hpp"
-#include "device/reduce.hpp"
-#include "envs/make_env.hpp"
 #include "envs/simulator_envs.hpp"
 #include "envs/task_params.hpp"
 #include "nets/fused/fused_nets.hpp"
@@ -33,17 +31,6 @@ class Simulators : public testing::Test {
  protected:
   static void SetUpTestSuite() { register_test_simulators(); }
 };
-
-template <class Work>
-std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 1);
-    return error.what();
-  }
-  return "no error";
-}
 
 // --- The example's physics ---
 
@@ -83,46 +70,20 @@ TEST(Arm, SwingsWithTheFrequencyOfADoublePendulum) {
 
 // --- What drl does for a simulator ---
 
-struct Stepped {
-  Stepped(const std::string& task, EnvConfig config, int64_t steps)
-      : queue(make_host_queue(available_isas().back())),
-        envs(make_env(task, config, *queue)),
-        rollout(*queue, envs->spec(), steps, config.num_envs),
-        n(config.num_envs) {
-    envs->reset(*queue, rollout.start_row(), {});
+// Takes the action t % 3 at each step t in [begin, end).
+void count(Stepped& s, int64_t begin, int64_t end) {
+  for (int64_t t = begin; t < end; ++t) {
+    std::fill_n(reinterpret_cast<int32_t*>(s.r.action) + t * s.n, s.n, static_cast<int32_t>(t % 3));
+    s.step_with_given_actions(t);
   }
-  // Takes the action t % 3 at step t if actions are discrete, else numbers between -1 and 1.
-  void step(int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const int size = envs->spec().action.size;
-      for (int64_t i = 0; i < n; ++i) {
-        if (envs->spec().action.discrete) {
-          reinterpret_cast<int32_t*>(r.action)[(t - begin) * n + i] = static_cast<int32_t>(t % 3);
-        } else {
-          for (int a = 0; a < size; ++a) r.env_action[i * size + a] = static_cast<float>(std::sin(3. * i + 2. * t + a));
-        }
-      }
-      envs->step(*queue, {&t}, 0, n, rollout.row(t - begin));
-    }
-  }
-  EpisodeSums episodes() {
-    std::vector<double> sums(episode_columns(envs->spec())), scratch(sum_scratch(*queue, sums.size()));
-    envs->take_episode_sums(*queue, sums.data(), scratch.data());
-    return read_episodes(sums.data(), envs->spec());
-  }
-  std::unique_ptr<Queue> queue;
-  std::unique_ptr<VecEnv> envs;
-  Rollout rollout;
-  int64_t n;
-  const RolloutView& r = rollout.view();
-};
+}
 
 // Counter's environment i observes 1000 (first + i) and the steps of its episode, which is truncated at the fourth.
 TEST_F(Simulators, AreResetObservedAndCounted) {
   Stepped s("Counter", {.num_envs = 37, .first_global_index = 5}, 9);
   EXPECT_EQ(s.envs->spec().critic_obs_dim, 3);
   EXPECT_TRUE(s.envs->spec().truncates);
-  s.step(0, 9);
+  count(s, 0, 9);
   for (int64_t i = 0; i < 37; ++i) {
     for (int64_t t = 0; t <= 9; ++t) {
       const float *obs = s.r.obs + (t * 37 + i) * 2, *critic = s.r.critic_obs + (t * 37 + i) * 3;
@@ -152,11 +113,7 @@ TEST_F(Simulators, AreBitIdenticalOnAnyNumberOfThreads) {
     Stepped s("Arm",
               {.num_envs = 150, .first_global_index = 16, .seed = 3, .random_start_ages = true, .threads = threads},
               250);
-    for (int64_t t = 0; t < 250; ++t) {
-      for (int64_t k = 0; k < 300; ++k) s.r.env_action[k] = static_cast<float>(std::sin(3. * k + 2. * t));
-      for (int64_t begin = 0; begin < 150; begin += tile)
-        s.envs->step(*s.queue, {&t}, begin, std::min(tile, 150 - begin), s.rollout.row(t));
-    }
+    s.step(0, 250, tile);
     std::vector<double> all(s.r.obs, s.r.obs + 251 * 150 * 10);
     all.insert(all.end(), s.r.reward, s.r.reward + 250 * 150);
     all.insert(all.end(), s.r.last_obs, s.r.last_obs + 150 * 10);
@@ -208,9 +165,7 @@ TEST_F(Simulators, TakeTheirParametersFromOptions) {
     EnvSetup setup = TaskParams(task_record("Arm")).setup();
     std::memcpy(setup.params.data(), &params, sizeof(params));
     Stepped s("Arm", {.num_envs = 1, .setup = setup}, 1);
-    s.r.env_action[0] = s.r.env_action[1] = 0;
-    const int64_t t = 0;
-    s.envs->step(*s.queue, {&t}, 0, 1, s.rollout.row(0));
+    s.step_with(0, 0, 1);
     return s.r.obs[10 + 2];
   };
   EXPECT_EQ(speed(0), 0);  // the arm remains at rest
@@ -222,22 +177,16 @@ TEST_F(Simulators, TakeTheirParametersFromOptions) {
 TEST_F(Simulators, ErrorsContainTheTextOfAnException) {
   for (int threads : {1, 3}) {
     Stepped s("Thrower", {.num_envs = 64, .threads = threads}, 4);
-    s.step(0, 2);
-    const std::string text = error_of([&] { s.step(2, 3); });
+    count(s, 0, 2);
+    const std::string text = error_from<Error>([&] { count(s, 2, 3); });
     expect_mentions(text, {"Thrower", "the licence server is asleep"});
     EXPECT_EQ(text.find("GPU"), std::string::npos) << text;
   }
-  const std::string text = error_of([] { Stepped("Unmakeable", {}, 1); });
-  expect_mentions(text, {"Unmakeable", "no such model"});
+  expect_mentions(error_from<Error>([] { Stepped("Unmakeable", {}, 1); }), {"Unmakeable", "no such model"});
 }
 
 TEST_F(Simulators, StatesWithTheSameNameAreRefused) {
-  try {
-    Stepped("SameNames", {}, 1);
-    FAIL();
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {"steps", "SameNames"});
-  }
+  expect_mentions(error_from<UsageError>([] { Stepped("SameNames", {}, 1); }), {"steps", "SameNames"});
 }
 
 // --- Learning ---

@@ -11,11 +11,9 @@
 
 #include "../support/mentions.hpp"
 #include "../support/paths.hpp"
+#include "../support/task_options.hpp"
 #include "base/check.hpp"
 #include "envs/check_task.hpp"
-#include "envs/make_env.hpp"
-#include "envs/task_envs.hpp"
-#include "envs/task_params.hpp"
 
 namespace drl {
 namespace {
@@ -25,20 +23,11 @@ namespace fs = std::filesystem;
 // Returns the path of a library of this build.
 std::string library(const std::string& name) { return built("tests/envs/libraries/" + name + ".so"); }
 
-std::string error_of(const std::string& file) {
-  try {
-    load_task_library(file);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 // Expects an error that mentions the file and `why`, and no new tasks.
 void expect_refused(const std::string& file, std::initializer_list<std::string_view> why) {
   SCOPED_TRACE(file);
   const std::vector<std::string> before = task_names();
-  const std::string error = error_of(file);
+  const std::string error = error_from<UsageError>([&] { load_task_library(file); });
   expect_mentions(error, {file});
   expect_mentions(error, why);
   EXPECT_EQ(task_names(), before);
@@ -65,16 +54,14 @@ TEST(CompiledIsa, IsRequired) {
   loops[kIsaCount - 1] = task_record("CartPole-v1").host[kIsaCount - 1];
   TaskRecord record = task_record("CartPole-v1");
   record.host = loops;
-  try {
-    TaskEnvs(record, {2, 0, 1, false}, *make_host_queue(Isa{}));
-    FAIL() << "no error";
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {"CartPole-v1", name_of(Isa{}), "-DDRL_ISAS=all", "--env.physics mujoco"});
-  }
+  expect_mentions(error_from<UsageError>([&] {
+                    TaskEnvs(record, {2, 0, 1, false}, *make_host_queue(Isa{}));
+                  }),
+                  {"CartPole-v1", name_of(Isa{}), "-DDRL_ISAS=all", "--env.physics mujoco"});
 }
 
 TEST(TaskLibraries, NeedCodeForOneInstructionSetOnly) {
-  EXPECT_EQ(error_of(library("libbroken_smaller_loops")), "");
+  load_task_library(library("libbroken_smaller_loops"));
   EXPECT_EQ(std::ranges::count(task_names(), "LastOnly"), 1);
 }
 
@@ -173,25 +160,21 @@ TEST(TaskLibraries, TheirTasksFulfilTheContract) {
 // Options also apply in double: a spring twice as stiff gives the same results in float and double.
 TEST(TaskLibraries, TheirOptionsApplyInDouble) {
   load_task_library(library("libtest_library"));
-  TaskParams params(task_record("Spring"));
-  OptionTable table;
-  table.section("env", "Task", params);
-  table.set("env.stiffness", "4000");
-  for (const Difference& each : check_task("Spring", params.setup(), {.steps = 50, .seconds = 0}).from_double)
+  const EnvSetup stiff = setup_with("Spring", {{"stiffness", "4000"}});
+  for (const Difference& each : check_task("Spring", stiff, {.steps = 50, .seconds = 0}).from_double)
     EXPECT_LT(each.largest, 1e-4) << each.what << " " << each.where;
 }
 
 TEST(TaskLibraries, OptionsMayHaveNamedValues) {
   load_task_library(library("libtest_library"));
   const TaskRecord& record = task_record("Spring");
-  TaskParams params(record);
-  OptionTable table;
-  table.section("env", "Task", params);
+  TaskOptions options(record);
+  OptionTable& table = options.table;
   const auto wind = [&] {
     for (int k = 0; k < record.param_count; ++k)
       if (record.params[k].name == std::string("wind")) {
         int32_t value = -1;
-        std::memcpy(&value, params.setup().params.data() + record.params[k].offset, sizeof(value));
+        std::memcpy(&value, options.params.setup().params.data() + record.params[k].offset, sizeof(value));
         return value;
       }
     return -2;

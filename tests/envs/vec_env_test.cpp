@@ -502,13 +502,8 @@ TEST(Tasks, HaveTheSpecsOfTheReference) {
 }
 
 TEST(Tasks, AnUnknownNameIsAUsageErrorWithTheClosestMatch) {
-  const auto message = [](const std::string& name) -> std::string {
-    try {
-      make_env(name, {}, *make_host_queue(Isa{}));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "no error";
+  const auto message = [](const std::string& name) {
+    return error_from<UsageError>([&] { make_env(name, {}, *make_host_queue(Isa{})); });
   };
   expect_mentions(message("CartPole-v2"), {"CartPole-v2", "mean CartPole-v1?"});
   expect_mentions(message("acrobot-v1"), {"acrobot-v1", "mean Acrobot-v1?"});

@@ -110,12 +110,8 @@ TEST_F(FilmFile, AnMp4HasTheRightFramesAndDuration) {
 TEST_F(FilmFile, MissingFfmpegIsAnErrorWithInstructions) {
   const std::string path = getenv("PATH");
   setenv("PATH", folder.path().c_str(), 1);
-  try {
-    Film film(options("ball.mp4"), "", 0.02, 1, kFilmLibrary);
-    ADD_FAILURE();
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {"--video", "ball.mp4", "ffmpeg", "PATH", ".gif"});
-  }
+  expect_mentions(error_from<UsageError>([&] { Film film(options("ball.mp4"), "", 0.02, 1, kFilmLibrary); }),
+                  {"--video", "ball.mp4", "ffmpeg", "PATH", ".gif"});
   setenv("PATH", path.c_str(), 1);
 }
 
@@ -126,12 +122,8 @@ TEST_F(FilmFile, AFailureOfFfmpegIsAnError) {
   std::ofstream(bin / "ffmpeg") << "#!/bin/sh\necho no such encoder >&2\nexit 3\n";
   std::filesystem::permissions(bin / "ffmpeg", std::filesystem::perms::owner_all);
   setenv("PATH", (bin.path().string() + ":" + path).c_str(), 1);
-  try {
-    make(options("ball.mp4"));
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    expect_mentions(error.what(), {"ball.mp4", "ffmpeg", " 3", "no such encoder"});
-  }
+  expect_mentions(error_from<Error>([&] { make(options("ball.mp4")); }),
+                  {"ball.mp4", "ffmpeg", " 3", "no such encoder"});
   setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(folder.names(), std::vector<std::string>{});
 }

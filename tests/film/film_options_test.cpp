@@ -19,12 +19,7 @@ FilmOptions options(const std::string& video, const std::string& size = "640x480
 }
 
 std::string refusal(const FilmOptions& options) {
-  try {
-    film_plan(options);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return error_from<UsageError>([&] { film_plan(options); });
 }
 
 TEST(FilmOptions, DetermineTheFramesAndTheirDuration) {
@@ -56,7 +51,7 @@ TEST(FilmOptions, OtherSizesAreRefused) {
   for (const char* size :
        {"640", "640x", "x480", "640x480x3", "641x480", "640x479", "62x64", "4098x64", "-64x64", "axb", ""})
     expect_mentions(refusal(options("run.mp4", size)), {"--size", size, "even", "64", "4096"});
-  EXPECT_EQ(refusal(options("run.mp4", "64x4096")), "");
+  EXPECT_EQ(refusal(options("run.mp4", "64x4096")), "no error");
 }
 
 std::vector<int64_t> steps(double frame_seconds, double dt, int64_t frames) {
@@ -85,12 +80,8 @@ TEST(FramesOfSteps, ShowLongStepsForAFifteenthOfASecond) {
 
 TEST(FilmLibrary, AMissingLibraryIsAnErrorWithInstructions) {
   const TempFolder folder;
-  try {
-    FilmLibrary library(folder / "drl_film.so");
-    FAIL();
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {"drl_film.so", "tools/setup", "tools/fetch_mujoco"});
-  }
+  expect_mentions(error_from<UsageError>([&] { FilmLibrary library(folder / "drl_film.so"); }),
+                  {"drl_film.so", "tools/setup", "tools/fetch_mujoco"});
 }
 
 TEST(FilmLibrary, AnotherLibraryIsRefused) {

@@ -161,12 +161,8 @@ TEST(Cameras, OfTasksWithShapesAreTrackAndFree) {
   if (!studio.trouble.empty()) GTEST_SKIP() << studio.trouble;
   Picture picture;
   std::vector<uint8_t> rgb;
-  try {
-    studio.renderer->draw(picture.view(""), rgb);
-    FAIL();
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {"side", "track", "free", "--camera"});
-  }
+  expect_mentions(error_from<UsageError>([&] { studio.renderer->draw(picture.view(""), rgb); }),
+                  {"side", "track", "free", "--camera"});
 }
 
 }  // namespace

@@ -31,12 +31,7 @@ class RobotPicture : public testing::Test {
   std::string refusal(const char* camera, int64_t size = 7) {
     Studio studio(320, 240, camera);
     const double qpos[9] = {0, 0, 1, 1};
-    try {
-      draw(studio, qpos, size);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
+    return error_from<UsageError>([&] { draw(studio, qpos, size); });
   }
   void SetUp() override {
     if (const std::string why = Studio().trouble; !why.empty()) GTEST_SKIP() << why;

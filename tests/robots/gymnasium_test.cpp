@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "drl/physics/mujoco.hpp"
+#include "task_on.hpp"
+// The tasks' headers must follow that of the robot.
 #include "robots/ant.hpp"
 #include "robots/half_cheetah.hpp"
 #include "robots/hopper.hpp"
@@ -115,15 +116,11 @@ struct RecordedRobot : MujocoRobot {
 };
 
 template <class Task>
-struct Replay {
-  explicit Replay(const Episode& recorded)
-      : episode(recorded),
-        file(find_model(Task::model.file, nullptr)),
-        model(load_model(file)),
-        robot(*model, Task::model.frame_skip, episode.start) {
-    PartFinder find(*model, file);
-    parts.find(find);
-  }
+struct Replay : TaskOn<Task, RecordedRobot> {
+  using Base = TaskOn<Task, RecordedRobot>;
+  using Base::draws, Base::params, Base::parts, Base::robot, Base::state;
+
+  explicit Replay(const Episode& recorded) : Replay(recorded, find_model(Task::model, nullptr)) {}
 
   void run() {
     ASSERT_TRUE(episode.rows.contains(Task::step_limit)) << "the recording is incomplete";
@@ -143,6 +140,8 @@ struct Replay {
   }
 
  private:
+  Replay(const Episode& recorded, const std::string& file)
+      : Base(file, load_model(file), recorded.start), episode(recorded) {}
   auto take(int step) {
     double controls[Task::action.size];
     const auto high = Task::action.space().high;
@@ -188,13 +187,6 @@ struct Replay {
   }
 
   const Episode& episode;
-  std::string file;
-  std::unique_ptr<mjModel, DeleteModel> model;
-  RecordedRobot robot;
-  Draws<double> draws{0, 0, 0};
-  robot::State<Task> state{};
-  robot::Parts<Task> parts{};
-  robot::Params<Task> params{};
 };
 
 template <template <class> class Task>
@@ -202,17 +194,17 @@ void replay() {
   for (const Episode& episode : recorded(Task<RecordedRobot>::name)) Replay<Task<RecordedRobot>>(episode).run();
 }
 
-TEST(GymnasiumRobots, InvertedPendulumEqualsTheRecording) { replay<InvertedPendulum>(); }
-TEST(GymnasiumRobots, InvertedDoublePendulumEqualsTheRecording) { replay<InvertedDoublePendulum>(); }
-TEST(GymnasiumRobots, ReacherEqualsTheRecording) { replay<Reacher>(); }
-TEST(GymnasiumRobots, SwimmerEqualsTheRecording) { replay<Swimmer>(); }
-TEST(GymnasiumRobots, HopperEqualsTheRecording) { replay<Hopper>(); }
-TEST(GymnasiumRobots, Walker2dEqualsTheRecording) { replay<Walker2d>(); }
-TEST(GymnasiumRobots, HalfCheetahEqualsTheRecording) { replay<HalfCheetah>(); }
-TEST(GymnasiumRobots, AntEqualsTheRecording) { replay<Ant>(); }
-TEST(GymnasiumRobots, HumanoidEqualsTheRecording) { replay<Humanoid>(); }
-TEST(GymnasiumRobots, HumanoidStandupEqualsTheRecording) { replay<HumanoidStandup>(); }
-TEST(GymnasiumRobots, PusherEqualsTheRecording) { replay<Pusher>(); }
+TEST(EqualsGymnasiumsRecording, InvertedPendulum) { replay<InvertedPendulum>(); }
+TEST(EqualsGymnasiumsRecording, InvertedDoublePendulum) { replay<InvertedDoublePendulum>(); }
+TEST(EqualsGymnasiumsRecording, Reacher) { replay<Reacher>(); }
+TEST(EqualsGymnasiumsRecording, Swimmer) { replay<Swimmer>(); }
+TEST(EqualsGymnasiumsRecording, Hopper) { replay<Hopper>(); }
+TEST(EqualsGymnasiumsRecording, Walker2d) { replay<Walker2d>(); }
+TEST(EqualsGymnasiumsRecording, HalfCheetah) { replay<HalfCheetah>(); }
+TEST(EqualsGymnasiumsRecording, Ant) { replay<Ant>(); }
+TEST(EqualsGymnasiumsRecording, Humanoid) { replay<Humanoid>(); }
+TEST(EqualsGymnasiumsRecording, HumanoidStandup) { replay<HumanoidStandup>(); }
+TEST(EqualsGymnasiumsRecording, Pusher) { replay<Pusher>(); }
 
 }  // namespace
 }  // namespace drl

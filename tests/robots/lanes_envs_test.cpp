@@ -2,16 +2,15 @@
 // engine.
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "../support/mentions.hpp"
+#include "../support/stepped.hpp"
+#include "../support/task_options.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "envs/check_task.hpp"
 #include "envs/task_libraries.hpp"
-#include "envs/task_params.hpp"
-#include "stepped.hpp"
 
 namespace drl {
 namespace {
@@ -41,24 +40,24 @@ class RobotsInLanes : public testing::Test {
   }
 };
 
-// Returns the physics engine that is chosen for --env.physics `requested`.
-std::string physics_of(const std::string& task, const std::string& requested, std::string* why_not = nullptr) {
-  TaskParams params(task_record(task));
-  OptionTable table;
-  table.section("env", "Task", params);
-  table.set("env.physics", requested);
-  params.choose_physics();
-  if (why_not) *why_not = params.why_not_in_lanes();
-  EXPECT_EQ(table.find("env.physics").value(), params.physics() == "lanes" ? "lanes" : "mujoco");
-  return params.physics();
+// The physics engine that a task's options choose, and why it is not lanes.
+struct Chosen {
+  Chosen(const std::string& task, const OptionValues& values) {
+    TaskOptions options(task, values);
+    options.params.choose_physics();
+    engine = options.params.physics(), why_not = options.params.why_not_in_lanes();
+    EXPECT_EQ(options.table.find("env.physics").value(), engine == "lanes" ? "lanes" : "mujoco");
+  }
+  std::string engine, why_not;
+};
+std::string physics_of(const std::string& task, const std::string& requested) {
+  return Chosen(task, {{"physics", requested}}).engine;
+}
+std::string error_of(const std::string& task, const OptionValues& values) {
+  return error_from<UsageError>([&] { setup_with(task, values); });
 }
 std::string error_of(const std::string& task, const std::string& requested) {
-  try {
-    physics_of(task, requested);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of(task, OptionValues{{"physics", requested}});
 }
 
 TEST_F(RobotsInLanes, KeepTheContractOfTasks) {
@@ -71,13 +70,7 @@ TEST_F(RobotsInLanes, KeepTheContractOfTasks) {
   }
 }
 
-TEST_F(RobotsInLanes, AreBitIdenticalOnThreadsInTilesAndOnRanks) {
-  const auto one = trajectories("Carrier", 1, 1, 48);
-  EXPECT_NE(one[0], one[1]);
-  EXPECT_EQ(trajectories("Carrier", 1, 3, 48), one) << "on three threads";
-  EXPECT_EQ(trajectories("Carrier", 1, 2, 16), one) << "in tiles";
-  EXPECT_EQ(trajectories("Carrier", 2, 1, 24), one) << "on two ranks";
-}
+TEST_F(RobotsInLanes, AreBitIdenticalOnThreadsInTilesAndOnRanks) { expect_independent_trajectories("Carrier", 16); }
 
 TEST_F(RobotsInLanes, ResumeFromTheirState) {
   expect_resumes_from_state("Carrier", {"env/state/physics/warm_start/0", "env/state/physics/time", "env/state/steps"});
@@ -97,15 +90,7 @@ TEST_F(RobotsInLanes, ReportCriticObservationsAndUnsolvedSteps) {
   EXPECT_EQ(sums.ends[0] + sums.ends[1], sums.count);
 }
 
-EnvSetup with_options(const std::string& task, const std::map<std::string, std::string>& options) {
-  TaskParams params(task_record(task));
-  OptionTable table;
-  table.section("env", "Task", params);
-  for (const auto& [name, value] : options) table.set("env." + name, value);
-  params.choose_physics();
-  return params.setup();
-}
-const std::map<std::string, std::string> kRandomised = {
+const OptionValues kRandomised = {
     {"dr.body_mass", "0.5,2"}, {"dr.gravity", "-1,1"}, {"dr.joint_damping", "0.5,2"}, {"dr.kp", "0.5,1.5"}};
 
 // The pole's mass is the critic's first observation: 5.02 kg in the file. It is drawn from the range at each reset, or
@@ -113,9 +98,9 @@ const std::map<std::string, std::string> kRandomised = {
 TEST_F(RobotsInLanes, DrawTheSameModelsWithEitherEngine) {
   constexpr int64_t kEnvs = 40, kSteps = 90;
   const auto masses = [](const std::string& physics, const std::string& when) {
-    std::map<std::string, std::string> options = kRandomised;
+    OptionValues options = kRandomised;
     options["physics"] = physics, options["dr.when"] = when;
-    Stepped s("Carrier", {.num_envs = kEnvs, .seed = 2, .setup = with_options("Carrier", options)}, kSteps);
+    Stepped s("Carrier", {.num_envs = kEnvs, .seed = 2, .setup = setup_with("Carrier", options)}, kSteps);
     s.step(0, kSteps);
     std::vector<std::set<float>> all(kEnvs);
     for (int64_t t = 0; t <= kSteps; ++t)
@@ -140,9 +125,9 @@ TEST_F(RobotsInLanes, DrawTheSameModelsWithEitherEngine) {
 
 TEST_F(RobotsInLanes, KeepTheContractWithRandomisedModels) {
   for (const std::string physics : {"lanes", "mujoco"}) {
-    std::map<std::string, std::string> options = kRandomised;
+    OptionValues options = kRandomised;
     options["physics"] = physics;
-    const TaskFindings found = check_task("Carrier", with_options("Carrier", options), {.steps = 120, .seconds = 0});
+    const TaskFindings found = check_task("Carrier", setup_with("Carrier", options), {.steps = 120, .seconds = 0});
     EXPECT_EQ(found.faults, std::vector<std::string>()) << physics;
   }
 }
@@ -154,14 +139,12 @@ TEST_F(RobotsInLanes, DriveMotorsByNetworks) {
     SCOPED_TRACE(name);
     const std::string file = std::string(DRL_TEST_DATA) + "/envs/recordings/" + name + ".npz";
     const auto params = [&](const std::string& physics) {
-      return with_options("Keyed", {{"dr.motor_network", file}, {"physics", physics}});
+      return setup_with("Keyed", {{"dr.motor_network", file}, {"physics", physics}});
     };
     const EnvSetup in_lanes = params("lanes");
     const auto one = trajectories("Keyed", 1, 1, 48, in_lanes);
     EXPECT_NE(one, plain);
-    EXPECT_EQ(trajectories("Keyed", 1, 3, 48, in_lanes), one) << "on three threads";
-    EXPECT_EQ(trajectories("Keyed", 1, 1, 20, in_lanes), one) << "in tiles that do not fill registers";
-    EXPECT_EQ(trajectories("Keyed", 2, 1, 24, in_lanes), one) << "on two ranks";
+    expect_independent_trajectories("Keyed", 20, in_lanes);  // tiles that do not fill registers
     expect_resumes_from_state("Keyed", {"env/motors/0", "env/motors/3"}, in_lanes);
     expect_resumes_from_state("Keyed", {"env/state/motors"}, params("mujoco"));
     for (const std::string physics : {"lanes", "mujoco"}) {
@@ -177,51 +160,36 @@ TEST_F(RobotsInLanes, DriveMotorsByNetworks) {
 }
 TEST_F(RobotsInLanes, RefuseNetworksThatDriveNothing) {
   const std::string file = std::string(DRL_TEST_DATA) + "/envs/recordings/motor_lstm.npz";
-  const auto error = [](const std::string& task, const std::map<std::string, std::string>& options) -> std::string {
-    try {
-      with_options(task, options);
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "no error";
-  };
-  EXPECT_EQ(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", "serv*"}}), "no error");
-  expect_mentions(error("Carrier", {{"dr.motor_network", file}}), {"--env.dr.motor_network", "position controller"});
-  expect_mentions(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", "srvo"}}),
+  EXPECT_EQ(error_of("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", "serv*"}}), "no error");
+  expect_mentions(error_of("Carrier", {{"dr.motor_network", file}}), {"--env.dr.motor_network", "position controller"});
+  expect_mentions(error_of("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", "srvo"}}),
                   {"--env.dr.motor_network", "'srvo'", "'servo'"});
-  expect_mentions(error("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", " "}}), {"motor_network_of"});
-  expect_mentions(error("Keyed", {{"dr.motor_network", "/nowhere.npz"}}), {"--env.dr.motor_network", "/nowhere.npz"});
-  expect_mentions(error("Keyed", {{"dr.push_body", "pole"}}), {"--env.dr.push_body", "push_force"});
-  expect_mentions(error("Keyed", {{"dr.push_body", "pole"},
-                                  {"dr.push_force", "pole=1,2"},
-                                  {"dr.push_interval", "pole=1,2"},
-                                  {"dr.push_duration", "pole=0.1,0.2"}}),
+  expect_mentions(error_of("Keyed", {{"dr.motor_network", file}, {"dr.motor_network_of", " "}}), {"motor_network_of"});
+  expect_mentions(error_of("Keyed", {{"dr.motor_network", "/nowhere.npz"}}),
+                  {"--env.dr.motor_network", "/nowhere.npz"});
+  expect_mentions(error_of("Keyed", {{"dr.push_body", "pole"}}), {"--env.dr.push_body", "push_force"});
+  expect_mentions(error_of("Keyed", {{"dr.push_body", "pole"},
+                                     {"dr.push_force", "pole=1,2"},
+                                     {"dr.push_interval", "pole=1,2"},
+                                     {"dr.push_duration", "pole=0.1,0.2"}}),
                   {"--env.dr.push_body", "push_force"});
   expect_mentions(
-      error("Keyed",
-            {{"dr.push_body", "pol"}, {"dr.push_torque", "1"}, {"dr.push_interval", "1"}, {"dr.push_duration", "0.1"}}),
+      error_of(
+          "Keyed",
+          {{"dr.push_body", "pol"}, {"dr.push_torque", "1"}, {"dr.push_interval", "1"}, {"dr.push_duration", "0.1"}}),
       {"'pol'", "'pole'"});
 }
 
 // Models that were compiled once are simulated by libmujoco.
 TEST_F(RobotsInLanes, AreNotUsedForModelsThatWereNotCompiledForIt) {
-  TaskParams params(task_record("HalfCheetah-v5"));
-  OptionTable table;
-  table.section("env", "Task", params);
-  table.set("env.dr.body_mass", "0.9,1.1");
-  params.choose_physics();
-  EXPECT_EQ(params.physics(), "libmujoco");
-  expect_mentions(params.why_not_in_lanes(), {"RANDOMISED"});
+  const Chosen chosen("HalfCheetah-v5", {{"dr.body_mass", "0.9,1.1"}});
+  EXPECT_EQ(chosen.engine, "libmujoco");
+  expect_mentions(chosen.why_not, {"RANDOMISED"});
 }
 
 TEST_F(RobotsInLanes, RefuseRangesThatAreWrong) {
-  const auto error = [](const std::string& option, const std::string& value) -> std::string {
-    try {
-      with_options("Carrier", {{option, value}});
-    } catch (const UsageError& e) {
-      return e.what();
-    }
-    return "no error";
+  const auto error = [](const std::string& option, const std::string& value) {
+    return error_of("Carrier", {{option, value}});
   };
   expect_mentions(error("dr.body_mass", "1.2,0.8"), {"--env.dr.body_mass", "1.2", "0.8", "greater"});
   expect_mentions(error("dr.body_mass", "-1,1"), {"--env.dr.body_mass", "-1"});
@@ -251,9 +219,9 @@ TEST_F(RobotsInLanes, AreChosenIfTheTaskCanBeComputedInLanes) {
   EXPECT_EQ(physics_of("Carrier", "lanes"), "lanes");
   EXPECT_EQ(physics_of("Carrier", "mujoco"), "libmujoco");
   EXPECT_EQ(TaskParams(task_record("Cartpole")).physics(), "");
-  std::string why;
-  EXPECT_EQ(physics_of("Toucher", "auto", &why), "libmujoco");
-  expect_mentions(why, {"lanes", "geoms"});
+  const Chosen chosen("Toucher", {});
+  EXPECT_EQ(chosen.engine, "libmujoco");
+  expect_mentions(chosen.why_not, {"lanes", "geoms"});
   expect_mentions(error_of("Toucher", "lanes"), {"--env.physics", "Toucher", "geoms", "mujoco", "auto"});
   EXPECT_EQ(physics_of("Pusher-v5", "auto"), "lanes");
   EXPECT_EQ(Stepped("Carrier", {.num_envs = 2}, 1).envs->files(), Stepped("Toucher", {.num_envs = 2}, 1).envs->files());
@@ -264,12 +232,8 @@ TEST_F(RobotsInLanes, AreChosenIfTheTaskCanBeComputedInLanes) {
 TEST_F(RobotsInLanes, StartFromAKeyframeWithEitherEngine) {
   for (const char* physics : {"lanes", "mujoco"})
     for (const bool back : {false, true}) {
-      TaskParams params(task_record("Keyed"));
-      OptionTable table;
-      table.section("env", "Task", params);
-      table.set("env.physics", physics), table.set("env.back", back ? "true" : "false");
-      params.choose_physics();
-      const Stepped s("Keyed", {.num_envs = 3, .setup = params.setup()}, 1);
+      const EnvSetup setup = setup_with("Keyed", {{"physics", physics}, {"back", back ? "true" : "false"}});
+      const Stepped s("Keyed", {.num_envs = 3, .setup = setup}, 1);
       const float expected[2][7] = {{0.25f, 0.5f, 0, 0, 0.75f, 0, 20 * 0.5f},
                                     {-0.5f, -1.5f, 0.125f, 2, -0.25f, 2, 20 * 0.25f}};
       for (int64_t i = 0; i < 3; ++i)
@@ -281,9 +245,9 @@ TEST_F(RobotsInLanes, StartFromAKeyframeWithEitherEngine) {
 // Keyed's model has a sensor of the user's, which lanes do not compute. Only Clocked uses it.
 TEST_F(RobotsInLanes, NeedOnlyTheSensorsThatTheTaskUses) {
   EXPECT_EQ(physics_of("Keyed", "auto"), "lanes");
-  std::string why;
-  EXPECT_EQ(physics_of("Clocked", "auto", &why), "libmujoco");
-  expect_mentions(why, {"'reading'", "type"});
+  const Chosen chosen("Clocked", {});
+  EXPECT_EQ(chosen.engine, "libmujoco");
+  expect_mentions(chosen.why_not, {"'reading'", "type"});
   EXPECT_EQ(task_record("Clocked").robot->in_lanes, nullptr);
   expect_mentions(error_of("Clocked", "lanes"), {"--env.physics", "'reading'"});
 }
@@ -319,7 +283,7 @@ TEST_F(RobotsInLanes, FindTheModelThatWasCompiled) {
 // pitch.
 TEST_F(RobotsInLanes, CastRaysWithEitherEngine) {
   for (const std::string physics : {"lanes", "mujoco"}) {
-    Stepped s("Stomper", {.num_envs = 20, .setup = with_options("Stomper", {{"physics", physics}})}, 30);
+    Stepped s("Stomper", {.num_envs = 20, .setup = setup_with("Stomper", {{"physics", physics}})}, 30);
     s.step(0, 30);
     for (int64_t k = 0; k < 31 * 20; ++k) {
       const float* obs = s.r.obs + 6 * k;
@@ -336,25 +300,17 @@ TEST_F(RobotsInLanes, SayThatStepsAreInDouble) {
 }
 
 TEST_F(RobotsInLanes, AreNotUsedWithAnotherFrameSkip) {
-  TaskParams params(task_record("HalfCheetah-v5"));
-  OptionTable table;
-  table.section("env", "Task", params);
-  table.set("env.frame_skip", "4");
-  params.choose_physics();
-  EXPECT_EQ(params.physics(), "libmujoco");
-  expect_mentions(params.why_not_in_lanes(), {"frame skip", "4", "5"});
+  const Chosen chosen("HalfCheetah-v5", {{"frame_skip", "4"}});
+  EXPECT_EQ(chosen.engine, "libmujoco");
+  expect_mentions(chosen.why_not, {"frame skip", "4", "5"});
 }
 
 TEST_F(RobotsInLanes, AreUsedWithACopyOfTheModelUnderAnotherName) {
   const TempFolder folder;
   std::filesystem::copy_file(kModels + "/inverted_pendulum.xml", folder / "mine.xml");
   std::filesystem::copy_file(kModels + "/scene.xml", folder / "scene.xml");
-  TaskParams params(task_record("InvertedPendulum-v5"));
-  OptionTable table;
-  table.section("env", "Task", params);
-  table.set("env.xml_file", (folder / "mine.xml").string());
-  params.choose_physics();
-  EXPECT_EQ(params.physics(), "lanes") << params.why_not_in_lanes();
+  const Chosen chosen("InvertedPendulum-v5", {{"xml_file", (folder / "mine.xml").string()}});
+  EXPECT_EQ(chosen.engine, "lanes") << chosen.why_not;
 }
 
 TEST_F(RobotsInLanes, AreNotUsedWithAnotherModel) {
@@ -366,9 +322,9 @@ TEST_F(RobotsInLanes, AreNotUsedWithAnotherModel) {
   std::string model = slurp(folder / "inverted_pendulum.xml");
   model.replace(model.find("size=\"0.049\""), 12, "size=\"0.050\"");
   spill(folder / "inverted_pendulum.xml", model);
-  std::string why;
-  EXPECT_EQ(physics_of("Carrier", "auto", &why), "libmujoco");
-  expect_mentions(why, {(folder / "inverted_pendulum.xml").string(), "model", "compiled"});
+  const Chosen chosen("Carrier", {});
+  EXPECT_EQ(chosen.engine, "libmujoco");
+  expect_mentions(chosen.why_not, {(folder / "inverted_pendulum.xml").string(), "model", "compiled"});
   model.replace(model.find("hinge"), 5, "hings");
   spill(folder / "inverted_pendulum.xml", model);
   expect_mentions(error_of("Carrier", "auto"),

@@ -4,6 +4,7 @@
 // These must follow the header of the physics.
 #include "lanes_pair.hpp"
 #include "robots/push_cube.hpp"
+#include "task_on.hpp"
 
 namespace drl {
 namespace {
@@ -17,22 +18,14 @@ struct StillRobot : MujocoRobot {
   std::vector<double> targets;
 };
 
-struct Scene {
+struct Scene : TaskOn<PushCube<StillRobot>, StillRobot> {
   using Task = PushCube<StillRobot>;
-  static constexpr char kHere = 0;
 
-  Scene() : model(load_model(find_model(Task::model, &kHere))), robot(*model, Task::model.frame_skip) {
-    PartFinder find(*model, "");
-    parts.find(find);
+  Scene() {
     const double half_pi = common::kPi / 2, angles[] = {0, -half_pi, half_pi, -half_pi, -half_pi, 0};
     for (int k = 0; k < Task::joints; ++k) robot.set_qpos(parts.arm[k].qpos, angles[k]);
     robot.forward();
   }
-  std::unique_ptr<mjModel, DeleteModel> model;
-  StillRobot robot;
-  Task::Parts parts{};
-  Task::Params params{};
-  Task::State state{};
 };
 
 // Upper arm up, forearm towards -x, gripper down. The lengths are the UR10's d1 = 0.1273, a2 = -0.612, a3 = -0.5723,

@@ -7,6 +7,7 @@
 // These must follow the header of the physics.
 #include "lanes_pair.hpp"
 #include "robots/reorient.hpp"
+#include "task_on.hpp"
 
 namespace drl {
 namespace {
@@ -22,13 +23,10 @@ struct StillRobot : MujocoRobot {
   double forces[4][3] = {};  // N, of index, middle, ring and thumb
 };
 
-struct Scene {
+struct Scene : TaskOn<Reorient<StillRobot>, StillRobot> {
   using Task = Reorient<StillRobot>;
-  static constexpr char kHere = 0;
 
-  Scene() : model(load_model(find_model(Task::model, &kHere))), robot(*model, Task::model.frame_skip) {
-    PartFinder find(*model, "");
-    parts.find(find);
+  Scene() {
     robot.forward();
     for (double& x : state.orientation) x = 0;
     state.orientation[0] = 1;
@@ -46,11 +44,6 @@ struct Scene {
     Task::observe(state, robot, parts, params, all.begin());
     return all;
   }
-  std::unique_ptr<mjModel, DeleteModel> model;
-  StillRobot robot;
-  Task::Parts parts{};
-  Task::Params params{};
-  Task::State state{};
   double action[Task::joints] = {};
 };
 

@@ -13,11 +13,11 @@
 #include <string_view>
 
 #include "../support/mentions.hpp"
+#include "../support/stepped.hpp"
+#include "../support/task_options.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
-#include "envs/make_env.hpp"
-#include "envs/task_params.hpp"
-#include "stepped.hpp"
+#include "envs/task_libraries.hpp"
 #include "test_robots.hpp"
 
 namespace drl {
@@ -32,18 +32,13 @@ class Robots : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     setenv("DRL_MODELS", kOwnModels.c_str(), 1);
-    static const bool registered = (register_tasks(test_robots(), "a test"), true);
-    EXPECT_TRUE(registered);
+    [[maybe_unused]] static const bool registered = (register_tasks(test_robots(), "a test"), true);
+    load_task_library(DRL_ROBOTS_LIBRARY);
   }
 };
 
-std::string error_of(const std::string& task) {
-  try {
-    Stepped(task, {.num_envs = 1}, 1);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string error_of(const std::string& task, const OptionValues& values = {}) {
+  return error_from<UsageError>([&] { Stepped(task, {.num_envs = 1, .setup = setup_with(task, values)}, 1); });
 }
 // Expects a UsageError of one line that mentions `parts`.
 void expect_error(const std::string& task, std::initializer_list<std::string_view> parts) {
@@ -56,13 +51,8 @@ void expect_error(const std::string& task, std::initializer_list<std::string_vie
 // --- Bit-identical results ---
 
 TEST_F(Robots, AreBitIdenticalOnThreadsInTilesAndOnRanks) {
-  for (const std::string task : {"Sled", "HalfCheetah-v5", "Ant-v5"}) {
-    const auto one = trajectories(task, 1, 1, 48);
-    EXPECT_NE(one[0], one[1]);
-    EXPECT_EQ(trajectories(task, 1, 3, 48), one) << task << " on three threads";
-    EXPECT_EQ(trajectories(task, 1, 2, 16), one) << task << " in tiles";
-    EXPECT_EQ(trajectories(task, 2, 1, 24), one) << task << " on two ranks";
-  }
+  for (const std::string task : {"Sled", "HalfCheetah-v5", "Ant-v5"})
+    expect_independent_trajectories(task, 16, setup_with(task, {{"physics", "mujoco"}}));
 }
 
 TEST_F(Robots, ResumeFromTheirState) { expect_resumes_from_state("Sled", {"env/state/physics", "env/state/pushes"}); }
@@ -72,16 +62,8 @@ TEST_F(Robots, ResumeFromTheirState) { expect_resumes_from_state("Sled", {"env/s
 // Sliding friction decelerates the box by friction times g, independently of its mass. create draws the friction of
 // each environment. (While the box slides, MuJoCo's soft contacts let it hop slightly.)
 TEST_F(Robots, HaveTheirOwnFriction) {
-  const TaskRecord& record = task_record("Sled");
-  TaskParams params(record);
-  OptionTable table;
-  table.section("env", "Task", params);
-  table.set("env.push", "0");
-  Stepped s("Sled", {.num_envs = 40, .seed = 1, .setup = params.setup()}, 10);
-  for (int64_t t = 0; t < 10; ++t) {
-    std::fill_n(s.r.env_action, 40, 0.0f);
-    s.step_with_given_actions(t);
-  }
+  Stepped s("Sled", {.num_envs = 40, .seed = 1, .setup = setup_with("Sled", {{"push", "0"}})}, 10);
+  s.step_with(0, 0, 10);
   int moving = 0, resting = 0;
   for (int64_t i = 0; i < 40; ++i) {
     const auto obs = [&](int64_t t, int k) { return s.r.obs[(t * 40 + i) * 5 + k]; };
@@ -141,26 +123,15 @@ TEST_F(Robots, CallAFunctionAfterEachTimeStep) {
   EXPECT_EQ(watched.qpos(0), robot.qpos(0));
 }
 
-EnvSetup with_options(const std::string& task, const std::vector<std::pair<std::string, std::string>>& all) {
-  TaskParams params(task_record(task));
-  OptionTable table;
-  table.section("env", "Task", params);
-  for (const auto& [name, value] : all) table.set("env." + name, value);
-  return params.setup();
-}
-
 // One step of frame skip 5 and five steps of frame skip 1 give bit-identical observations. The rewarded speeds agree on
 // average, because each is computed over its own step length.
 TEST_F(Robots, AcceptAnotherFrameSkip) {
   const auto played = [](const std::string& frame_skip, int64_t steps) {
-    const auto params = with_options("HalfCheetah-v5", {{"frame_skip", frame_skip}, {"physics", "mujoco"}});
+    const auto params = setup_with("HalfCheetah-v5", {{"frame_skip", frame_skip}, {"physics", "mujoco"}});
     Stepped s("HalfCheetah-v5", {.num_envs = 1, .seed = 3, .setup = params}, steps);
     EXPECT_DOUBLE_EQ(s.envs->spec().dt, 0.01 * std::stod(frame_skip));
     EXPECT_EQ(s.envs->spec().step_limit, 1000);
-    for (int64_t t = 0; t < steps; ++t) {
-      std::fill_n(s.r.env_action, 6, 0.4f);
-      s.step_with_given_actions(t);
-    }
+    s.step_with(0.4f, 0, steps);
     std::vector<float> end(s.r.obs + steps * 17, s.r.obs + (steps + 1) * 17);
     double speed = 0;
     for (int64_t t = 0; t < steps; ++t) speed += static_cast<double>(s.r.reward[t]) / static_cast<double>(steps);
@@ -179,19 +150,17 @@ TEST_F(Robots, AcceptAnotherModel) {
   spill(folder / "same.xml", model);
   model.replace(model.find("0.002"), 5, "0.004");
   spill(folder / "slow.xml", model);
-  const auto files_or_error = [&](const char* file, const char* frame_skip) -> std::string {
-    try {
-      const auto params = with_options("Sled", {{"xml_file", folder / file}, {"frame_skip", frame_skip}});
-      return Stepped("Sled", {.num_envs = 1, .setup = params}, 1).envs->files();
-    } catch (const UsageError& error) {
-      return error.what();
-    }
+  const auto options = [&](const char* file, const char* frame_skip) {
+    return OptionValues{{"xml_file", folder / file}, {"frame_skip", frame_skip}};
   };
-  EXPECT_TRUE(files_or_error("same.xml", "10").starts_with("same.xml ("));
-  EXPECT_TRUE(files_or_error("slow.xml", "5").starts_with("slow.xml ("));
-  expect_mentions(files_or_error("slow.xml", "10"),
+  const auto files = [&](const OptionValues& values) {
+    return Stepped("Sled", {.num_envs = 1, .setup = setup_with("Sled", values)}, 1).envs->files();
+  };
+  EXPECT_TRUE(files(options("same.xml", "10")).starts_with("same.xml ("));
+  EXPECT_TRUE(files(options("slow.xml", "5")).starts_with("slow.xml ("));
+  expect_mentions(error_of("Sled", options("slow.xml", "10")),
                   {(folder / "slow.xml").string(), "time step", "0.004000 s", "frame skip of 10", "0.020000 s"});
-  expect_mentions(files_or_error("none.xml", "10"), {"model", (folder / "none.xml").string(), "path"});
+  expect_mentions(error_of("Sled", options("none.xml", "10")), {"model", (folder / "none.xml").string(), "path"});
 }
 
 TEST_F(Robots, ReportCriticObservationsAndCausesOfEnds) {
@@ -298,7 +267,10 @@ TEST_F(Robots, ModelsAreTakenByTheHashOfTheCompiledOne) {
 // files() lets ranks compare their models. It depends on the compiled model, including the files that it includes, but
 // not on directories or comments.
 TEST_F(Robots, ReportTheModelThatTheyRead) {
-  const auto files = [] { return Stepped("HalfCheetah-v5", {.num_envs = 1}, 1).envs->files(); };
+  const auto files = [] {
+    const EnvSetup setup = setup_with("HalfCheetah-v5", {{"physics", "mujoco"}});
+    return Stepped("HalfCheetah-v5", {.num_envs = 1, .setup = setup}, 1).envs->files();
+  };
   const std::string own = files();
   EXPECT_TRUE(own.starts_with("half_cheetah.xml (")) << own;
   const TempFolder folder;

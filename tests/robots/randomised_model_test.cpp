@@ -48,12 +48,7 @@ class RandomisedModel : public testing::Test {
   }
   int body(const char* name) const { return mj_name2id(file.get(), mjOBJ_BODY, name); }
   std::string error_of(const std::string& ranges) const {
-    try {
-      ModelRanges(*file, 4, ranges);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "no error";
+    return error_from<std::invalid_argument>([&] { ModelRanges(*file, 4, ranges); });
   }
   // Returns the bounds of number `k` of a parameter.
   std::pair<float, float> bounds(const ModelRanges& ranges, ModelParameter::Kind kind, int index, int k) const {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "drl/physics/mujoco.hpp"
+#include "task_on.hpp"
 
 namespace drl {
 namespace {
@@ -107,6 +107,68 @@ struct RecordedRobot : MujocoRobot {
 void expect_near(double ours, double theirs, const std::string& what) {
   EXPECT_NEAR(ours, theirs, 1e-4 * (1 + std::abs(theirs))) << what;
 }
+
+// Replays a recording of a task. Task's class Replayed derives from this and defines begin(start), step(now, when) and
+// observe(now, when), in which `when` is for messages.
+template <class Task, class Replayed>
+class Comparison : public TaskOn<Task, RecordedRobot> {
+ public:
+  explicit Comparison(const Recording& recording)
+      : TaskOn<Task, RecordedRobot>(find_model(Task::model, nullptr), model_on(recording.ground)), all_(recording) {
+    this->params.noise = this->params.push = 0;
+  }
+  void run() {
+    ASSERT_EQ(all_.terms.size(), std::size(Task::reward_terms));
+    for (size_t k = 0; k < all_.terms.size(); ++k) EXPECT_EQ(all_.terms[k], Task::reward_terms[k].name);
+    auto& replayed = static_cast<Replayed&>(*this);
+    for (size_t e = 0; e < all_.episodes.size(); ++e)
+      for (size_t t = 0; t < all_.episodes[e].size(); ++t) {
+        const Moment& now = all_.episodes[e][t];
+        const std::string when = "episode " + std::to_string(e) + ", step " + std::to_string(t);
+        t == 0 ? replayed.begin(now) : replayed.step(now, when);
+        replayed.observe(now, when);
+      }
+    // The recording must contain enough events for the comparison to mean something.
+    for (size_t k = 0; k < all_.terms.size(); ++k) EXPECT_GT(largest_[k], 0) << all_.terms[k];
+  }
+
+ protected:
+  // Starts an episode.
+  void reset_to(const Moment& start) {
+    this->robot.now = &start;
+    this->robot.contact_sensors = static_cast<int>(start.at("contacts").size() / 4);
+    this->state = {};
+    robot::create<Task>(this->state, this->robot, this->draws, this->parts, this->params);
+    std::copy_n(start.at("bias").begin(), Task::joints, this->state.encoder_bias);
+    std::copy_n(start.at("com").begin(), 3, this->state.com_shift);
+    Task::apply(this->state, this->robot, this->parts, this->params);
+    Task::reset(this->state, this->robot, this->draws, this->parts, this->params);
+  }
+  // Compares rewards, except for those that `skips` names, and targets of the motors.
+  template <class Result, class Skips>
+  void expect_rewards(const Result& result, const Moment& now, const std::string& when, const Skips& skips) {
+    for (size_t k = 0; k < all_.terms.size(); ++k) {
+      if (!skips(all_.terms[k])) expect_near(result.terms[k], now.at("rewards")[k], all_.terms[k] + ", " + when);
+      largest_[k] = std::max(largest_[k], now.at("rewards")[k]);
+    }
+    for (size_t k = 0; k < Task::joints; ++k)
+      expect_near(this->robot.targets[k], now.at("targets")[k], "target " + std::to_string(k) + ", " + when);
+  }
+
+  const Recording& all_;
+
+ private:
+  static OwnModel model_on(const Numbers& ground) {
+    OwnModel loaded = load_model(find_model(Task::model, nullptr));
+    if (ground.empty()) return loaded;
+    EXPECT_EQ(static_cast<size_t>(loaded->nhfielddata) + 4, ground.size());
+    std::copy_n(ground.begin(), 4, loaded->hfield_size);
+    std::copy(ground.begin() + 4, ground.end(), loaded->hfield_data);
+    return loaded;
+  }
+
+  std::map<size_t, double> largest_;
+};
 
 }  // namespace
 }  // namespace drl

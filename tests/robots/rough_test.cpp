@@ -1,4 +1,4 @@
-// Tests what the velocity tasks add on rough ground (src/robots/rough.hpp), by hand. lanes_go1_rough_test.cpp compares
+// Tests what the velocity tasks add on rough ground (src/robots/rough.hpp), by hand. lanes_robot_test.cpp compares
 // the tasks in lanes with libmujoco.
 #include "robots/rough.hpp"
 
@@ -80,7 +80,7 @@ TEST(Levels, AreRandomWithoutACurriculum) {
   EXPECT_NEAR(seen[1], 100, 4 * std::sqrt(200 / 4.0));
 }
 // Rows are along x, and the grid is centred: with 3 rows of 8 m the last is at x = 8, with 5 columns the last is at 16.
-TEST(Robots, StartOnTheHighestGroundAroundTheirPlace) {
+TEST(RobotsOnRoughGround, StartOnTheHighestGroundAroundTheirPlace) {
   State s{};
   s.level = 2, s.column = 4, s.walked = s.expected = -1;
   Statue robot;
@@ -93,7 +93,7 @@ TEST(Robots, StartOnTheHighestGroundAroundTheirPlace) {
   EXPECT_NEAR(robot.qpos_[2], 0.5 + 0.1 * (8.2 + 0.3) + 0.01 * (15.7 + 0.3), 1e-12);
   EXPECT_EQ(s.walked, -1);
 }
-TEST(Robots, EndWhereTheGroundEnds) {
+TEST(RobotsOnRoughGround, EndWhereTheGroundEnds) {
   State s{};
   s.level = 2, s.column = 4;
   for (double& x : s.touched) x = 0;

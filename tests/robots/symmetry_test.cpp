@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "drl/physics/mujoco.hpp"
+#include "task_on.hpp"
+// The tasks' headers must follow that of the robot.
 #include "robots/anymal_c_velocity_flat.hpp"
 #include "robots/berkeley_humanoid_velocity_flat.hpp"
 #include "robots/g1_velocity_flat.hpp"
@@ -96,10 +97,11 @@ void make_symmetric(mjModel& m) {
 
 // A robot of a task without noise, pushes and new commands.
 template <class Task>
-struct Walker {
-  Walker(const mjModel& model, const std::string& file) : robot(model, Task::model.frame_skip) {
-    PartFinder find(model, file);
-    parts.find(find);
+struct Walker : TaskOn<Task> {
+  using Base = TaskOn<Task>;
+  using Base::draws, Base::params, Base::parts, Base::robot, Base::state;
+
+  Walker(const mjModel& model, const std::string& file) : Base(file, OwnModel(mj_copyModel(nullptr, &model))) {
     params.noise = params.push = 0;
     Task::create(state, robot, draws, parts, params);
     Task::reset(state, robot, draws, parts, params);
@@ -153,12 +155,6 @@ struct Walker {
     return obs;
   }
 
-  MujocoRobot robot;
-  Draws<double> draws{1, 0, 0};
-  typename Task::State state{};
-  typename Task::Parts parts{};
-  typename Task::Params params{};
-
  private:
   void begin() {
     Task::apply(state, robot, parts, params);
@@ -166,8 +162,8 @@ struct Walker {
   }
 };
 
-void expect_near(const std::vector<double>& ours, const std::vector<double>& expected, double tolerance,
-                 const std::string& what) {
+void expect_numbers(const std::vector<double>& ours, const std::vector<double>& expected, double tolerance,
+                    const std::string& what) {
   double worst = 0;
   size_t at = 0;
   for (size_t k = 0; k < expected.size(); ++k) {
@@ -199,29 +195,29 @@ void expect_mirrored_steps(double tolerance, int steps) {
       for (double& x : action) x = std::uniform_real_distribution<double>(-0.5, 0.5)(random);
       const auto result = one.step(action);
       const auto in_mirror = other.step(mirrored(Task::mirrored_action, action).data());
-      expect_near(other.observation(), mirrored(Task::mirrored_obs, one.observation().data()), tolerance,
-                  "observation" + when);
+      expect_numbers(other.observation(), mirrored(Task::mirrored_obs, one.observation().data()), tolerance,
+                     "observation" + when);
       const std::vector<double> critic = one.critic_observation();
-      expect_near(other.critic_observation(), mirrored(Task::mirrored_critic_obs, critic.data()), tolerance,
-                  "critic's observation" + when);
+      expect_numbers(other.critic_observation(), mirrored(Task::mirrored_critic_obs, critic.data()), tolerance,
+                     "critic's observation" + when);
       // The sum of the forces between a robot's parts is not symmetric, because it depends on which part is the first.
       const int terms = Task::terms - (Task::has_self_contact ? 1 : 0);
-      expect_near({in_mirror.terms, in_mirror.terms + terms}, {result.terms, result.terms + terms}, tolerance,
-                  "reward term" + when);
+      expect_numbers({in_mirror.terms, in_mirror.terms + terms}, {result.terms, result.terms + terms}, tolerance,
+                     "reward term" + when);
       for (int k = 0; k < Task::feet; ++k) touches += one.state.contact_time[k] > 0;
     }
   }
   EXPECT_GT(touches, 0) << "no foot touched the ground";
 }
 
-TEST(Go1, IsSymmetric) { expect_mirrored_steps<Go1VelocityFlat, Go1>(1e-9, 10); }
-TEST(Go2, IsSymmetric) { expect_mirrored_steps<Go2VelocityFlat, Go2>(1e-9, 10); }
-TEST(Spot, IsSymmetric) { expect_mirrored_steps<SpotVelocityFlat, Spot>(1e-9, 10); }
-TEST(AnymalC, IsSymmetric) { expect_mirrored_steps<AnymalCVelocityFlat, AnymalC>(1e-9, 10); }
-TEST(G1, IsSymmetric) { expect_mirrored_steps<G1VelocityFlat, G1>(1e-9, 10); }
-TEST(H1, IsSymmetric) { expect_mirrored_steps<H1VelocityFlat, H1>(1e-9, 10); }
+TEST(IsSymmetric, Go1) { expect_mirrored_steps<Go1VelocityFlat, Go1>(1e-9, 10); }
+TEST(IsSymmetric, Go2) { expect_mirrored_steps<Go2VelocityFlat, Go2>(1e-9, 10); }
+TEST(IsSymmetric, Spot) { expect_mirrored_steps<SpotVelocityFlat, Spot>(1e-9, 10); }
+TEST(IsSymmetric, AnymalC) { expect_mirrored_steps<AnymalCVelocityFlat, AnymalC>(1e-9, 10); }
+TEST(IsSymmetric, G1) { expect_mirrored_steps<G1VelocityFlat, G1>(1e-9, 10); }
+TEST(IsSymmetric, H1) { expect_mirrored_steps<H1VelocityFlat, H1>(1e-9, 10); }
 // The frames of its links are not images in the same mirror, so make_symmetric() does not make it exactly symmetric.
-TEST(BerkeleyHumanoid, IsSymmetric) { expect_mirrored_steps<BerkeleyHumanoidVelocityFlat, BerkeleyHumanoid>(0.01, 10); }
+TEST(IsSymmetric, BerkeleyHumanoid) { expect_mirrored_steps<BerkeleyHumanoidVelocityFlat, BerkeleyHumanoid>(0.01, 10); }
 
 }  // namespace
 }  // namespace drl

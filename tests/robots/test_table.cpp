@@ -1,7 +1,5 @@
 #include "drl/task/table_unit.hpp"
-// These must follow the table unit's header, as in a task library.
-#include "robots/ant.hpp"
-#include "robots/half_cheetah.hpp"
+// This must follow the table unit's header, as in a task library.
 #include "test_robots.hpp"
 
 namespace drl {

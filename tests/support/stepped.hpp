@@ -1,4 +1,4 @@
-// Steps environments of robots in tests and reads their results.
+// Steps environments in tests and reads their results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,10 +17,12 @@
 namespace drl {
 
 struct Stepped {
-  Stepped(const std::string& task, EnvConfig config, int64_t steps)
-      : queue(make_host_queue(available_isas().back())),
+  // With `every_end`, the last observation of every episode is stored, not only of truncated ones.
+  Stepped(const std::string& task, EnvConfig config, int64_t steps, Isa isa = available_isas().back(),
+          bool every_end = false)
+      : queue(make_host_queue(isa)),
         envs(make_env(task, config, *queue)),
-        rollout(*queue, envs->spec(), steps, config.num_envs),
+        rollout(*queue, envs->spec(), steps, config.num_envs, every_end),
         n(config.num_envs),
         first(config.first_global_index) {
     envs->reset(*queue, rollout.start_row(), {});
@@ -34,9 +36,16 @@ struct Stepped {
       step_with_given_actions(t, tile);
     }
   }
-  // Takes step t with the actions in r.env_action.
+  // Takes step t with the actions in r.env_action, or in row t of r.action.
   void step_with_given_actions(int64_t t, int64_t tile = 1 << 20) {
     for (int64_t at = 0; at < n; at += tile) envs->step(*queue, {&t}, at, std::min(tile, n - at), rollout.row(t));
+  }
+  // Takes steps [begin, end) with the same action in all environments.
+  void step_with(float action, int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      std::fill_n(r.env_action, n * static_cast<int64_t>(envs->spec().action.low.size()), action);
+      step_with_given_actions(t);
+    }
   }
   EpisodeSums episodes() {
     std::vector<double> sums(episode_columns(envs->spec())), scratch(sum_scratch(*queue, sums.size()));
@@ -83,6 +92,15 @@ inline std::vector<std::vector<float>> trajectories(const std::string& task, int
     for (int64_t i = 0; i < n; ++i) all.push_back(s.numbers(i, kSteps));
   }
   return all;
+}
+
+// Expects the same trajectories, which differ between environments, on several threads, in tiles and on two ranks.
+inline void expect_independent_trajectories(const std::string& task, int64_t tile, const EnvSetup& params = {}) {
+  const auto one = trajectories(task, 1, 1, 48, params);
+  EXPECT_NE(one[0], one[1]) << task;
+  EXPECT_EQ(trajectories(task, 1, 3, 48, params), one) << task << " on three threads";
+  EXPECT_EQ(trajectories(task, 1, 2, tile, params), one) << task << " in tiles";
+  EXPECT_EQ(trajectories(task, 2, 1, 24, params), one) << task << " on two ranks";
 }
 
 // Expects that environments continue identically when their state is copied in the middle of an episode. The state must
