@@ -149,26 +149,6 @@ TEST_F(RobotEnvs, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
   }
 }
 
-// The actor's velocities are the critic's plus normal noise of standard deviation 0.1; commands have no noise.
-TEST_F(RobotEnvs, OnlyTheActorsObservationIsNoisy) {
-  constexpr int kEnvs = 64, kSteps = 200;
-  Stepped s("Robot", {.num_envs = kEnvs, .seed = kSeed}, kSteps);
-  s.step_with(0, 0, kSteps);
-  const RolloutView& r = s.r;
-  double sum = 0, squares = 0, products = 0;
-  const int64_t n = r.samples();
-  for (int64_t i = 0; i < n; ++i) {
-    const float *obs = r.obs + 12 * i + 8, *critic = r.critic_obs + 6 * i;
-    const double x = obs[0] - critic[2], y = obs[1] - critic[3];
-    sum += x, squares += x * x, products += x * y;
-    for (int k = 0; k < 2; ++k) ASSERT_EQ(obs[2 + k], critic[4 + k]);
-  }
-  const double size = static_cast<double>(n), root = std::sqrt(size);  // tolerance: five standard deviations
-  EXPECT_NEAR(sum / size, 0, 5 * 0.1 / root);
-  EXPECT_NEAR(squares / size, 0.01, 5 * 0.01 * std::sqrt(2.0) / root);
-  EXPECT_NEAR(products / size, 0, 5 * 0.01 / root);
-}
-
 // Weights are options: --env.reward.effort 0, or effort = 0 in [env.reward].
 TEST_F(RobotEnvs, WeightsAreOptions) {
   TaskParams params(task_record("Robot"));

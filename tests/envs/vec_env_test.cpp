@@ -10,10 +10,12 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "../support/all_state.hpp"
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "device/reduce.hpp"
@@ -106,22 +108,6 @@ class Rig {
   StepRow row;
 };
 
-// Copies the fields of a component by name, or restores them.
-class Copy : public StateVisitor {
- public:
-  void field(const StateField& field) override {
-    fields.push_back(field);
-    if (restoring) {
-      field.write(saved[field.name]);
-    } else {
-      saved[field.name] = field.read();
-    }
-  }
-  bool restoring = false;
-  std::map<std::string, std::vector<std::byte>> saved;
-  std::vector<StateField> fields;
-};
-
 class EveryTask : public testing::TestWithParam<std::string> {};
 // Returns the built-in tasks and the simulator of examples/own_simulator.
 const std::vector<std::string>& all_tasks() {
@@ -188,11 +174,8 @@ TEST_P(EveryTask, RestoredStateContinuesBitIdentically) {
   Rig first(GetParam(), {.num_envs = 37, .seed = 4, .random_start_ages = true});
   for (int64_t t = 0; t < 450; ++t) first.step(t);
   first.episodes();
-  Copy copy;
-  first.env->visit_state(copy);
   Rig second(GetParam(), {.num_envs = 37, .seed = 4});
-  copy.restoring = true;
-  second.env->visit_state(copy);
+  AllState(*second.env).write(AllState(*first.env).bytes());
   for (int64_t t = 450; t < 1500; ++t) {
     first.step(t);
     second.step(t);
@@ -210,13 +193,11 @@ TEST_P(EveryTask, RestoredStateContinuesBitIdentically) {
 
 TEST_P(EveryTask, StateIsListedPerEnvironment) {
   Rig rig(GetParam(), {.num_envs = 5});
-  Copy copy;
-  rig.env->visit_state(copy);
-  EXPECT_TRUE(copy.saved.contains("env/age"));
-  EXPECT_TRUE(copy.saved.contains("env/episode_reward"));
-  EXPECT_TRUE(copy.saved.contains("env/stale"));
-  EXPECT_EQ(copy.saved.size(), copy.fields.size()) << "two fields have the same name";
-  for (const StateField& field : copy.fields) {
+  const auto all = AllState(*rig.env).fields;
+  for (const char* name : {"env/age", "env/episode_reward", "env/stale"}) EXPECT_TRUE(all.contains(name)) << name;
+  const StateList list = list_state([&](StateVisitor& visitor) { rig.env->visit_state(visitor); });
+  EXPECT_EQ(all.size(), list.size()) << "two fields have the same name";
+  for (const StateField& field : list) {
     EXPECT_EQ(field.shape.at(0), 5) << field.name;
     EXPECT_EQ(field.sharding, Sharding::per_env) << field.name;
   }
@@ -305,9 +286,7 @@ TEST_P(EveryTask, StepAllocatesNothing) {
 TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
   const int64_t n = 2000;
   Rig rig(GetParam(), {.num_envs = n, .seed = 8, .random_start_ages = true});
-  Copy copy;
-  rig.env->visit_state(copy);
-  const auto* ages = reinterpret_cast<const int32_t*>(copy.saved["env/age"].data());
+  const std::vector<int32_t> ages = AllState(*rig.env).numbers<int32_t>("env/age");
   const int limit = rig.env->spec().step_limit;
   double sum = 0;
   for (int64_t k = 0; k < n; ++k) {
@@ -427,17 +406,16 @@ TEST(TaskEnvs, StoreLastObservationsOfTruncatedEpisodes) {
 // Two cars take their last step before the limit. The first reaches its goal in this step.
 TEST(TaskEnvs, AnEpisodeThatTerminatesAtTheLimitIsNotTruncated) {
   Rig rig("MountainCar-v0", {.num_envs = 2});
-  Copy copy;
-  rig.env->visit_state(copy);
+  const AllState state(*rig.env);
+  auto bytes = state.bytes();
   const auto set = [&](const std::string& name, auto first, auto second) {
     const decltype(first) values[] = {first, second};
-    std::memcpy(copy.saved.at(name).data(), values, sizeof(values));
+    std::memcpy(bytes.at(name).data(), values, sizeof(values));
   };
   set("env/state/position", 0.45f, -0.5f);
   set("env/state/velocity", 0.07f, 0.0f);
   set("env/age", int32_t{199}, int32_t{199});
-  copy.restoring = true;
-  rig.env->visit_state(copy);
+  state.write(bytes);
   rig.numbers = {2, 1};
   rig.take_actions(0);
   EXPECT_EQ(rig.terminated[0], 1);
@@ -453,17 +431,14 @@ struct Range {
 void expect_uniform_resets(const std::string& task, const std::map<std::string, Range>& ranges) {
   const int64_t n = 4000;
   Rig rig(task, {.num_envs = n, .seed = 2});
-  Copy copy;
-  rig.env->visit_state(copy);
   for (const auto& [name, range] : ranges) {
-    const auto* x = reinterpret_cast<const float*>(copy.saved.at("env/state/" + name).data());
-    double sum = 0;
-    for (int64_t k = 0; k < n; ++k) sum += x[k];
-    const double width = range.high - range.low;
-    EXPECT_GE(*std::min_element(x, x + n), range.low - 1e-6) << task << " " << name;
-    EXPECT_LE(*std::max_element(x, x + n), range.high + 1e-6) << task << " " << name;
-    EXPECT_LE(*std::min_element(x, x + n), range.low + 0.01 * width) << task << " " << name;
-    EXPECT_GE(*std::max_element(x, x + n), range.high - 0.01 * width) << task << " " << name;
+    const std::vector<float> x = AllState(*rig.env).numbers<float>("env/state/" + name);
+    const double width = range.high - range.low, sum = std::accumulate(x.begin(), x.end(), 0.0);
+    const auto [least, most] = std::ranges::minmax(x);
+    EXPECT_GE(least, range.low - 1e-6) << task << " " << name;
+    EXPECT_LE(most, range.high + 1e-6) << task << " " << name;
+    EXPECT_LE(least, range.low + 0.01 * width) << task << " " << name;
+    EXPECT_GE(most, range.high - 0.01 * width) << task << " " << name;
     EXPECT_NEAR(sum / n, (range.low + range.high) / 2, 5 * 0.29 * width / std::sqrt(n)) << task << " " << name;
   }
 }

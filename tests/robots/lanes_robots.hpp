@@ -84,21 +84,34 @@ struct Carrier {
   }
 };
 
+// What the following robots share: they advance, and get a reward of 1 for each step.
 template <class R>
-struct Toucher {
+struct Plain {
   using F = typename R::F;
-  static constexpr const char* name = "Toucher";
   static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
-  static constexpr int obs_dim = 1, step_limit = 40;
-  static constexpr double dt = 0.04;
+  static constexpr int step_limit = 40;
+  static constexpr double dt = 0.02;
   static constexpr ContinuousAction<1> action{-1, 1};
-  static constexpr RobotModel model{"inverted_pendulum.xml", 2};
 
-  static void reset(R& robot, Draws<F>&) { robot.forward(); }
-  static Step<F> step(R& robot, const F* action) {
+  template <class... More>
+  static void reset(R& robot, Draws<F>&, const More&...) {
+    robot.forward();
+  }
+  template <class... More>
+  static Step<F> step(R& robot, const F* action, const More&...) {
     robot.advance(action);
     return {.reward = F(1)};
   }
+};
+
+template <class R>
+struct Toucher : Plain<R> {
+  using F = typename R::F;
+  static constexpr const char* name = "Toucher";
+  static constexpr int obs_dim = 1;
+  static constexpr double dt = 0.04;
+  static constexpr RobotModel model{"inverted_pendulum.xml", 2};
+
   template <class Out>
   static void observe(const R& robot, Out obs) {
     obs[0] = math::select(robot.touches(GeomId{0}, GeomId{1}), F(1), F(0));
@@ -107,13 +120,10 @@ struct Toucher {
 
 // Starts from a keyframe, which the parameter `back` selects, and observes it.
 template <class R>
-struct Keyed {
+struct Keyed : Plain<R> {
   using F = typename R::F;
   static constexpr const char* name = "Keyed";
-  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
-  static constexpr int obs_dim = 7, step_limit = 40;
-  static constexpr double dt = 0.02;
-  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr int obs_dim = 7;
   static constexpr RobotModel model{"models/keyed.xml", 1};
 
   struct Params {
@@ -135,10 +145,6 @@ struct Keyed {
     robot.keyframe(p.back ? "bent back" : "home");
     robot.forward();
   }
-  static Step<F> step(R& robot, const F* action, const Parts&, const Params&) {
-    robot.advance(action);
-    return {.reward = F(1)};
-  }
   template <class Out>
   static void observe(const R& robot, const Parts& parts, const Params&, Out obs) {
     obs[0] = robot.qpos(0), obs[1] = robot.qpos(1), obs[2] = robot.qvel(0), obs[3] = robot.qvel(1);
@@ -148,13 +154,9 @@ struct Keyed {
 
 // Uses a sensor that lanes do not compute.
 template <class R>
-struct Clocked {
-  using F = typename R::F;
+struct Clocked : Plain<R> {
   static constexpr const char* name = "Clocked";
-  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
-  static constexpr int obs_dim = 1, step_limit = 40;
-  static constexpr double dt = 0.02;
-  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr int obs_dim = 1;
   static constexpr RobotModel model{"models/keyed.xml", 1};
 
   struct Parts {
@@ -164,11 +166,6 @@ struct Clocked {
       find(reading, "reading");
     }
   };
-  static void reset(R& robot, Draws<F>&, const Parts&) { robot.forward(); }
-  static Step<F> step(R& robot, const F* action, const Parts&) {
-    robot.advance(action);
-    return {.reward = F(1)};
-  }
   template <class Out>
   static void observe(const R& robot, const Parts& parts, Out obs) {
     obs[0] = robot.sensor(parts.reading, 0);
@@ -177,20 +174,13 @@ struct Clocked {
 
 // Starts from a keyframe that its model lacks.
 template <class R>
-struct Unkeyed {
+struct Unkeyed : Plain<R> {
   using F = typename R::F;
   static constexpr const char* name = "Unkeyed";
-  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
-  static constexpr int obs_dim = 1, step_limit = 40;
-  static constexpr double dt = 0.02;
-  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr int obs_dim = 1;
   static constexpr RobotModel model{"models/keyed.xml", 1};
 
   static void reset(R& robot, Draws<F>&) { robot.keyframe("hone"), robot.forward(); }
-  static Step<F> step(R& robot, const F* action) {
-    robot.advance(action);
-    return {.reward = F(1)};
-  }
   template <class Out>
   static void observe(const R& robot, Out obs) {
     obs[0] = robot.qpos(0);
@@ -199,20 +189,12 @@ struct Unkeyed {
 
 // Stands on a foot that is too stiff for float.
 template <class R>
-struct Stomper {
+struct Stomper : Plain<R> {
   using F = typename R::F;
   static constexpr const char* name = "Stomper";
-  static constexpr const char* preset = "num_envs = 16\n[ppo]\n";
-  static constexpr int obs_dim = 6, step_limit = 40;
-  static constexpr double dt = 0.02;
-  static constexpr ContinuousAction<1> action{-1, 1};
+  static constexpr int obs_dim = 6;
   static constexpr RobotModel model{"models/stomper.xml", 4};
 
-  static void reset(R& robot, Draws<F>&) { robot.forward(); }
-  static Step<F> step(R& robot, const F* action) {
-    robot.advance(action);
-    return {.reward = F(1)};
-  }
   template <class Out>
   static void observe(const R& robot, Out obs) {
     obs[0] = robot.qpos(0), obs[1] = robot.qvel(0), obs[2] = robot.external_force(BodyId{2})[5];

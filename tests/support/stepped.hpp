@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "algorithms/rollout.hpp"
+#include "all_state.hpp"
 #include "device/reduce.hpp"
 #include "envs/make_env.hpp"
 
@@ -73,12 +73,6 @@ struct Stepped {
   const RolloutView& r = rollout.view();
 };
 
-struct AllState final : StateVisitor {
-  explicit AllState(VecEnv& envs) { envs.visit_state(*this); }
-  void field(const StateField& field) override { fields[field.name] = field; }
-  std::map<std::string, StateField> fields;
-};
-
 // Returns the trajectories of 48 environments that are stepped on `ranks` ranks with `threads` threads each.
 inline std::vector<std::vector<float>> trajectories(const std::string& task, int64_t ranks, int threads, int64_t tile,
                                                     const EnvSetup& params = {}) {
@@ -112,9 +106,9 @@ inline void expect_resumes_from_state(const std::string& task, const std::vector
       second(task, {.num_envs = 20, .seed = 5, .setup = params}, 50);
   whole.step(0, 50);
   first.step(0, 17);
-  const AllState from(*first.envs), to(*second.envs);
+  const AllState from(*first.envs);
   for (const std::string& name : names) EXPECT_TRUE(from.fields.count(name)) << name;
-  for (const auto& [name, field] : to.fields) field.write(from.fields.at(name).read());
+  AllState(*second.envs).write(from.bytes());
   second.step(17, 50);
   for (int64_t i = 0; i < 20; ++i) {
     const std::vector<float> theirs = whole.numbers(i, 50), ours = second.numbers(i, 50);
