@@ -4,8 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -13,19 +11,13 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/clock.hpp"
 #include "base/options.hpp"
 #include "device/gpu_queue.hpp"
 #include "device/queue.hpp"
 #include "placement/device.hpp"
-#ifdef DRL_GPU_SUPPORT
-#endif
 
 namespace drl {
-
-// Returns seconds since an arbitrary time.
-inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Returns the processor time of this thread in seconds.
 inline double thread_time() {

@@ -4,11 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/rollout.hpp"
 #include "bench.hpp"
-#include "drl/lanes/philox.hpp"
-#include "envs/make_env.hpp"
 #include "placement/topology.hpp"
+#include "stepping.hpp"
 
 namespace drl {
 namespace {
@@ -18,7 +16,6 @@ constexpr const char* kHelp =
     "On a CPU it uses one core. On a GPU it launches one kernel per step, as drl_train does. Steps are written to a\n"
     "rollout; actions are generated in advance.\n";
 
-constexpr int64_t kRows = 32;       // steps of a rollout
 constexpr int64_t kCpuEnvs = 4096;  // few enough to stay in a core's cache
 constexpr int64_t kGpuEnvs = 65536;
 
@@ -38,74 +35,19 @@ struct EnvBenchOptions {
   }
 };
 
-float random01(int64_t index) {
-  return uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(index), 0)[0]);
-}
-
-// Steps environments through a rollout with random actions that were generated in advance.
-class Stepping {
- public:
-  Stepping(Queue& queue, const std::string& task, int64_t n)
-      : queue_(queue),
-        envs_(make_env(task, {.num_envs = n, .seed = 1}, queue)),
-        rollout_(queue, envs_->spec(), kRows, n),
-        first_step_(queue, 1) {
-    const ActionSpace& space = envs_->spec().action;
-    const size_t size = space.discrete ? 1 : static_cast<size_t>(space.size), count = kRows * n * size;
-    Array<int32_t> choices(space.discrete ? count : 0);
-    Array<float> values(space.discrete ? 0 : count);
-    for (size_t i = 0; i < choices.size(); ++i)
-      choices[i] = static_cast<int32_t>(random01(i) * static_cast<float>(space.size));
-    for (size_t i = 0; i < values.size(); ++i) {  // an action without bounds is in [-1, 1]
-      const float low = std::isfinite(space.low[i % size]) ? space.low[i % size] : -1,
-                  high = std::isfinite(space.high[i % size]) ? space.high[i % size] : 1;
-      values[i] = low + (high - low) * random01(i);
-    }
-    width_ = n * static_cast<int64_t>(size);
-    actions_ = Array<float>(queue, count);  // floats, or int32 of the same size
-    queue.copy_bytes(actions_.data(), choices.empty() ? static_cast<void*>(values.data()) : choices.data(),
-                     count * sizeof(float));
-    envs_->reset(queue, rollout_.start_row(), {});
-    enqueue();  // loads the kernel before recording
-    queue.synchronize();
-    recording_ = queue.record([this] { enqueue(); });
-  }
-
-  // Enqueues all steps of a rollout. Each round continues the episodes and uses the same random numbers again.
-  void round() { recording_ ? queue_.launch(*recording_) : enqueue(); }
-
- private:
-  void enqueue() {
-    rollout_.begin();
-    for (int64_t t = 0; t < kRows; ++t) {
-      StepRow row = rollout_.row(t);
-      row.action = actions_.data() + t * width_;
-      envs_->step(queue_, {first_step_.data(), t}, 0, envs_->num_envs(), row);
-    }
-  }
-
-  Queue& queue_;
-  std::unique_ptr<VecEnv> envs_;
-  Rollout rollout_;
-  Array<int64_t> first_step_;
-  Array<float> actions_;  // [kRows, width_]
-  int64_t width_ = 0;
-  std::unique_ptr<RecordedWork> recording_;
-};
-
-// Returns steps per second of stepping as drl_train collects rollouts: on a GPU, a recorded graph contains all steps.
-// The first round is not counted, and the second decides how many rounds take about `seconds` seconds.
+// Returns steps per second. The first round is not counted, and the second decides how many rounds take about `seconds`
+// seconds.
 double rollout_rate(Queue& queue, const std::string& task, int64_t n, double seconds) {
-  Stepping stepping(queue, task, n);
+  Stepping stepping(queue, task, {.num_envs = n, .seed = 1});
   const auto time_of = [&](int64_t rounds) {
-    const double start = now();
+    const double start = steady_seconds();
     for (int64_t k = 0; k < rounds; ++k) stepping.round();
     queue.synchronize();
-    return now() - start;
+    return steady_seconds() - start;
   };
   time_of(1);
   const auto rounds = static_cast<int64_t>(std::ceil(seconds / time_of(1)));
-  return static_cast<double>(rounds * kRows * n) / time_of(rounds);
+  return static_cast<double>(rounds * Stepping::kRows * n) / time_of(rounds);
 }
 
 void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, int gpu, bool core_too) {

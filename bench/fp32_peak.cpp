@@ -34,11 +34,11 @@ void run(const Fp32PeakOptions& options) {
   const std::unique_ptr<Queue> queue = make_host_queue(isa_of(options.isa));
   Array<float> out(*queue, kLanes);
   double best = 0;
-  const double end = now() + options.seconds;
-  while (now() < end) {
-    const double start = now();
+  const double end = steady_seconds() + options.seconds;
+  while (steady_seconds() < end) {
+    const double start = steady_seconds();
     for_each(*queue, kLanes, MultiplyAdds{0.999f, 0.001f, kSteps, out.data()});
-    best = std::max(best, static_cast<double>(kLanes * kSteps * MultiplyAdds::kSums) / (now() - start));
+    best = std::max(best, static_cast<double>(kLanes * kSteps * MultiplyAdds::kSums) / (steady_seconds() - start));
   }
   std::printf("%.1f G multiply-adds/s, %s\n", best / 1e9, std::string(name_of(queue->isa())).c_str());
 }

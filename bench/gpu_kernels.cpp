@@ -8,14 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/ppo/ppo.hpp"
 #include "base/format.hpp"
-#include "bench.hpp"
-#include "comm/communicator.hpp"
-#include "envs/make_env.hpp"
 #include "gpu/runtime.hpp"
 #include "kernel_costs.hpp"
 #include "nets/gpu/gpu_nets.hpp"
+#include "ppo_loop.hpp"
 #include "spin.hpp"
 
 namespace drl {
@@ -104,59 +101,18 @@ class Recorder final : public LaunchWatch {
   std::vector<Timing> timings_;
 };
 
-// Trains without graphs, so that every launch can be watched.
-class Loop final : public Engine {
- public:
-  Loop(const KernelOptions& options, int gpu)
-      : queue_(make_queue(gpu)),
-        spec_(policy_spec(task_spec(options.task), policy_options())),
-        nets_(make_nets(spec_.layout, (options.num_steps + 1) * int64_t{options.num_envs})),
-        envs_(make_env(options.task, {options.num_envs, 0, 0, true}, *queue_)),
-        ppo_(LearnerParts{*queue_,
-                          policy_options(),
-                          {options.num_envs, options.num_steps, 0, 1, 1, PpoOptions().num_mini_batches},
-                          0,
-                          spec_,
-                          *nets_,
-                          *envs_,
-                          nullptr,
-                          nullptr,
-                          this},
-             {}) {}
-  void iterate() { ppo_.iterate(iteration_++, *comm_); }
-  std::vector<Work> watched(bool timed) {
-    Recorder recorder(*queue_, timed);
-    iterate();
-    return recorder.take();
-  }
-
-  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, int64_t rows) override {
-    return make_gpu_nets(*queue_, layout, rows);
-  }
-  bool records_graphs() const override { return false; }
-
- private:
-  static PolicyOptions policy_options() {
-    PolicyOptions policy;
-    policy.activation = "tanh";
-    return policy;
-  }
-
-  std::unique_ptr<Communicator> comm_ = make_serial_communicator();
-  std::unique_ptr<Queue> queue_;
-  PolicySpec spec_;
-  std::unique_ptr<Nets> nets_;
-  std::unique_ptr<VecEnv> envs_;
-  Ppo ppo_;
-  int64_t iteration_ = 0;
-};
-
 // Returns the work of one iteration, with the median times of several. All iterations launch the same work.
 std::vector<Work> measure(const KernelOptions& options, int gpu) {
-  Loop loop(options, gpu);
+  PpoLoop loop(
+      options.task, options.num_envs, options.num_steps, gpu, /*graphs=*/false,  // to watch every launch
+      [](Queue& queue, const ParamLayout& layout, int64_t rows) { return make_gpu_nets(queue, layout, rows); });
   for (int k = 0; k < 2; ++k) loop.iterate();  // libraries load their kernels in the first
   std::vector<std::vector<Work>> all;
-  for (int k = 0; k < (options.times ? options.iterations : 1); ++k) all.push_back(loop.watched(options.times));
+  for (int k = 0; k < (options.times ? options.iterations : 1); ++k) {
+    Recorder recorder(loop.queue(), options.times);
+    loop.iterate();
+    all.push_back(recorder.take());
+  }
   for (size_t place = 0; place < all[0].size(); ++place) {
     std::vector<double> seconds;
     for (const std::vector<Work>& work : all) seconds.push_back(work.at(place).seconds);

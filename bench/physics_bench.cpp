@@ -235,6 +235,9 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
   std::string json = std::string("\"") + task.name + "\": {";
   std::printf("%-12s libmujoco %8.0f steps/s as shipped, %8.0f converged\n", task.name, median(shipped_rates),
               median(converged_rates));
+  using InFloat = typename Robot::template Physics<float>;
+  std::printf("  %zu bytes of state and %zu bytes of scratch per lane\n", sizeof(typename InFloat::State),
+              sizeof(typename InFloat::Work));
   for (size_t l = 0; l < lanes.size(); ++l) {
     std::printf("  %-10s %9.0f steps/s: %5.1f times (%.1f to %.1f), %5.1f converged; %.1e of solutions not converged\n",
                 names[l].c_str(), median(rates[l]), median(ratios[l]), std::ranges::min(ratios[l]),

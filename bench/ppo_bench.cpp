@@ -6,15 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/ppo/ppo.hpp"
 #include "bare_libtorch.hpp"
-#include "bench.hpp"
-#include "comm/communicator.hpp"
 #include "drl/lanes/philox.hpp"
-#include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "nets/torch/torch_library.hpp"
 #include "placement/topology.hpp"
+#include "ppo_loop.hpp"
 #ifdef DRL_GPU_SUPPORT
 #include "nets/gpu/gpu_nets.hpp"
 #include "nets/gpu_fused/fused_gpu_nets.hpp"
@@ -45,12 +42,6 @@ struct PpoBenchOptions {
   }
 };
 
-PolicyOptions policy_options() {
-  PolicyOptions policy;
-  policy.activation = "tanh";
-  return policy;
-}
-
 // The networks' backend on a GPU: cuBLAS layer by layer, or fused kernels with a precision.
 enum class Backend { layerwise, fused_fp32, fused_fp16, fused_bf16 };
 
@@ -69,35 +60,20 @@ std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe
 }
 
 // Runs and times drl's whole iterations.
-class Loop final : public Engine {
+class Loop {
  public:
   // `gpu` is -1 to use one core.
   Loop(int64_t num_envs, int gpu, bool graphs = true, Backend backend = Backend::layerwise)
-      : backend_(backend),
-        graphs_(graphs),
-        samples_(num_envs * kSteps),
-        queue_(make_queue(gpu)),
-        spec_(policy_spec(task_spec(kTask), policy_options())),
-        nets_(make_nets(spec_.layout, samples_ + num_envs)),
-        envs_(make_env(kTask, {num_envs, 0, 0, true}, *queue_)),
-        ppo_(LearnerParts{*queue_,
-                          policy_options(),
-                          {num_envs, kSteps, 0, 1, 1, PpoOptions().num_mini_batches},
-                          0,
-                          spec_,
-                          *nets_,
-                          *envs_,
-                          nullptr,
-                          nullptr,
-                          this},
-             {}) {}
+      : samples_(num_envs * kSteps),
+        loop_(kTask, num_envs, kSteps, gpu, graphs, [backend](Queue& queue, const ParamLayout& layout, int64_t rows) {
+          return make_nets(queue, layout, rows, backend);
+        }) {}
   void iterate() {
-    const double start = now();
-    ppo_.iterate(iteration_++, *comm_);
-    const IterationStats& stats = ppo_.stats();
-    total_.push_back(now() - start);
-    collect_.push_back(stats.collection_time);
-    update_.push_back(stats.learning_time);
+    const double start = steady_seconds();
+    loop_.iterate();
+    total_.push_back(steady_seconds() - start);
+    collect_.push_back(loop_.stats().collection_time);
+    update_.push_back(loop_.stats().learning_time);
   }
   // Runs three iterations: libraries load their kernels in the first, and graphs are captured in the second.
   void warm_up() {
@@ -109,22 +85,9 @@ class Loop final : public Engine {
   double collect_share() const { return median(collect_) / seconds(); }
   double update_share() const { return median(update_) / seconds(); }
 
-  std::unique_ptr<Nets> make_nets(const ParamLayout& layout, int64_t rows) override {
-    return drl::make_nets(*queue_, layout, rows, backend_);
-  }
-  bool records_graphs() const override { return graphs_; }
-
  private:
-  Backend backend_;
-  bool graphs_;
   int64_t samples_;
-  std::unique_ptr<Communicator> comm_ = make_serial_communicator();
-  std::unique_ptr<Queue> queue_;
-  PolicySpec spec_;
-  std::unique_ptr<Nets> nets_;
-  std::unique_ptr<VecEnv> envs_;
-  Ppo ppo_;
-  int64_t iteration_ = 0;
+  PpoLoop loop_;
   std::vector<double> total_, collect_, update_;
 };
 
@@ -139,10 +102,10 @@ double environment_seconds(int64_t num_envs) {
     choices[i] = static_cast<int32_t>(random_bits(0, Purpose::benchmark, static_cast<uint64_t>(i), 0)[0] & 1);
   double start = 0;
   for (int64_t k = 0; k < 40 * kSteps; ++k) {
-    if (k == 20 * kSteps) start = now();
+    if (k == 20 * kSteps) start = steady_seconds();
     envs->step(*queue, {&k}, 0, num_envs, rollout.row(k % kSteps));
   }
-  return (now() - start) / 20;
+  return (steady_seconds() - start) / 20;
 }
 
 void print(const char* name, const Loop& loop) {
@@ -159,9 +122,9 @@ void measure_core(int64_t num_envs, int iterations) {
   std::vector<double> times;
   for (int k = 0; k < iterations; ++k) {
     loop.iterate();
-    const double start = now();
+    const double start = steady_seconds();
     bare.iterate();
-    times.push_back(now() - start);
+    times.push_back(steady_seconds() - start);
   }
   const double bare_seconds = median(times);
   std::printf("one core of %s, %lld environments\n", this_machine().cpu_model.c_str(),

@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/rollout.hpp"
 #include "bench.hpp"
 #include "drl/canvas.hpp"
-#include "drl/lanes/philox.hpp"
-#include "envs/make_env.hpp"
 #include "envs/task_params.hpp"
 #include "placement/topology.hpp"
+#include "stepping.hpp"
 
 namespace drl {
 namespace {
@@ -25,7 +23,7 @@ constexpr const char* kHelp =
     "was compiled, in lanes. It compares them with a bare loop of the same MuJoCo calls with the same states and\n"
     "controls, one environment after the other. Measurements alternate and use the thread's processor time.\n";
 
-constexpr int64_t kRows = 32;         // steps of a rollout
+constexpr int64_t kRows = Stepping::kRows;
 constexpr int64_t kLanesEnvs = 1024;  // environments in lanes
 
 struct RobotBenchOptions {
@@ -83,61 +81,20 @@ EnvSetup params_of(const TaskRecord& record, const char* physics) {
   return params.setup();
 }
 
-std::vector<float> random_actions(const TaskRecord& record, int64_t n) {
-  std::vector<float> actions(static_cast<size_t>(kRows * n * record.action_size));
-  for (size_t k = 0; k < actions.size(); ++k) {
-    const auto a = k % static_cast<size_t>(record.action_size);
-    const float share = uniform01(random_bits(1, Purpose::benchmark, k, 0)[0]);
-    const float low = std::isfinite(record.action_low[a]) ? record.action_low[a] : -1;
-    const float high = std::isfinite(record.action_high[a]) ? record.action_high[a] : 1;
-    actions[k] = low + (high - low) * share;
-  }
-  return actions;
-}
-
-// Environments with their actions and rollout.
-class Envs {
- public:
-  Envs(const TaskRecord& record, const char* physics, int64_t n)
-      : queue_(make_queue(-1)),
-        envs(make_env(record.name, {.num_envs = n, .seed = 1, .setup = params_of(record, physics)}, *queue_)),
-        rollout_(*queue_, envs->spec(), kRows, n),
-        actions(random_actions(record, n)) {
-    envs->reset(*queue_, rollout_.start_row(), {});
-  }
-  void take_steps() {
-    const auto row_size = static_cast<int64_t>(actions.size()) / kRows;
-    for (int64_t t = 0; t < kRows; ++t, ++step_) {
-      StepRow row = rollout_.row(t);
-      row.action = actions.data() + t * row_size;
-      envs->step(*queue_, {&step_, 0}, 0, envs->num_envs(), row);
-    }
-  }
-
- private:
-  std::unique_ptr<Queue> queue_;
-
- public:
-  const std::unique_ptr<VecEnv> envs;
-
- private:
-  const Rollout rollout_;
-  int64_t step_ = 0;
-
- public:
-  const std::vector<float> actions;
-};
-
 void run(const RobotBenchOptions& options) {
   const TaskRecord& record = task_record(options.task);
   if (!record.robot) throw UsageError(options.task + " is not a robot's task: choose one from drl_train --list_tasks");
   const int64_t n = options.num_envs, size = record.action_size;
-  Envs ours(record, "mujoco", n);
+  const std::unique_ptr<Queue> queue = make_queue(-1);
+  const auto envs = [&](const char* physics, int64_t count) {
+    return std::make_unique<Stepping>(*queue, record.name,
+                                      EnvConfig{.num_envs = count, .seed = 1, .setup = params_of(record, physics)});
+  };
+  const std::unique_ptr<Stepping> ours = envs("mujoco", n);
   TaskParams params(record);
   params.choose_physics();
-  std::unique_ptr<Envs> lanes;
-  if (params.physics() == "lanes") lanes = std::make_unique<Envs>(record, "lanes", kLanesEnvs);
-  mjModel* model = mj_loadXML(model_file(*ours.envs).c_str(), nullptr, nullptr, 0);
+  const std::unique_ptr<Stepping> lanes = params.physics() == "lanes" ? envs("lanes", kLanesEnvs) : nullptr;
+  mjModel* model = mj_loadXML(model_file(ours->envs()).c_str(), nullptr, nullptr, 0);
   mjData* data = mj_makeData(model);
   const int frame_skip = static_cast<int>(std::lround(record.dt / model->opt.timestep));
   const auto bare = [&](const Physics& start) {
@@ -145,20 +102,19 @@ void run(const RobotBenchOptions& options) {
       const auto state_size = static_cast<int64_t>(start.numbers.size()) / n;
       mj_setState(model, data, start.numbers.data() + i * state_size, mjSTATE_INTEGRATION);
       for (int64_t t = 0; t < kRows; ++t) {
-        for (int64_t a = 0; a < size; ++a)
-          data->ctrl[a] = static_cast<double>(ours.actions[static_cast<size_t>((t * n + i) * size + a)]);
+        for (int64_t a = 0; a < size; ++a) data->ctrl[a] = static_cast<double>(ours->actions()[(t * n + i) * size + a]);
         for (int k = 0; k < frame_skip; ++k) mj_step(model, data);
       }
     }
   };
   std::vector<double> our_times, bare_times, lanes_times, ratios, lanes_ratios;
   for (int k = 0; k < options.rounds; ++k) {
-    const Physics start(*ours.envs);
-    our_times.push_back(time_of([&] { ours.take_steps(); }) / static_cast<double>(n * kRows));
+    const Physics start(ours->envs());
+    our_times.push_back(time_of([&] { ours->round(); }) / static_cast<double>(n * kRows));
     bare_times.push_back(time_of([&] { bare(start); }) / static_cast<double>(n * kRows));
     ratios.push_back(our_times.back() / bare_times.back());
     if (!lanes) continue;
-    lanes_times.push_back(time_of([&] { lanes->take_steps(); }) / static_cast<double>(kLanesEnvs * kRows));
+    lanes_times.push_back(time_of([&] { lanes->round(); }) / static_cast<double>(kLanesEnvs * kRows));
     lanes_ratios.push_back(our_times.back() / lanes_times.back());
   }
   std::printf("%s, one core of %s, %lld environments: %.0f steps/s; bare loop %.0f steps/s; %+.1f %% time\n",
