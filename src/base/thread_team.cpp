@@ -1,26 +1,21 @@
 #include "base/thread_team.hpp"
 
-#include <signal.h>
-
 #include <utility>
 
 #include "base/limits.hpp"
+#include "base/threads.hpp"
 
 namespace drl {
 
 ThreadTeam::ThreadTeam(int threads) {
-  sigset_t all, before;  // only the main thread handles signals
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;  // only the main thread handles signals
   try {
     for (int k = 1; k < threads; ++k)
       others_.push_back(starting_thread([&] { return std::thread([this] { serve(); }); }));
   } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     stop();
     throw;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ThreadTeam::~ThreadTeam() { stop(); }

@@ -5,14 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 
 #include "base/check.hpp"
 #include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "base/threads.hpp"
 #include "comm/mpi_check.hpp"
 #include "comm/patience.hpp"
 #include "comm/roll_call.hpp"
@@ -84,12 +83,8 @@ StallWatch::StallWatch(MPI_Comm host, MPI_Comm comm, double seconds, std::vector
 }
 
 void StallWatch::watch(const std::stop_token& over) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any nothing;  // never notified; the wait ends by stop request or time
   Patience patience;
-  for (uint32_t last = 0; !over.stop_requested();) {
-    nothing.wait_for(lock, over, Patience::kTick / 2, [] { return false; });
+  for (uint32_t last = 0; sleep_unless(over, Patience::kTick / 2);) {
     const uint32_t now = progress_[mine_].collectives.load(std::memory_order_relaxed);
     if (!is_waiting_.load(std::memory_order_relaxed) || now != last) patience = Patience();
     last = now;

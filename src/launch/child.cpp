@@ -21,6 +21,7 @@
 #include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "launch/environment.hpp"
 
 namespace fs = std::filesystem;
@@ -48,9 +49,7 @@ std::vector<std::string> environment_list() {
 // so that no handler runs in it.
 pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settings) {
   const std::vector<char*> argv = pointers(command), envp = pointers(settings.environment);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
+  const BlockedSignals blocked;
   const pid_t parent = getpid();
   volatile int failure = 0;
   const pid_t pid = vfork();
@@ -73,7 +72,6 @@ pid_t spawn(const std::vector<std::string>& command, const ChildSettings& settin
   }
   if (pid < 0) failure = errno;
   if (pid > 0 && failure) waitpid(pid, nullptr, 0);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = failure;
   return failure ? -1 : pid;
 }
@@ -171,9 +169,7 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
   Pipe signals, outcome;
   if (signals.read_end < 0 || outcome.read_end < 0)
     throw Error(std::string("cannot create a pipe (") + reason_of(errno) + "): use --ranks 1");
-  sigset_t all, before;
-  sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, &before);
+  std::optional<BlockedSignals> blocked(std::in_place);
   const pid_t pid = fork();
   if (pid == 0) {
     setsid();
@@ -188,7 +184,7 @@ int run_shielded(const std::vector<std::string>& command, const ChildSettings& s
   }
   const int error = errno;
   if (pid > 0) waitpid(pid, nullptr, 0);
-  sigprocmask(SIG_SETMASK, &before, nullptr);
+  blocked.reset();
   if (pid < 0) throw Error("cannot start " + command.front() + " (fork: " + reason_of(error) + "): use --ranks 1");
   signals.read_end.close();
   outcome.write_end.close();

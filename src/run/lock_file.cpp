@@ -1,7 +1,6 @@
 #include "run/lock_file.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <chrono>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -18,6 +18,7 @@
 #include "base/host.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "launch/allocation.hpp"
 #include "launch/child.hpp"
 
@@ -224,26 +225,18 @@ std::unique_ptr<LockFile> LockFile::take(const fs::path& folder) {
 }
 
 LockFile::LockFile(Descriptor folder, int64_t number) : folder_(std::move(folder)), number_(number) {
-  sigset_t all, before;  // the new thread must not receive signals
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const BlockedSignals blocked;  // the new thread must not receive signals
   try {
-    thread_ = starting_thread([&] { return std::thread([this] { run_heartbeat(); }); });
+    thread_ =
+        starting_thread([&] { return std::jthread([this](const std::stop_token& over) { run_heartbeat(over); }); });
   } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     unlinkat(folder_, name_of(number_).c_str(), 0);
     throw;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 LockFile::~LockFile() {
-  {
-    const std::lock_guard lock(mutex_);
-    end_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
+  thread_ = {};  // ends the heartbeat
   if (remove_) {
     unlinkat(folder_, name_of(number_).c_str(), 0);
   } else if (is_mine()) {
@@ -255,10 +248,9 @@ LockFile::~LockFile() {
 
 bool LockFile::is_mine() const { return highest_in(folder_) <= number_; }
 
-void LockFile::run_heartbeat() {
+void LockFile::run_heartbeat(const std::stop_token& over) const {
   const LockOwner owner = this_process();
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::duration<double>(kHeartbeat), [this] { return end_; }))
+  while (sleep_unless(over, std::chrono::duration<double>(kHeartbeat)))
     if (is_mine()) replace(folder_, number_, owner);
 }
 

@@ -5,11 +5,9 @@
 // can succeed. No process ever removes a file that another process may have created meanwhile.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -65,15 +63,12 @@ class LockFile {
 
  private:
   LockFile(Descriptor folder, int64_t number);
-  void run_heartbeat();
+  void run_heartbeat(const std::stop_token& over) const;
 
   Descriptor folder_;  // not a path, because the directory may be renamed
   int64_t number_;
   bool remove_ = false;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool end_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace drl

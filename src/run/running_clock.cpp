@@ -1,8 +1,7 @@
 #include "run/running_clock.hpp"
 
-#include <chrono>
-
 #include "base/limits.hpp"
+#include "base/threads.hpp"
 
 namespace drl {
 namespace {
@@ -14,28 +13,13 @@ constexpr std::chrono::seconds kSuspended{3};  // without a tick; even a busy ma
 
 RunningClock::RunningClock()
     : ticker_(starting_thread([this] {
-        return std::thread([this] {
-          std::unique_lock lock(mutex_);
-          while (!ended_.wait_for(lock, kTick, [this] { return end_; })) tick();
+        return std::jthread([this](const std::stop_token& over) {
+          while (sleep_unless(over, kTick)) seconds();
         });
       })) {}
 
-RunningClock::~RunningClock() {
-  {
-    const std::lock_guard lock(mutex_);
-    end_ = true;
-  }
-  ended_.notify_one();
-  ticker_.join();
-}
-
 double RunningClock::seconds() {
   const std::lock_guard lock(mutex_);
-  return tick();
-}
-
-// Adds the gap since the last tick to the suspended time if it is long.
-double RunningClock::tick() {
   const Clock::time_point now = Clock::now();
   const Clock::duration gap = now - last_tick_;
   if (gap > kSuspended) suspended_ += gap;

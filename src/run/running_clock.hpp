@@ -3,9 +3,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
+
+#include "base/clock.hpp"
 
 namespace drl {
 
@@ -13,23 +14,14 @@ namespace drl {
 class RunningClock {
  public:
   RunningClock();
-  ~RunningClock();
-  RunningClock(const RunningClock&) = delete;
-  RunningClock& operator=(const RunningClock&) = delete;
-
-  // Returns the seconds since construction, without suspended time. Thread-safe.
+  // Returns the seconds since construction, without suspended time. Thread-safe. Each call is a tick, too.
   double seconds();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  double tick();  // the caller holds the mutex
-
   std::mutex mutex_;
-  std::condition_variable ended_;
-  bool end_ = false;
   Clock::time_point start_ = Clock::now(), last_tick_ = start_;
   Clock::duration suspended_{};
-  std::thread ticker_;
+  std::jthread ticker_;
 };
 
 }  // namespace drl
