@@ -1,6 +1,8 @@
 #include "apps/banner.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "base/format.hpp"
@@ -59,6 +61,24 @@ std::string physics_note(const Options& options, const Workplace& place) {
   if (compiled == place.isa || !robot->in_lanes->host[static_cast<int>(compiled)].step) return note;
   return note +
          fmt::format(", with {} instead of {}: build with -DDRL_ISAS=all", name_of(compiled), name_of(place.isa));
+}
+
+// The facts, besides the options' values, that decide whether options have an effect.
+std::vector<Circumstance> circumstances(const Options& options, const Workplace& place) {
+  const RunOptions& run = options.run;
+  const bool named = !run.run_name.empty() || place.job;
+  const bool new_weights = !run.resume && run.load_run.empty() && run.checkpoint.empty() && run.init_from.empty();
+  const AlgorithmKind& algorithm = options.algorithm();
+  const std::string& task = options.train.task;
+  std::vector<Circumstance> all = algorithm.circumstances();
+  all.insert(all.end(),
+             {{"hardware", place.placement.gpu < 0 ? "cpu" : "gpu",
+               std::string("this run computes on ") + (place.placement.gpu < 0 ? "the CPU" : "GPUs")},
+              {"job", place.job ? "yes" : "no", "this is not a Slurm job"},
+              {"name", named ? "chosen" : "new", "without --run_name, a run has a new name"},
+              {"start", new_weights ? "scratch" : "checkpoint", "the weights come from a checkpoint"},
+              {"actions", task_record(task).discrete ? "discrete" : "continuous", task + " has discrete actions"}});
+  return all;
 }
 
 }  // namespace
@@ -135,6 +155,13 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   if (world == 1 && facts.device == "cpu" && place.machine.cores > 1 && place.placement.threads == 1)
     line("cores", fmt::format("1 of {0} is used: --ranks {0} uses all of them", place.machine.cores));
   return text;
+}
+
+std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, int64_t done) {
+  const Options& options = plan.options;
+  std::vector<std::string> warnings = plan.table.without_effect(plan.chosen, circumstances(options, place));
+  std::ranges::copy(options.algorithm().warnings(done, options.train.max_iterations), std::back_inserter(warnings));
+  return warnings;
 }
 
 std::string resume_command(const Settings& settings, const Workplace& place, const std::string& directory,

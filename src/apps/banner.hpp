@@ -1,8 +1,9 @@
-// The banner that a run prints when it starts.
+// What a run prints when it starts: its banner, and warnings about options that have no effect.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/learner.hpp"
 #include "apps/settings.hpp"
@@ -19,6 +20,10 @@ RunFacts facts_of(const Settings& settings, const Workplace& place, const std::s
 // limit. Pure.
 std::string banner(const Options& options, const Workplace& place, const RunFacts& facts, const BatchPlan& plan,
                    const PolicySpec& policy, const std::string& directory, std::optional<double> time_left);
+
+// Returns a warning for each reason why options that the user has set have no effect, and one if the learning rate is 0
+// in some of the iterations that remain after the first `done`.
+std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, int64_t done);
 
 // Returns the command that resumes the run: with the launcher of this start, or `--ranks` if drl_train started the
 // ranks itself (`by_ourselves`), and with the options that the run's options.ini does not hold. Pure.

@@ -100,7 +100,7 @@ int run_checks(const DoctorOptions& options, const LaunchInfo& launch, double lo
   if (const auto outcome = start_one_rank_per_device(rounds.comm(), launch, request, arguments, kNoStops))
     return *outcome;
   for (const std::string& warning : options.without_effect) log::warn("{}", warning);
-  on_rank_zero(rounds.comm(), [&] { return rounds.report().require_json_file(), std::string(); });
+  on_rank_zero(rounds.comm(), [&] { rounds.report().require_json_file(); });
 
   // 2. Place the ranks, and print and compare their facts.
   const Placement placement = check_placement(rounds, launch, {options.device, options.gpu_ids, options.threads});

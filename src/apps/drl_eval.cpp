@@ -159,14 +159,15 @@ void save_pretrained(const std::filesystem::path& to, Checkpoint alone, const Ev
 
 EvaluationPlan plan_of(const EvalOptions& options, const EvalPolicy& policy) {
   const int64_t envs = options.num_envs ? options.num_envs : std::min(options.episodes, 4096);
-  return {policy.task(),
-          options.episodes,
-          std::min<int64_t>(envs, options.episodes),
-          static_cast<uint64_t>(options.seed),
-          options.stochastic || options.agent == "random" ? ActionChoice::sample : ActionChoice::most_probable,
-          policy.setup(),
-          options.threads,
-          policy.curriculum()};
+  const bool samples = options.stochastic || options.agent == "random";
+  return {.task = policy.task(),
+          .episodes = options.episodes,
+          .num_envs = std::min<int64_t>(envs, options.episodes),
+          .seed = static_cast<uint64_t>(options.seed),
+          .choice = samples ? ActionChoice::sample : ActionChoice::most_probable,
+          .setup = policy.setup(),
+          .threads = options.threads,
+          .curriculum = policy.curriculum()};
 }
 
 void print_lines(const Evaluation& result, const EvalOptions& options, const std::string& file) {

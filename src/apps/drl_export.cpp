@@ -139,8 +139,7 @@ void read_existing(const ExportOptions& options, std::vector<Output>& outputs) {
                        "): give another file, or --force to write it");
     };
     if (!fs::is_regular_file(output.path, ignored)) refuse("it is a directory, a device, a pipe or a socket");
-    const std::vector<std::byte> bytes = read_file(output.path);
-    output.content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    output.content = read_text(output.path);
     if (output.option == "c" && output.content.find("define DRL_POLICY_ACTIONS ") == std::string::npos)
       refuse("it does not define DRL_POLICY_ACTIONS");
     output.is_written = false;

@@ -71,8 +71,7 @@ void check_output(const fs::path& file) {
   require_output("output", file);
   std::error_code error;
   if (!fs::exists(file, error)) return;
-  const std::vector<std::byte> content = read_file(file);
-  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  const std::string text = read_text(file);
   if (!text.empty() && !text.starts_with(kFirstLine))
     throw UsageError("--output " + printable(file.string(), 200) +
                      " exists and is not an HTML page (it would be overwritten): give another name");
@@ -127,7 +126,7 @@ std::vector<std::string> tasks_of(const std::vector<RunGroup>& groups) {
 double last_reward(const RunGroup& group) {
   std::vector<double> values;
   for (const RunRecord* run : group.runs) values.push_back(run->metrics.last("mean_reward"));
-  return statistics_of(values).mean;
+  return statistics_of(values).mean();
 }
 
 // Returns the line of the energy that the runs' GPUs have used, "" if it is known of no run.

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "apps/banner.hpp"
-#include "apps/effects.hpp"
 #include "apps/learner.hpp"
 #include "apps/loading.hpp"
 #include "apps/program.hpp"
@@ -109,13 +108,12 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm)
 
   // 5. The training loop. Rank 0 reports its progress.
   std::optional<RunOutput> output;
-  on_rank_zero(comm, [&]() -> std::string {
+  on_rank_zero(comm, [&] {
     if (deadline) deadline->require_time();
     require_films(options.run, options.train.task, start.from == StartFrom::resume);
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
     output->monitor.describe_policies([&](Checkpoint& checkpoint) { describe_policy(checkpoint, learner.policy()); });
     output->manifest.write(trainer.progress(), "running");
-    return "";
   });
   try {
     const int code = trainer.run(output ? &output->monitor : nullptr);

@@ -45,7 +45,11 @@ std::unique_ptr<Nets> gpu_nets(Queue& queue, const ParamLayout& layout, int64_t 
 std::unique_ptr<Communicator> gpu_communicator(const GpuOptions& options, int gpu, Communicator& host,
                                                const std::vector<std::string>& hosts) {
   if (host.size() == 1) return make_serial_communicator();
-  return make_nccl_communicator(host, {options.init_timeout, options.comm_timeout, options.deterministic, gpu, hosts});
+  return make_nccl_communicator(host, {.init_timeout = options.init_timeout,
+                                       .comm_timeout = options.comm_timeout,
+                                       .deterministic = options.deterministic,
+                                       .device = gpu,
+                                       .hosts = hosts});
 }
 
 #else

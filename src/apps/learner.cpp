@@ -67,8 +67,12 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   engine_->connect(comm);
   const uint64_t seed = static_cast<uint64_t>(train.seed);
   on_all_ranks(comm, [&] {
-    const EnvConfig envs{plan_.num_envs, plan_.rank * plan_.num_envs, seed, train.init_at_random_ep_len, setup,
-                         threads_};
+    const EnvConfig envs{.num_envs = plan_.num_envs,
+                         .first_global_index = plan_.rank * plan_.num_envs,
+                         .seed = seed,
+                         .random_start_ages = train.init_at_random_ep_len,
+                         .setup = setup,
+                         .threads = threads_};
     engine_->start();
     nets_ = engine_->make_nets(spec_.layout, plan_.observations());
     envs_ = make_env(train.task, envs, engine_->queue());
@@ -78,8 +82,16 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   });
   const Teacher* teacher = teacher_ ? &teacher_->load(*engine_, plan_.observations(), comm) : nullptr;
   on_all_ranks(comm, [&] {
-    algorithm_ = options.algorithm().make({engine_->queue(), options.policy, plan_, seed, spec_, *nets_, *envs_,
-                                           lost_states_ ? &*lost_states_ : nullptr, teacher, &*engine_});
+    algorithm_ = options.algorithm().make({.queue = engine_->queue(),
+                                           .policy = options.policy,
+                                           .plan = plan_,
+                                           .seed = seed,
+                                           .spec = spec_,
+                                           .nets = *nets_,
+                                           .envs = *envs_,
+                                           .watch = lost_states_ ? &*lost_states_ : nullptr,
+                                           .teacher = teacher,
+                                           .engine = &*engine_});
   });
   require_same_files(comm, envs_->files());
   on_all_ranks(comm, [&] { contents_ = contents_of(options.env->files()); });
@@ -99,14 +111,13 @@ void Learner::write_lost_states_to(const std::filesystem::path& run, const RunFa
 }
 
 double Learner::evaluate() {
-  const EvaluationPlan plan{options_.train.task,
-                            64,
-                            64,
-                            static_cast<uint64_t>(options_.train.seed),
-                            ActionChoice::most_probable,
-                            options_.env->setup(),
-                            threads_,
-                            algorithm_->stats().curriculum};
+  const EvaluationPlan plan{.task = options_.train.task,
+                            .episodes = 64,
+                            .num_envs = 64,
+                            .seed = static_cast<uint64_t>(options_.train.seed),
+                            .setup = options_.env->setup(),
+                            .threads = threads_,
+                            .curriculum = algorithm_->stats().curriculum};
   const std::unique_ptr<Queue> queue = make_host_queue(engine_->queue().isa());
   const std::unique_ptr<Nets> nets = engine_->make_host_nets(*queue, spec_.layout);
   const PolicyView policy = algorithm_->policy();

@@ -142,15 +142,15 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
   Source source;
   Loaded loaded{};
   double elapsed = 0;
-  on_rank_zero(comm, [&]() -> std::string {
-    if (start.from == StartFrom::scratch) return "";
+  on_rank_zero(comm, [&] {
+    if (start.from == StartFrom::scratch) return;
     source = read_newest_intact(start);
     if (start.from == StartFrom::weights) {
       loaded = is_policy_alone(source.checkpoint) ? Loaded::actor : Loaded::weights;
       require_fit(source, settings, weights_in(state, loaded));
       if (loaded == Loaded::actor && has_critic(state))
         log::info("{} has no critic: the critic starts anew", source.file);
-      return "";
+      return;
     }
     require_whole(source);
     settings.warn_of_ignored_options(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
@@ -164,7 +164,6 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
     loaded = value_before_change(std::string(kind.name()) + ".learning_rate", settings.table, source)
                  ? Loaded::all_but_learning_rate
                  : Loaded::all;
-    return "";
   });
   comm.broadcast(std::as_writable_bytes(std::span(&loaded, 1)), 0);
   if (loaded == Loaded::nothing) return;

@@ -1,7 +1,6 @@
 #include "apps/robot_task.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -25,11 +24,6 @@ std::string replaced(std::string text, const std::vector<std::pair<std::string, 
     for (size_t at = 0; (at = text.find(token, at)) != std::string::npos; at += value.size())
       text.replace(at, token.size(), value);
   return text;
-}
-// Returns the shortest text that reads back as the same number.
-std::string number(double x) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), x).ptr};
 }
 // Rounds to two digits, for numbers that are meant to be edited.
 double rounded(double x) {
@@ -127,7 +121,7 @@ std::string robot_task(const std::string& file, const std::string& name) {
   for (int a = 0; a < m.nu; ++a) {
     const Control control = control_of(m, a, *start);
     const std::string actuator = name_of(m, mjOBJ_ACTUATOR, a), comma = a > 0 ? ", " : "";
-    const std::string scale = number(rounded(control.scale)), offset = number(rounded(control.offset));
+    const std::string scale = number_text(rounded(control.scale)), offset = number_text(rounded(control.offset));
     ranges += fmt::format("      {{-1, 1, {}, {}}},  // {}\n", scale, offset,
                           actuator.empty() ? "actuator " + std::to_string(a) : literal(printable(actuator)));
     offsets += comma + offset, scales += comma + scale;
@@ -140,8 +134,8 @@ std::string robot_task(const std::string& file, const std::string& name) {
       {"@JOINTS@", counted(m.njnt, "joint")},
       {"@ACTUATORS@", counted(m.nu, "actuator")},
       {"@SKIP@", std::to_string(skip)},
-      {"@TIMESTEP@", number(m.opt.timestep)},
-      {"@DT@", number(skip * m.opt.timestep)},
+      {"@TIMESTEP@", number_text(m.opt.timestep)},
+      {"@DT@", number_text(skip * m.opt.timestep)},
       {"@NQ@", std::to_string(m.nq)},
       {"@NV@", std::to_string(m.nv)},
       {"@NU@", std::to_string(m.nu)},
@@ -158,8 +152,8 @@ std::string robot_task(const std::string& file, const std::string& name) {
                                  {"@Q@", std::to_string(m.jnt_qposadr[joint])},
                                  {"@V@", std::to_string(m.jnt_dofadr[joint])},
                                  {"@SPEED@", height > 0.5 ? "1" : "0.5"},
-                                 {"@HEIGHT@", number(rounded(height))},
-                                 {"@LOWEST@", number(rounded(height - 0.5 * std::max(std::abs(height), 0.1)))}});
+                                 {"@HEIGHT@", number_text(rounded(height))},
+                                 {"@LOWEST@", number_text(rounded(height - 0.5 * std::max(std::abs(height), 0.1)))}});
   } else {
     int tip = m.nbody - 1;
     while (tip > 0 && (m.body_rootid[tip] != root || m.body_weldid[tip] == 0 || name_of(m, mjOBJ_BODY, tip).empty()))
@@ -170,7 +164,7 @@ std::string robot_task(const std::string& file, const std::string& name) {
     const double *at = start->xpos + 3 * tip, *base = start->xpos + 3 * root;
     const double length = std::hypot(at[0] - base[0], at[1] - base[1], at[2] - base[2]);
     values.insert(values.end(), {{"@PURPOSE@", "bring the last body to a point that changes between episodes"},
-                                 {"@SPREAD@", number(rounded(std::max(0.3 * length, 0.1 * m.stat.extent)))},
+                                 {"@SPREAD@", number_text(rounded(std::max(0.3 * length, 0.1 * m.stat.extent)))},
                                  {"@TIP@", literal(name_of(m, mjOBJ_BODY, tip))}});
   }
   // Texts of the user come last, because they may contain such words.

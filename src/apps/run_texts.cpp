@@ -19,11 +19,10 @@ namespace {
 void require_task_of_origin(const Settings& typed, Communicator& comm) {
   const std::string origin = origin_of(typed.options.run), task = typed.options.train.task;
   if (origin.empty() || task.empty() || caught_usage_error([&] { task_record(task); }).empty()) return;
-  on_rank_zero(comm, [&]() -> std::string {
+  on_rank_zero(comm, [&] {
     const std::string file = find_checkpoint(origin).string();
     const Checkpoint checkpoint = read_checkpoint(file);
     if (attribute<std::string>(checkpoint, file, "task") == task) require_known_task(checkpoint, file);
-    return "";
   });
 }
 

@@ -91,10 +91,7 @@ const Teacher& TeacherRun::load(RunEngine& engine, int64_t rows, Communicator& c
   StateList state = list_state(
       [&](StateVisitor& visitor) { visit_policy(visitor, spec_, params_.data(), *normalizer_, of_critic, &queue); });
   if (is_alone_) state = actor_state(state);
-  on_rank_zero(comm, [&]() -> std::string {
-    require_state(state, checkpoint_, file_);
-    return "";
-  });
+  on_rank_zero(comm, [&] { require_state(state, checkpoint_, file_); });
   restore_state(state, checkpoint_, comm);
   normalizer_->refresh();
   checkpoint_ = {};

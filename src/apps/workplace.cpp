@@ -1,7 +1,6 @@
 #include "apps/workplace.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/host.hpp"
 #include "placement/cuda_support.hpp"
@@ -19,12 +18,7 @@ std::vector<std::string> Workplace::hosts() const {
 Isa common_isa(Communicator& comm, const std::string& wanted) {
   Isa isa{};
   on_all_ranks(comm, [&] { isa = isa_of(wanted); });
-  const std::vector<std::byte> all = comm.gather(std::as_bytes(std::span(&isa, 1)), 0);
-  for (size_t at = 0; at < all.size(); at += sizeof(isa)) {
-    Isa other;
-    std::memcpy(&other, &all[at], sizeof(other));
-    isa = std::min(isa, other);
-  }
+  for (const Isa other : gather_values(comm, isa)) isa = std::min(isa, other);
   comm.broadcast(std::as_writable_bytes(std::span(&isa, 1)), 0);
   return isa;
 }

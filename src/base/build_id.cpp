@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/format.hpp"
+#include "base/version.hpp"
 
 namespace drl {
 namespace {
@@ -63,6 +64,11 @@ std::string build_id_of(const void* address) {
   Search search{reinterpret_cast<uintptr_t>(address), ""};
   dl_iterate_phdr(visit_object, &search);
   return search.id;
+}
+
+std::string program_build() {
+  const std::string id = build_id_of(reinterpret_cast<const void*>(&program_build));
+  return std::string(kVersion) + " (" + kGitHash + ")" + (id.empty() ? "" : ", build " + id);
 }
 
 }  // namespace drl

@@ -5,8 +5,6 @@
 
 #include <chrono>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -63,8 +61,7 @@ std::optional<ProcessStat> parse_process_stat(const std::string& text) {
 }
 
 std::optional<ProcessStat> process_stat(const std::string& process) {
-  std::ifstream file("/proc/" + process + "/stat");
-  return parse_process_stat({std::istreambuf_iterator<char>(file), {}});
+  return parse_process_stat(file_text("/proc/" + process + "/stat"));
 }
 
 }  // namespace drl

@@ -13,12 +13,6 @@ namespace {
 
 // --- Values as text --------------------------------------------------------------------------------------------------
 
-template <class Number>
-std::string number_text(Number value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};  // the shortest text that reads back exactly
-}
-
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(int value) { return number_text(value); }
 std::string text_of(int64_t value) { return number_text(value); }

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "base/format.hpp"
 #include "drl/task/edit_distance.hpp"
@@ -33,21 +35,6 @@ std::string human(double value, double base, const std::array<const char*, 5>& p
   }
   const std::string number = prefix == 0 ? plain_number(value) : three_digits(value);
   return *prefixes[prefix] == 0 ? number : number + " " + prefixes[prefix];
-}
-
-// Returns the number of bytes of the first character of `text` (UTF-8, RFC 3629, section 4); 0 if it is not valid.
-size_t character_size(std::string_view text) {
-  const auto byte = [&](size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  const size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;  // excludes overlong forms
-  const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;   // excludes surrogates and > U+10FFFF
-  if (byte(1) < least || byte(1) > most) return 0;
-  for (size_t k = 2; k < size; ++k)
-    if ((byte(k) & 0xC0) != 0x80) return 0;
-  return size;
 }
 
 }  // namespace
@@ -102,6 +89,15 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return boost::join(parts, separator);
 }
 
+std::vector<std::string> at_most(size_t most, std::vector<std::string> texts, const std::string& before_number,
+                                 const std::string& after_number) {
+  if (texts.size() <= most) return texts;
+  const size_t left = texts.size() - (most - 1);
+  texts.resize(most - 1);
+  texts.push_back(before_number + std::to_string(left) + after_number);
+  return texts;
+}
+
 bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::ranges::find(all, one) != all.end();
 }
@@ -109,6 +105,20 @@ bool contains(const std::vector<std::string>& all, std::string_view one) {
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   return boost::split(parts, text, [=](char c) { return c == separator; });
+}
+
+std::string file_text(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    entries.push_back(at->path());
+  std::ranges::sort(entries);
+  return entries;
 }
 
 std::string_view trim(std::string_view text) {
@@ -129,6 +139,20 @@ std::string shell_line(const std::vector<std::string>& words) {
     quoted.push_back("'" + boost::replace_all_copy(word, "'", "'\\''") + "'");
   }
   return join(quoted, " ");
+}
+
+size_t character_size(std::string_view text) {
+  const auto byte = [&](size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;  // excludes overlong forms
+  const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;   // excludes surrogates and > U+10FFFF
+  if (byte(1) < least || byte(1) > most) return 0;
+  for (size_t k = 2; k < size; ++k)
+    if ((byte(k) & 0xC0) != 0x80) return 0;
+  return size;
 }
 
 std::string printable(std::string_view text, size_t limit) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,10 @@ std::string with_commas(int64_t number);  // 12345 is "12,345"
 // Returns "a, b, c" for {a, b, c} and ", ".
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
+// Returns the texts or, of more than `most`, the first ones and a last one that counts the others: "A 3B".
+std::vector<std::string> at_most(size_t most, std::vector<std::string> texts, const std::string& before_number,
+                                 const std::string& after_number);
+
 bool contains(const std::vector<std::string>& all, std::string_view one);
 
 // Returns the parts between separators, including empty ones: "a,,b" has three parts, "" has one empty part.
@@ -53,12 +58,27 @@ std::string_view trim(std::string_view text);
 // Returns a command that can be pasted into a shell: words are quoted if necessary.
 std::string shell_line(const std::vector<std::string>& words);
 
+// Returns the number of bytes of the first character of `text` (UTF-8, RFC 3629, section 4); 0 if it is not valid.
+size_t character_size(std::string_view text);
+
 // Returns `text` in a form that fits into one line of a message: control characters and bytes that are not valid UTF-8
 // become escapes such as \x0a. At most `limit` bytes are kept, followed by "..." if the text was cut (never inside a
 // character).
 std::string printable(std::string_view text, size_t limit = 80);
 // Does the same, but returns a pair of quotes for an empty text.
 std::string shown(std::string_view text);
+
+// Returns the content of a file; "" if it cannot be read.
+std::string file_text(const std::filesystem::path& file);
+// Returns the sorted paths of the entries of a directory. A directory that cannot be read has none.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& directory);
+
+// Returns the shortest text that reads back as the same number.
+template <class Number>
+std::string number_text(Number value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
 
 // Parses all of `text` as a decimal number. Returns nullopt if it is not a number or does not fit.
 template <class Number>

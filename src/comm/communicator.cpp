@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "base/check.hpp"
@@ -24,8 +23,7 @@ class SerialCommunicator final : public Communicator {
  protected:
   void do_all_reduce_sum(std::span<float>, Stream) override {}
   void do_all_reduce_sum(std::span<double>, Stream) override {}
-  void do_broadcast(std::span<std::byte>, int) override {}
-  void do_broadcast_without_spinning(std::span<std::byte>, int) override {}
+  void do_broadcast(std::span<std::byte>, int, bool) override {}
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int) override { return {data.begin(), data.end()}; }
   void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int) override {
     DRL_CHECK(all.size() == mine.size(), "scatter: the sizes of the blocks and of the data differ");
@@ -96,12 +94,12 @@ void Communicator::all_reduce_sum(std::span<double> data, Stream stream) {
 
 void Communicator::broadcast(std::span<std::byte> data, int root) {
   stats_.host_calls += 1;
-  do_broadcast(data, root);
+  do_broadcast(data, root, true);
 }
 
 void Communicator::broadcast_without_spinning(std::span<std::byte> data, int root) {
   stats_.host_calls += 1;
-  do_broadcast_without_spinning(data, root);
+  do_broadcast(data, root, false);
 }
 
 std::vector<std::byte> Communicator::gather(std::span<const std::byte> data, int root) {
@@ -148,16 +146,11 @@ std::string broadcast_text(Communicator& comm, const std::string& text, int root
 
 std::vector<std::string> gather_texts(Communicator& comm, const std::string& text, int root) {
   const uint64_t size = text.size();
-  std::vector<std::byte> sizes = comm.gather(std::as_bytes(std::span(&size, 1)), root);
-  std::vector<std::byte> all = comm.gather(bytes_of(text), root);
+  const auto sizes = numbers<uint64_t>(comm.gather(std::as_bytes(std::span(&size, 1)), root));
+  const std::vector<std::byte> all = comm.gather(bytes_of(text), root);
   std::vector<std::string> texts;
   const char* at = reinterpret_cast<const char*>(all.data());
-  for (size_t rank = 0; rank * sizeof(size) < sizes.size(); ++rank) {
-    uint64_t length = 0;
-    std::memcpy(&length, sizes.data() + rank * sizeof(size), sizeof(size));
-    texts.emplace_back(at, length);
-    at += length;
-  }
+  for (const uint64_t length : sizes) texts.emplace_back(std::exchange(at, at + length), length);
   return texts;
 }
 
@@ -189,14 +182,6 @@ void require_no_error(Communicator& comm, const std::string& message) {
   on_all_ranks(comm, [&] {
     if (!message.empty()) throw UsageError(message);
   });
-}
-
-std::string on_rank_zero(Communicator& comm, const std::function<std::string()>& work) {
-  std::string result;
-  on_all_ranks(comm, [&] {
-    if (comm.rank() == 0) result = work();
-  });
-  return broadcast_text(comm, result);
 }
 
 }  // namespace drl

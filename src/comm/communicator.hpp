@@ -8,7 +8,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "base/numbers.hpp"
 
 namespace drl {
 
@@ -74,8 +77,7 @@ class Communicator {
  protected:
   virtual void do_all_reduce_sum(std::span<float> data, Stream stream) = 0;
   virtual void do_all_reduce_sum(std::span<double> data, Stream stream) = 0;
-  virtual void do_broadcast(std::span<std::byte> data, int root) = 0;
-  virtual void do_broadcast_without_spinning(std::span<std::byte> data, int root) = 0;
+  virtual void do_broadcast(std::span<std::byte> data, int root, bool spins) = 0;
   virtual std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) = 0;
   virtual void do_scatter(std::span<const std::byte> all, std::span<std::byte> mine, int root) = 0;
   virtual void do_replayed(int64_t /*all_reduces*/, Stream) {}
@@ -96,6 +98,11 @@ std::unique_ptr<Communicator> make_mpi_communicator(size_t piece = kPiece);
 // Collective over MPI_COMM_WORLD. Returns a communicator of the ranks with the same `group` (0 or more), in rank order.
 std::unique_ptr<Communicator> make_group_communicator(int group);
 
+// Returns the values of all ranks in rank order on rank 0, and nothing on the other ranks.
+template <class T>
+std::vector<T> gather_values(Communicator& comm, const T& mine) {
+  return numbers<T>(comm.gather(std::as_bytes(std::span(&mine, 1)), 0));
+}
 // Broadcasts a string whose size only the root knows.
 std::string broadcast_text(Communicator& comm, const std::string& text, int root = 0);
 // Returns the texts of all ranks in rank order on the root, and nothing on the other ranks.
@@ -111,7 +118,19 @@ void on_all_ranks(Communicator& comm, const std::function<void()>& work);
 std::string caught_usage_error(const std::function<void()>& work);
 // Throws on all ranks, as on_all_ranks does, if any rank's message is not empty.
 void require_no_error(Communicator& comm, const std::string& message);
-// Runs `work` on rank 0 only and returns its result on all ranks. Failures are handled as in on_all_ranks.
-std::string on_rank_zero(Communicator& comm, const std::function<std::string()>& work);
+// Runs `work` on rank 0 only and returns its result on all ranks: a text, or nothing. Failures are handled as in
+// on_all_ranks.
+template <class Work>
+std::invoke_result_t<Work> on_rank_zero(Communicator& comm, const Work& work) {
+  if constexpr (std::is_void_v<std::invoke_result_t<Work>>) {
+    on_all_ranks(comm, [&] {
+      if (comm.rank() == 0) work();
+    });
+  } else {
+    std::string result;
+    on_rank_zero(comm, [&] { result = work(); });
+    return broadcast_text(comm, result);
+  }
+}
 
 }  // namespace drl

@@ -1,9 +1,7 @@
 #include "comm/gpu_energy.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <span>
 
 #include "comm/wire.hpp"
 
@@ -19,14 +17,10 @@ std::optional<GpuEnergy> GpuEnergyMeter::read() {
   // A driver that was loaded again counts from 0.
   const bool known = start_ && now && *now >= *start_;
   const double mine = known ? *now - *start_ : std::numeric_limits<double>::quiet_NaN();
-  const std::vector<std::byte> all = comm_.gather(std::as_bytes(std::span(&mine, 1)), 0);
+  const std::vector<double> all = gather_values(comm_, mine);
   if (all.empty()) return std::nullopt;
   GpuEnergy sum{0, static_cast<int>(ranks_.size())};
-  for (const size_t rank : ranks_) {
-    double joules;
-    std::memcpy(&joules, &all[rank * sizeof(joules)], sizeof(joules));
-    sum.joules += joules;
-  }
+  for (const size_t rank : ranks_) sum.joules += all[rank];
   return std::isnan(sum.joules) ? std::nullopt : std::optional(sum);
 }
 

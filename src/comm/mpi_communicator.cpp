@@ -52,15 +52,10 @@ class MpiCommunicator final : public Communicator {
   void do_all_reduce_sum(std::span<float> data, Stream) override { all_reduce(data, MPI_FLOAT); }
   void do_all_reduce_sum(std::span<double> data, Stream) override { all_reduce(data, MPI_DOUBLE); }
 
-  void do_broadcast(std::span<std::byte> data, int root) override {
-    const StallWatch::Waiting waiting(stall_watch_.get());
+  void do_broadcast(std::span<std::byte> data, int root, bool spins) override {
+    const StallWatch::Waiting waiting(spins ? stall_watch_.get() : nullptr);
     for_each_piece(data, [&](std::span<std::byte> piece) {
-      check_mpi(MPI_Bcast(piece.data(), as_count(piece.size()), MPI_BYTE, root, comm_), "MPI_Bcast");
-    });
-  }
-
-  void do_broadcast_without_spinning(std::span<std::byte> data, int root) override {
-    for_each_piece(data, [&](std::span<std::byte> piece) {
+      if (spins) return check_mpi(MPI_Bcast(piece.data(), as_count(piece.size()), MPI_BYTE, root, comm_), "MPI_Bcast");
       MPI_Request request;
       check_mpi(MPI_Ibcast(piece.data(), as_count(piece.size()), MPI_BYTE, root, comm_, &request), "MPI_Ibcast");
       for (int done = 0;;) {

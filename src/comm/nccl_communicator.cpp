@@ -103,9 +103,8 @@ class NcclCommunicator final : public Communicator {
  protected:
   void do_all_reduce_sum(std::span<float> data, Stream stream) override { all_reduce(data, gpucclFloat, stream); }
   void do_all_reduce_sum(std::span<double> data, Stream stream) override { all_reduce(data, gpucclDouble, stream); }
-  void do_broadcast(std::span<std::byte> data, int root) override { usable_host().broadcast(data, root); }
-  void do_broadcast_without_spinning(std::span<std::byte> data, int root) override {
-    usable_host().broadcast_without_spinning(data, root);
+  void do_broadcast(std::span<std::byte> data, int root, bool spins) override {
+    spins ? usable_host().broadcast(data, root) : usable_host().broadcast_without_spinning(data, root);
   }
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
     return usable_host().gather(data, root);

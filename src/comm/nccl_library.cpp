@@ -1,14 +1,12 @@
 // Versions and identity of NCCL and the GPU, and advice for failures.
-#include <fstream>
-#include <iterator>
 #include <span>
 
+#include "base/build_id.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/host.hpp"
 #include "base/text.hpp"
 #include "comm/nccl_communicator.hpp"
-#include "comm/program_build.hpp"
 #include "gpu/device.hpp"
 
 namespace drl {
@@ -38,8 +36,7 @@ GpuIdentity this_gpu(int device) {
   DRL_GPU(gpuDeviceGetUuid(&uuid, device));
   int version = 0;
   DRL_GPU(gpuDriverGetVersion(&version));
-  std::ifstream proc("/proc/driver/nvidia/version");
-  const std::string driver = driver_version({std::istreambuf_iterator<char>(proc), {}});
+  const std::string driver = driver_version(file_text("/proc/driver/nvidia/version"));
   return {
       .host = host_name(),
       .gpu = properties.name,

@@ -90,12 +90,7 @@ std::string values_with_ranks(const std::vector<std::string>& texts, const std::
   std::vector<std::string> parts;
   for (const auto& [text, ranks] : groups_of(texts))
     if (!text.empty()) parts.push_back(fmt::format("{} ({})", text, ranks_text(ranks, hosts)));
-  if (parts.size() > kMostValues) {
-    const size_t left = parts.size() - (kMostValues - 1);
-    parts.resize(kMostValues - 1);
-    parts.push_back(fmt::format("{} more values", left));
-  }
-  return join(parts, ", ");
+  return join(at_most(kMostValues, std::move(parts), "", " more values"), ", ");
 }
 
 std::string ranks_text(const std::vector<int>& ranks, const std::vector<std::string>& hosts) {
@@ -107,12 +102,7 @@ std::string ranks_text(const std::vector<int>& ranks, const std::vector<std::str
     parts.push_back((on_host.size() == 1 ? "rank " : "ranks ") + numbers_text(on_host) +
                     (host.empty() ? "" : " on " + host));
   }
-  if (parts.size() > kMostHosts) {
-    const size_t left = parts.size() - (kMostHosts - 1);
-    parts.resize(kMostHosts - 1);
-    parts.push_back(fmt::format("ranks on {} more hosts", left));
-  }
-  return join(parts, "; ");
+  return join(at_most(kMostHosts, std::move(parts), "ranks on ", " more hosts"), "; ");
 }
 
 }  // namespace drl

@@ -49,8 +49,8 @@ struct Group {
 std::vector<Group> groups_of(const std::vector<std::string>& texts);
 
 // Returns one member of the facts of all ranks.
-template <class Facts>
-std::vector<std::string> column(const std::vector<Facts>& ranks, std::string Facts::*fact) {
+template <class Facts, class Owner>
+std::vector<std::string> column(const std::vector<Facts>& ranks, std::string Owner::*fact) {
   std::vector<std::string> values;
   for (const Facts& rank : ranks) values.push_back(rank.*fact);
   return values;

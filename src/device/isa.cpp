@@ -32,6 +32,8 @@ constexpr std::string_view kNames[] = {
 bool has(Isa) { return true; }
 #endif
 
+static_assert(std::size(kNames) == kIsaCount);
+
 }  // namespace
 
 std::string_view name_of(Isa isa) { return kNames[static_cast<int>(isa)]; }

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <regex>
 
 #include "base/format.hpp"
@@ -21,27 +19,12 @@ using fmt::format;
 
 namespace fs = std::filesystem;
 
-// Returns the sorted names in a directory, none if it does not exist.
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none))
-    names.push_back(entry.path().filename());
-  std::ranges::sort(names);
-  return names;
-}
-
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 // Returns the link layer of the first port that is up ("4: ACTIVE"): "InfiniBand", "Ethernet" or "Unspecified"; "" if
 // no port is up.
 std::string link_layer(const fs::path& device) {
-  for (const std::string& port : names_in(device / "ports"))
-    if (text_of(device / "ports" / port / "state").find("ACTIVE") != std::string::npos)
-      return std::string(trim(text_of(device / "ports" / port / "link_layer")));
+  for (const fs::path& port : entries_of(device / "ports"))
+    if (file_text(port / "state").find("ACTIVE") != std::string::npos)
+      return std::string(trim(file_text(port / "link_layer")));
   return "";
 }
 
@@ -91,18 +74,17 @@ std::string remedy_for(const std::string& fabric, const std::vector<std::string>
 
 Fabrics fabrics_of(const fs::path& root) {
   Fabrics fabrics;
-  const fs::path devices = root / "sys/class/infiniband";
-  for (const std::string& name : names_in(devices)) {
-    const std::string layer = link_layer(devices / name);
+  for (const fs::path& device : entries_of(root / "sys/class/infiniband")) {
+    const std::string layer = link_layer(device), name = device.filename();
     const bool efa = name.starts_with("efa") || name.starts_with("rdmap");
     if (!layer.empty()) fabrics[efa ? "EFA" : layer == "InfiniBand" ? layer : "RoCE"].push_back(name);
   }
-  std::vector<std::string> slingshot = names_in(root / "sys/class/cxi");
-  const fs::path interfaces = root / "sys/class/net";
-  for (const std::string& name : slingshot.empty() ? names_in(interfaces) : std::vector<std::string>()) {
+  std::vector<std::string> slingshot;
+  for (const fs::path& device : entries_of(root / "sys/class/cxi")) slingshot.push_back(device.filename());
+  for (const fs::path& device : slingshot.empty() ? entries_of(root / "sys/class/net") : std::vector<fs::path>()) {
     std::error_code none;
-    const std::string driver = fs::read_symlink(interfaces / name / "device/driver", none).filename();
-    const bool up = trim(text_of(interfaces / name / "operstate")) == "up";
+    const std::string driver = fs::read_symlink(device / "device/driver", none).filename(), name = device.filename();
+    const bool up = trim(file_text(device / "operstate")) == "up";
     if (name.starts_with("hsn") && driver.starts_with("cxi") && up) slingshot.push_back(name);
   }
   if (!slingshot.empty()) fabrics["Slingshot"] = slingshot;
@@ -194,6 +176,6 @@ NcclLog::NcclLog() {
   setenv("NCCL_DEBUG_FILE", file_.c_str(), 1);
 }
 
-std::string NcclLog::text() const { return text_of(fs::path(file_)); }
+std::string NcclLog::text() const { return file_text(file_); }
 
 }  // namespace drl

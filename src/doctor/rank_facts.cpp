@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/build_id.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi_library.hpp"
-#include "comm/program_build.hpp"
 #include "envs/task_libraries.hpp"
 #include "gpu/vendor.hpp"
 #include "nets/torch/torch_library.hpp"
@@ -99,12 +99,6 @@ RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placemen
   facts.build = program_build() + (libraries.empty() ? "" : ", " + libraries);
   facts.load = load;
   return facts;
-}
-
-std::vector<std::string> column(const std::vector<RankFacts>& ranks, std::string RankFacts::*value) {
-  std::vector<std::string> values;
-  for (const RankFacts& rank : ranks) values.push_back(rank.*value);
-  return values;
 }
 
 std::string gtl_text(const Environment& environment) {

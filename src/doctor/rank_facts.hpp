@@ -40,9 +40,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, local_rank, host, device, vi
 // Returns the facts of this process. add_gpu_facts() (checks.hpp) adds those of its GPU.
 RankFacts facts_of_this_rank(const LaunchInfo& launch, const Placement& placement, double load);
 
-// Returns one fact of all ranks.
-std::vector<std::string> column(const std::vector<RankFacts>& ranks, std::string RankFacts::*value);
-
 // Returns the state of Cray MPICH's GPU transport layer (GTL), which drl does not use: for example
 // "off (MPICH_GPU_SUPPORT_ENABLED=0)"; "" if the variable is not set. Pure.
 std::string gtl_text(const Environment& environment);

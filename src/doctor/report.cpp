@@ -92,9 +92,11 @@ int Report::finish() {
                                       {"ranks", nlohmann::json(ranks_)},
                                       {"checks", nlohmann::json(checks_)},
                                       {"figures", figures_}};
-  if (json_file_ == kStandardOutput && std::puts(text_of(all, 2).c_str()) >= 0 && std::fflush(stdout) == 0) return code;
+  // Invalid UTF-8, as paths may contain, is replaced; the library would throw by default.
+  const std::string text = all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  if (json_file_ == kStandardOutput && std::puts(text.c_str()) >= 0 && std::fflush(stdout) == 0) return code;
   std::ofstream file(json_file_);
-  file << text_of(all, 2) << std::endl;
+  file << text << std::endl;
   if (file) return code;
   log::error("--json {} could not be written (the file system rejected the write): choose another file", json_file_);
   return kFailure;

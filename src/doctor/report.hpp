@@ -38,12 +38,6 @@ bool any_failed(const std::vector<Check>& checks);
 // Splits an error or warning of drl's form, "<problem> (<why>): <what to do>", into finding and remedy.
 Check check_of_message(Status status, const std::string& message);
 
-// Returns JSON as text. Invalid UTF-8, as paths may contain, is replaced; the library would throw by default.
-template <class Json>
-std::string text_of(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 // Collects the checks, prints them and writes the JSON file. Only an active report prints and writes. Thread-safe.
 class Report {
  public:

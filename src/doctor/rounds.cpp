@@ -14,8 +14,6 @@
 namespace drl {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int kMaxRanksForAllPairs = 64;  // each pair opens a connection
 constexpr double kGrace = 3;              // s that answers may take to arrive after a deadline
 constexpr double kForever = 1e6;          // s; the watchdog ends the process earlier
@@ -97,7 +95,7 @@ void MessageRounds::roll_call() {
   begin("MPI exchange");
   RollCallAnswer me{host_name(), launch_info().local_size, {}};
   const std::vector<int> peers = peers_of(rank(), size());
-  send(peers, text_of(Json(me)), 0);
+  send(peers, to_wire(me), 0);
   const std::map<int, RollCallAnswer> heard = receive_roll_call(peers, timeout_);
   for (int peer : peers)
     if (!heard.contains(peer)) me.missing_peers.push_back(peer);
@@ -106,8 +104,8 @@ void MessageRounds::roll_call() {
     throw CheckFailed(no_answer_finding({0}, {}, timeout_));
   }
   if (!is_rank_zero()) {
-    send({0}, text_of(Json(me)), kForever);
-    node_ = Json::parse(receive_from_rank_0()).get<NodeInfo>();
+    send({0}, to_wire(me), kForever);
+    node_ = from_wire<NodeInfo>(receive_from_rank_0());
     return end({});
   }
 
@@ -123,7 +121,7 @@ void MessageRounds::roll_call() {
   note_hosts(present);
   const std::vector<NodeInfo> all = node_infos(hosts_);
   node_ = all[0];
-  for (int rank : others()) send({rank}, text_of(Json(all[rank])), 0);
+  for (int rank : others()) send({rank}, to_wire(all[rank]), 0);
   end(check);
 }
 
@@ -147,7 +145,7 @@ std::map<int, std::string> MessageRounds::receive(const std::vector<int>& ranks,
 
 std::map<int, RollCallAnswer> MessageRounds::receive_roll_call(const std::vector<int>& ranks, double seconds) {
   std::map<int, RollCallAnswer> present;
-  for (const auto& [rank, text] : receive(ranks, seconds)) present[rank] = Json::parse(text).get<RollCallAnswer>();
+  for (const auto& [rank, text] : receive(ranks, seconds)) present[rank] = from_wire<RollCallAnswer>(text);
   return present;
 }
 
@@ -179,7 +177,7 @@ std::string MessageRounds::broadcast(const std::string& text) {
 
 Check MessageRounds::decide(const std::string& mine, const Judge& judge) {
   const std::vector<std::string> all = gather_texts(mine);
-  return Json::parse(broadcast(is_rank_zero() ? text_of(Json(judge(all))) : "")).get<Check>();
+  return from_wire<Check>(broadcast(is_rank_zero() ? to_wire(judge(all)) : ""));
 }
 
 bool MessageRounds::send_failure(const std::string& reason) noexcept {

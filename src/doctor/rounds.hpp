@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "comm/communicator.hpp"
+#include "comm/wire.hpp"
 #include "doctor/findings.hpp"
 #include "doctor/watchdog.hpp"
 
@@ -71,8 +71,7 @@ class MessageRounds {
   template <class T>
   std::vector<T> gather(const T& mine) {
     std::vector<T> all;
-    for (const std::string& text : gather_texts(text_of(nlohmann::json(mine))))
-      all.push_back(nlohmann::json::parse(text).get<T>());
+    for (const std::string& text : gather_texts(to_wire(mine))) all.push_back(from_wire<T>(text));
     return all;
   }
   // Collective. Returns rank 0's `text` on all ranks.

@@ -1,5 +1,7 @@
 #include "film/film.hpp"
 
+#include <iterator>
+
 namespace drl {
 
 Picture::Picture() {
@@ -27,18 +29,18 @@ void Picture::write(const std::string& name, const std::string& value) {
 }
 
 FilmView Picture::view(const std::string& title) const {
-  return {at_,
-          width_,
-          shapes_.data(),
-          static_cast<int64_t>(shapes_.size()),
-          model_.empty() ? nullptr : model_.c_str(),
-          qpos_.data(),
-          static_cast<int64_t>(qpos_.size()),
-          heights_.data(),
-          static_cast<int64_t>(heights_.size()),
-          title.c_str(),
-          names_.c_str(),
-          values_.c_str()};
+  return {.at = at_,
+          .width = width_,
+          .shapes = shapes_.data(),
+          .shape_count = std::ssize(shapes_),
+          .model = model_.empty() ? nullptr : model_.c_str(),
+          .qpos = qpos_.data(),
+          .qpos_size = std::ssize(qpos_),
+          .heights = heights_.data(),
+          .heights_size = std::ssize(heights_),
+          .title = title.c_str(),
+          .names = names_.c_str(),
+          .values = values_.c_str()};
 }
 
 Film::Film(const FilmOptions& options, const std::string& title, double dt, int threads,

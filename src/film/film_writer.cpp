@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/descriptor.hpp"
+#include "base/format.hpp"
 #include "base/limits.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
@@ -87,30 +88,12 @@ class Mp4Writer final : public FilmWriter {
     const Descriptor messages(open(messages_.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     ChildSettings settings{
         .environment = environment_list(), .input = read_end, .output = file_.descriptor(), .errors = messages};
-    pid_ = spawn({"ffmpeg",
-                  "-y",
-                  "-loglevel",
-                  "error",
-                  "-f",
-                  "rawvideo",
-                  "-pixel_format",
-                  "rgb24",
-                  "-video_size",
-                  std::to_string(plan.width) + "x" + std::to_string(plan.height),
-                  "-framerate",
-                  std::to_string(std::llround(1 / plan.frame_seconds)),
-                  "-i",
-                  "pipe:0",
-                  "-pix_fmt",
-                  "yuv420p",
-                  "-threads",
-                  std::to_string(threads),
-                  "-movflags",
-                  "+faststart",
-                  "-f",
-                  "mp4",
-                  "/dev/stdout"},  // not /proc/self/fd/N: wrappers of ffmpeg may not see our /proc
-                 settings);
+    // The output is not /proc/self/fd/N: wrappers of ffmpeg may not see our /proc.
+    const std::string command = fmt::format(
+        "ffmpeg -y -loglevel error -f rawvideo -pixel_format rgb24 -video_size {}x{} -framerate {} -i pipe:0 "
+        "-pix_fmt yuv420p -threads {} -movflags +faststart -f mp4 /dev/stdout",
+        plan.width, plan.height, std::llround(1 / plan.frame_seconds), threads);
+    pid_ = spawn(split(command, ' '), settings);
     unlink(messages_.path().c_str());  // so that it does not remain if the process is killed
     if (pid_ < 0) file_.throw_write_error(std::string("ffmpeg: ") + reason_of(errno));
     before_ = std::signal(SIGPIPE, SIG_IGN);  // if ffmpeg ends early, write() fails instead
@@ -148,14 +131,18 @@ class Mp4Writer final : public FilmWriter {
   sighandler_t before_ = SIG_DFL;
 };
 
+// Calls a function of the library. Throws Error if it cannot write the file.
+template <class Function, class... Arguments>
+void call(const UnnamedFile& file, Function function, Arguments... arguments) {
+  char error[kErrorSize] = "";
+  if (function(arguments..., error, kErrorSize) != kFilmed) file.throw_write_error(error);
+}
+
 class GifWriter final : public FilmWriter {
  public:
   GifWriter(const FilmPlan& plan, const FilmLibrary& library)
       : file_(plan.file), functions_(library.functions()), hundredths_(100 * plan.frame_seconds) {
-    char error[kErrorSize] = "";
-    const int32_t outcome =
-        functions_.open_gif(file_.path().c_str(), plan.width, plan.height, &gif_, error, kErrorSize);
-    if (outcome != kFilmed) file_.throw_write_error(error);
+    call(file_, functions_.open_gif, file_.path().c_str(), plan.width, plan.height, &gif_);
   }
   ~GifWriter() override {
     char ignored[kErrorSize];
@@ -166,14 +153,10 @@ class GifWriter final : public FilmWriter {
   void add(const std::vector<uint8_t>& rgb) override {
     const int64_t begin = std::llround(static_cast<double>(frames_) * hundredths_);
     const int64_t end = std::llround(static_cast<double>(++frames_) * hundredths_);
-    char error[kErrorSize] = "";
-    if (functions_.add_to_gif(gif_, rgb.data(), static_cast<int32_t>(end - begin), error, kErrorSize) != kFilmed)
-      file_.throw_write_error(error);
+    call(file_, functions_.add_to_gif, gif_, rgb.data(), static_cast<int32_t>(end - begin));
   }
   void finish() override {
-    char error[kErrorSize] = "";
-    if (functions_.close_gif(std::exchange(gif_, nullptr), error, kErrorSize) != kFilmed)
-      file_.throw_write_error(error);
+    call(file_, functions_.close_gif, std::exchange(gif_, nullptr));
     file_.keep();
   }
 
@@ -202,10 +185,8 @@ class PngWriter final : public FilmWriter {
                   sheet_.data() + (static_cast<size_t>(row * height_ + y) * kSheetColumns + column) * line);
   }
   void finish() override {
-    char error[kErrorSize] = "";
-    if (functions_.write_png(file_.path().c_str(), width_ * kSheetColumns, height_ * kSheetRows, sheet_.data(), error,
-                             kErrorSize) != kFilmed)
-      file_.throw_write_error(error);
+    call(file_, functions_.write_png, file_.path().c_str(), width_ * kSheetColumns, height_ * kSheetRows,
+         sheet_.data());
     file_.keep();
   }
 

@@ -81,9 +81,8 @@ namespace {
 // Returns the processes of this machine by their parent.
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> children;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
+  for (const fs::path& entry : entries_of("/proc")) {
+    const std::string name = entry.filename();
     const auto pid = number_in<pid_t>(name);
     if (!pid) continue;
     if (const auto process = process_stat(name)) children.emplace(process->parent, *pid);

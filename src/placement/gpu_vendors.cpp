@@ -1,26 +1,13 @@
 #include "placement/gpu_vendors.hpp"
 
-#include <fstream>
+#include <algorithm>
+
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string first_word(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string word;
-  stream >> word;
-  return word;
-}
-
-// Calls `visit` with the path of each entry of a directory. A directory that cannot be read has no entries.
-template <class Visit>
-void for_each_entry(const fs::path& directory, const Visit& visit) {
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
-    visit(entry->path());
-}
 
 // Looks for GPUs among the PCI devices. The classes of display controllers begin with 0x03, and those of processing
 // accelerators, such as AMD's MI300, with 0x12. Servers' management controllers have the class of a graphics card
@@ -29,10 +16,10 @@ void for_each_entry(const fs::path& directory, const Visit& visit) {
 // accelerators of class 0x12 are not GPUs.
 GpuVendors vendors_on_pci(const fs::path& root) {
   GpuVendors found;
-  for_each_entry(root / "sys/bus/pci/devices", [&](const fs::path& device) {
-    const std::string vendor = first_word(device / "vendor"), kind = first_word(device / "class").substr(0, 6);
+  for (const fs::path& device : entries_of(root / "sys/bus/pci/devices")) {
+    const std::string vendor(trim(file_text(device / "vendor"))), kind = file_text(device / "class").substr(0, 6);
     const bool display = kind.starts_with("0x03"), accelerator = kind.starts_with("0x12");
-    if (!display && !accelerator) return;
+    if (!display && !accelerator) continue;
     std::error_code none;
     const std::string driver = fs::read_symlink(device / "driver", none).filename();
     if (vendor == "0x10de") found.nvidia = true;
@@ -40,7 +27,7 @@ GpuVendors vendors_on_pci(const fs::path& root) {
     if (vendor == "0x8086" && kind == "0x0380" && (driver == "i915" || driver == "xe") &&
         device.filename() != "0000:00:02.0")
       found.intel = true;
-  });
+  }
   return found;
 }
 
@@ -48,18 +35,15 @@ GpuVendors vendors_on_pci(const fs::path& root) {
 bool has_rocm_gpu(const fs::path& root) {
   std::error_code ignored;
   if (!fs::exists(root / "dev/kfd", ignored)) return false;
-  bool found = false;
-  for_each_entry(root / "dev/dri",
-                 [&](const fs::path& file) { found |= file.filename().string().starts_with("renderD"); });
-  return found;
+  const auto is_render_node = [](const fs::path& file) { return file.filename().string().starts_with("renderD"); };
+  return std::ranges::any_of(entries_of(root / "dev/dri"), is_render_node);
 }
 
 // Returns whether NVIDIA's driver shows a GPU. A container that got only one GPU may lack /dev/nvidia0.
 bool has_nvidia_device(const fs::path& root) {
   std::error_code ignored;
-  bool found = fs::exists(root / "dev/nvidia0", ignored) || fs::exists(root / "dev/nvidiactl", ignored);
-  for_each_entry(root / "proc/driver/nvidia/gpus", [&](const fs::path&) { found = true; });
-  return found;
+  return fs::exists(root / "dev/nvidia0", ignored) || fs::exists(root / "dev/nvidiactl", ignored) ||
+         !entries_of(root / "proc/driver/nvidia/gpus").empty();
 }
 
 }  // namespace

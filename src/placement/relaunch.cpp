@@ -213,6 +213,8 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
 
 }  // namespace
 
+// --- Decisions ---
+
 std::vector<int> plan_ranks(const std::vector<StepNode>& nodes, int wanted_ranks) {
   int tasks = 0, devices = 0;
   std::vector<int> ranks;
@@ -272,12 +274,10 @@ std::string step_may_lose_gpus(const std::string& version) {
 std::vector<std::string> srun_command(const Environment& environment, const std::vector<StepNode>& nodes,
                                       const std::vector<int>& ranks) {
   // --overlap and --overcommit are necessary because the tasks that wait for these ranks hold the cores.
-  std::vector<std::string> words = {"srun",
-                                    "--jobid=" + environment("SLURM_JOB_ID").value_or(""),
-                                    "--overlap",
-                                    "--overcommit",
-                                    "--kill-on-bad-exit=1",
-                                    std::string("--immediate=") + kSrunTimeout};
+  std::vector<std::string> words =
+      split(fmt::format("srun --jobid={} --overlap --overcommit --kill-on-bad-exit=1 --immediate={}",
+                        environment("SLURM_JOB_ID").value_or(""), kSrunTimeout),
+            ' ');
   if (const std::string plugin = mpi_plugin(environment); !plugin.empty()) words.push_back("--mpi=" + plugin);
   if (const std::string bind = cpu_bind(environment); !bind.empty()) words.push_back("--cpu-bind=" + bind);
   // Request all GPUs of the job: if fewer, Slurm may choose other GPUs than those of the outer tasks.
@@ -348,6 +348,8 @@ void check_ranks(const LaunchInfo& launch, int wanted, int started, bool may_sta
                   wanted, counted(started, "rank"), launch.launcher));
 }
 
+// --- Starting ranks ---
+
 std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInfo& launch, const RankRequest& request,
                                              const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
@@ -417,6 +419,8 @@ int run_under_srun(int ranks, const std::vector<std::string>& command, const Sto
   }
   return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay);
 }
+
+// --- In the ranks that were started ---
 
 bool started_through_srun() { return process_environment()(kOuterStep).has_value(); }
 

@@ -36,6 +36,8 @@ constexpr Row kRows[] = {
     {kTerminated, "SIGTERM or SIGHUP", {SIGTERM, SIGHUP}, SIGUSR2},
 };
 
+static_assert(std::size(kRows) == static_cast<size_t>(Stop::terminated) + 1);
+
 const Row& row_of(Stop stop) { return kRows[static_cast<int>(stop)]; }
 
 Stop meaning[NSIG];  // of each signal, for the handler

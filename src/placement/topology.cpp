@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "base/check.hpp"
@@ -181,10 +179,9 @@ std::vector<Topology::Gpu> Topology::gpus(const GpuVendor& vendor) const {
 namespace {
 
 std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
   utsname system{};
   uname(&system);
-  return cpu_model_of({std::istreambuf_iterator<char>(file), {}}, system.machine);
+  return cpu_model_of(file_text("/proc/cpuinfo"), system.machine);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "report/csv.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "base/check.hpp"
@@ -10,13 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <class T>
-std::string shortest(T number) {
-  if (number != number) return "nan";  // to_chars would write "-nan" for some NaNs
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
-  return std::string(text, end);
-}
+// std::to_chars would write "-nan" for some NaNs.
+std::string cell(double number) { return std::isnan(number) ? "nan" : number_text(number); }
 
 // Leaves out max_iterations: changing that option must not change the file.
 std::string header_of(const IterationMetrics& row) {
@@ -56,9 +52,7 @@ std::string kept_rows(const fs::path& path, std::string_view text, const std::st
 // Returns the text that the file must have before rows are appended.
 std::string starting_text(const fs::path& path, const std::string& header, std::optional<int64_t> resume_iteration) {
   if (!resume_iteration || !fs::exists(path)) return header;
-  const std::vector<std::byte> bytes = read_file(path);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return kept_rows(path, text, header, *resume_iteration);
+  return kept_rows(path, read_text(path), header, *resume_iteration);
 }
 
 fs::path started(const fs::path& path, const std::string& header, std::optional<int64_t> resume_iteration) {
@@ -73,20 +67,9 @@ CsvWriter::CsvWriter(fs::path path, const IterationMetrics& like, std::optional<
 
 void CsvWriter::append(const IterationMetrics& metrics) {
   DRL_CHECK(header_of(metrics) == header_, "the columns changed");
-  std::string row = shortest(metrics.iteration) + "," + shortest(metrics.env_steps);
-  for (const Metric& metric : metrics.metrics) row += "," + shortest(metric.value);
-  buffer_ += row + "\n";  // a whole row or, without memory, none
-}
-
-void CsvWriter::flush() {
-  if (buffer_.empty()) return;
-  file_.append(bytes_of(buffer_));
-  buffer_.clear();
-}
-
-void CsvWriter::sync() {
-  flush();
-  file_.sync();
+  std::string row = number_text(metrics.iteration) + "," + number_text(metrics.env_steps);
+  for (const Metric& metric : metrics.metrics) row += "," + cell(metric.value);
+  file_.append(row + "\n");  // a whole row or, without memory, none
 }
 
 }  // namespace drl

@@ -23,16 +23,15 @@ class CsvWriter {
 
   // Keeps the row in memory until flush().
   void append(const IterationMetrics& metrics);
-  // Writes the rows kept in memory. Throws Error, for example if the disk is full; the file then still ends with a
-  // whole row, and the rows stay in memory for the next call.
-  void flush();
+  // Writes the rows kept in memory (AppendFile::flush).
+  void flush() { file_.flush(); }
   // Flushes and waits until the file is on the disk. Called before a checkpoint is saved, so that no row up to it can
   // be missing.
-  void sync();
+  void sync() { file_.sync(); }
   const std::filesystem::path& path() const { return file_.path(); }
 
  private:
-  std::string header_, buffer_;
+  std::string header_;
   AppendFile file_;
 };
 

@@ -95,13 +95,7 @@ void EventWriter::append_text(std::string_view tag, std::string_view text, int64
 }
 
 void EventWriter::append_event(const ProtobufMessage& fields) {
-  buffer_ += record(Message().add(1, clock_()).bytes() + fields.bytes());
-}
-
-void EventWriter::flush() {
-  if (buffer_.empty()) return;
-  file_.append(bytes_of(buffer_));
-  buffer_.clear();
+  file_.append(record(Message().add(1, clock_()).bytes() + fields.bytes()));
 }
 
 }  // namespace drl

@@ -28,15 +28,13 @@ class EventWriter {
   void append(const IterationMetrics& metrics);
   // Appends a text (Markdown) under `tag`, such as the run's options.
   void append_text(std::string_view tag, std::string_view text, int64_t step = 0);
-  // Writes the events kept in memory. Throws Error, for example if the disk is full; the file then still ends with a
-  // whole event, and the events stay in memory for the next call.
-  void flush();
+  // Writes the events kept in memory (AppendFile::flush).
+  void flush() { file_.flush(); }
 
  private:
   void append_event(const ProtobufMessage& fields);
 
   std::function<double()> clock_;
-  std::string buffer_;
   AppendFile file_;
 };
 

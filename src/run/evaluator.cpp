@@ -147,7 +147,8 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
   DRL_CHECK(plan.episodes > 0 && plan.num_envs > 0, "an evaluation needs episodes and environments");
   const uint64_t seed = plan.seed | kEvaluationKey;
   const std::unique_ptr<VecEnv> envs =
-      make_env(plan.task, {plan.num_envs, 0, seed, false, plan.setup, plan.threads}, actor.queue());
+      make_env(plan.task, {.num_envs = plan.num_envs, .seed = seed, .setup = plan.setup, .threads = plan.threads},
+               actor.queue());
   Rollout rollout(actor.queue(), envs->spec(), kStepsAtATime, plan.num_envs, true, 0, 0, actor.outputs());
   Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
@@ -164,7 +165,7 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
 
 void watch(const EvaluationPlan& plan, Actor& actor, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
   const uint64_t seed = plan.seed | kEvaluationKey;
-  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {1, 0, seed, false, plan.setup, 1}, actor.queue());
+  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {.seed = seed, .setup = plan.setup}, actor.queue());
   Rollout rollout(actor.queue(), envs->spec(), 1, 1, true, 0, 0, actor.outputs());
   Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
   set_curriculum(*envs, plan.curriculum);

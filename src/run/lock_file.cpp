@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -36,13 +35,6 @@ constexpr std::chrono::seconds kAskAgain(60);  // how long an answer of squeue i
 
 std::string name_of(int64_t number) { return std::string(kPrefix) + std::to_string(number); }
 
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 std::optional<int64_t> start_time_of(int64_t pid) {
   const std::optional<ProcessStat> process = process_stat(std::to_string(pid));
   return process && !process->has_ended() ? process->start : std::nullopt;
@@ -52,7 +44,7 @@ LockOwner this_process() {
   std::error_code error;
   LockOwner me;
   me.host = host_name();
-  me.boot = first_line("/proc/sys/kernel/random/boot_id");
+  me.boot = trim(file_text("/proc/sys/kernel/random/boot_id"));
   me.processes = fs::read_symlink("/proc/self/ns/pid", error).string();
   me.pid = getpid();
   me.start_time = start_time_of(me.pid).value_or(0);

@@ -6,12 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include "base/build_id.hpp"
 #include "base/check.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "comm/patience.hpp"
-#include "comm/program_build.hpp"
 #include "comm/roll_call.hpp"
 #include "envs/task_libraries.hpp"
 
@@ -48,7 +48,6 @@ void require_same_build(Communicator& comm, bool compare) {
   on_rank_zero(comm, [&] {
     const std::string difference = build_difference(builds, hosts);
     if (!difference.empty()) throw UsageError(difference + "; " + kSameBuildAdvice);
-    return std::string();
   });
 }
 
@@ -70,12 +69,7 @@ std::string options_difference(const std::vector<std::string>& texts, const std:
   std::vector<std::string> differences;
   for (const auto& [name, of_ranks] : values)
     if (groups_of(of_ranks).size() > 1) differences.push_back("--" + name + ": " + values_with_ranks(of_ranks, hosts));
-  if (differences.size() > kMostDifferences) {
-    const size_t left = differences.size() - (kMostDifferences - 1);
-    differences.resize(kMostDifferences - 1);
-    differences.push_back(std::to_string(left) + " more options");
-  }
-  return join(differences, "; ");
+  return join(at_most(kMostDifferences, std::move(differences), "", " more options"), "; ");
 }
 
 void require_same_options(Communicator& comm, const std::vector<NamedValue>& given) {
@@ -85,7 +79,7 @@ void require_same_options(Communicator& comm, const std::vector<NamedValue>& giv
   comm.broadcast(std::span(&differs, 1), 0);
   if (differs == std::byte{0}) return;
   const auto hosts = gather_texts(comm, host_name()), texts = gather_texts(comm, mine);
-  on_rank_zero(comm, [&]() -> std::string {
+  on_rank_zero(comm, [&] {
     throw UsageError("the ranks were given different options (" + options_difference(texts, hosts) +
                      "): give all ranks the same options; to train several runs, start drl_train once for each");
   });
@@ -97,7 +91,6 @@ void require_same_texts(Communicator& comm, const std::string& problem, const st
     if (groups_of(texts).size() > 1)
       throw UsageError(problem + values_with_ranks(texts, hosts) +
                        "; make all nodes find the same file, on a shared file system");
-    return std::string();
   });
 }
 
@@ -132,7 +125,6 @@ std::vector<std::string> compare_hardware(Communicator& comm, const RankHardware
     if (const std::string devices = device_difference(gpus, hosts); !devices.empty())
       throw UsageError("ranks would compute on different devices (" + devices +
                        "): request GPUs on all nodes, or use --device cpu");
-    return std::string();
   });
   const std::string difference = hardware_difference(cpus, gpus, hosts);
   if (!difference.empty()) log::warn("{}: {}", difference, kSameHardwareAdvice);

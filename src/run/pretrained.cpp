@@ -64,10 +64,8 @@ std::string training_command(const Checkpoint& checkpoint, const std::string& fi
 // Returns the names of the installed policies, sorted.
 std::vector<std::string> names_in_folder() {
   std::vector<std::string> names;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(pretrained_folder(), ignored))
-    if (entry.path().extension() == ".h5") names.push_back(entry.path().stem());
-  std::ranges::sort(names);
+  for (const fs::path& file : entries_of(pretrained_folder()))
+    if (file.extension() == ".h5") names.push_back(file.stem());
   return names;
 }
 

@@ -6,27 +6,26 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/json_value.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "placement/stop.hpp"
-#include "run/json_value.hpp"
 #include "run/pretrained.hpp"
 
 namespace fs = std::filesystem;
 
 namespace drl {
 namespace {
+
+// --- What the user gave ---
 
 bool is_folder(const fs::path& path) { return type_of(path) == fs::file_type::directory; }
 
@@ -69,6 +68,8 @@ void check_exclusive(const RunOptions& o) {
       "--run_name, or start a new run from a checkpoint of this one with --checkpoint");
 }
 
+// --- The directory latest/ ---
+
 constexpr const char* kLinkedFiles[] = {"checkpoints", "logs", "metrics.csv", "options.ini", "run.json", "STOP"};
 
 // Removes a directory of links, or a link. Nothing happens to a directory that has anything else.
@@ -101,20 +102,20 @@ void update_latest(const fs::path& run) {
   remove_links(fresh);
 }
 
+// --- What earlier starts have left ---
+
 // Returns the directories called `name` of all tasks in the directory `runs`.
 std::vector<fs::path> runs_of_all_tasks(const fs::path& runs, const std::string& name) {
   std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& task : fs::directory_iterator(runs, error))
-    if (is_folder(task.path() / name)) found.push_back(task.path() / name);
-  std::ranges::sort(found);
+  for (const fs::path& task : entries_of(runs))
+    if (is_folder(task / name)) found.push_back(task / name);
   return found;
 }
 
 // Returns run.json as an earlier start left it, or an empty object.
 nlohmann::json read_manifest(const fs::path& run) {
-  std::ifstream file(run / "run.json");
-  const nlohmann::json manifest = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json manifest =
+      nlohmann::json::parse(file_text(run / "run.json"), nullptr, /*allow_exceptions=*/false);
   return manifest.is_object() ? manifest : nlohmann::json::object();
 }
 
@@ -132,6 +133,8 @@ std::vector<std::string> changed_numbers(const fs::path& run, const OptionTable&
       changes.push_back(fmt::format("{}: {} -> {}", difference.name, difference.other, difference.value));
   return changes;
 }
+
+// --- How a run starts ---
 
 RunStart resume(const fs::path& run, std::string notice) {
   return {
@@ -180,11 +183,10 @@ RunStart plan_named(const fs::path& run, const OptionTable& table) {
 // Returns whether a file is called iter_<number>.h5. A copy that a user made, such as iter_000050-good.h5, is not one
 // of the run's checkpoints.
 bool is_checkpoint_name(const std::string& name) {
-  const std::string begin = "iter_", end = ".h5";
+  constexpr std::string_view begin = "iter_", end = ".h5";
   if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end)) return false;
-  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(begin.size()),
-                     name.end() - static_cast<std::ptrdiff_t>(end.size()),
-                     [](unsigned char c) { return std::isdigit(c); });
+  const std::string number = name.substr(begin.size(), name.size() - begin.size() - end.size());
+  return number.find_first_not_of("0123456789") == std::string::npos;
 }
 
 // Throws UsageError if several tasks have a run of this name.
@@ -257,26 +259,23 @@ bool operator==(const RunStart& a, const RunStart& b) {
 
 }  // namespace
 
+// --- Finding runs and checkpoints ---
+
 std::string recorded_options(const fs::path& run) {
-  std::ifstream file(run / "options.ini");
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
+  std::string text = file_text(run / "options.ini");
+  if (text.empty())
     throw UsageError("cannot read " + (run / "options.ini").string() +
                      " (it is missing, empty or not readable, so the run cannot be resumed): --checkpoint " +
                      run.string() + " starts a new run from the newest checkpoint");
-  return text.str();
+  return text;
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run / "checkpoints", error))
-    if (is_checkpoint_name(entry.path().filename())) files.push_back(entry.path());
-  const auto newer = [](const fs::path& a, const fs::path& b) {
-    const std::string x = a.filename(), y = b.filename();
-    return x.size() != y.size() ? x.size() > y.size() : x > y;  // iter_1000000 is longer than iter_999999
-  };
-  std::sort(files.begin(), files.end(), newer);
+  std::vector<fs::path> files = entries_of(run / "checkpoints");
+  std::erase_if(files, [](const fs::path& file) { return !is_checkpoint_name(file.filename()); });
+  std::ranges::reverse(files);
+  // iter_1000000 is longer than iter_999999
+  std::ranges::stable_sort(files, std::greater(), [](const fs::path& file) { return file.native().size(); });
   return files;
 }
 
@@ -351,6 +350,8 @@ RunStart plan_run(const RunRequest& request, const RunLock* own_lock) {
   return plan_named(folder / options.run_name, table);
 }
 
+// --- Claiming a run ---
+
 namespace {
 
 constexpr int kTries = 10000;  // a process tries again only if another one has claimed or left a run meanwhile
@@ -407,6 +408,8 @@ RunStart claim_run(const RunRequest& request) {
               " (other processes changed it during each of " + std::to_string(kTries) +
               " tries): start again, or give another --run_name");
 }
+
+// --- The directory of a run in progress ---
 
 RunDirectory::RunDirectory(const RunStart& start) : path_(start.directory), lock_(start.lock) {
   if (!lock_) lock_ = RunLock::take(path_);

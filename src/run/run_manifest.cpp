@@ -9,7 +9,7 @@
 #include "drl/physics/model_id.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
-#include "run/json_value.hpp"
+#include "base/json_value.hpp"
 #include "store/file.hpp"
 
 namespace drl {
@@ -18,12 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kGpuEnergy = "gpu_energy_joules";
-
-std::string read_if_there(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return "";
-  const std::vector<std::byte> bytes = read_file(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 Json job_ids(const Json& earlier, const std::string& job_id) {
   Json ids = value_or(earlier, "job_ids", Json::array());
@@ -81,7 +75,7 @@ RunManifest::RunManifest(std::filesystem::path path, RunFacts facts, std::string
     : path_(std::move(path)),
       facts_(std::move(facts)),
       start_time_(std::move(start_time)),
-      earlier_(read_if_there(path_)) {
+      earlier_(std::filesystem::exists(path_) ? read_text(path_) : "") {
   const Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
   facts_.origin = value_or(earlier, "origin", facts_.origin);
   facts_.origin_option = value_or(earlier, "origin_option", facts_.origin_option);

@@ -164,11 +164,9 @@ std::string describe_divergence(const StateList& state, const StateHashes& mine,
   std::vector<std::string> names;
   for (const StateField& field : state)
     if (field.sharding == Sharding::replicated) names.push_back(field.name);
-  const std::vector<std::byte> gathered = comm.gather(std::as_bytes(std::span(mine)), 0);
+  const auto all = numbers<uint64_t>(comm.gather(std::as_bytes(std::span(mine)), 0));
   std::string text;
   if (comm.rank() == 0) {
-    std::vector<uint64_t> all(gathered.size() / sizeof(uint64_t));
-    std::memcpy(all.data(), gathered.data(), gathered.size());
     std::map<std::vector<uint64_t>, std::vector<std::string>> groups;  // ranks with equal replicas, by their hashes
     for (int rank = 0; rank < comm.size(); ++rank) {
       const auto first = all.begin() + static_cast<ptrdiff_t>(rank * mine.size());

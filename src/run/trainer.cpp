@@ -1,7 +1,6 @@
 #include "run/trainer.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -21,6 +20,10 @@ constexpr double kJoulesPerKwh = 3.6e6;
 
 constexpr Stop kStops[] = {Stop::time_limit, Stop::to_be_continued, Stop::passed_on, Stop::interrupted,
                            Stop::terminated};  // the first is the weakest
+
+bool are_equal(std::span<const double> all) {
+  return std::ranges::adjacent_find(all, std::not_equal_to()) == all.end();
+}
 
 }  // namespace
 
@@ -145,9 +148,6 @@ void Trainer::check_lost_environments(bool is_reporting) {
 // All ranks see all fingerprints, so they decide alike.
 void Trainer::check_replicas() {
   const Slots& slots = algorithm_.slots();
-  const auto are_equal = [](std::span<const double> all) {
-    return std::ranges::adjacent_find(all, std::not_equal_to()) == all.end();
-  };
   if (are_equal(slots.fingerprints()) && are_equal(slots.sums(sums_.fingerprints))) return;
   // Compares the state at the beginning of the iteration: fields that diverged may be equal again at its end.
   StateHashes all;
@@ -163,9 +163,7 @@ void Trainer::check_replicas() {
 void Trainer::check_replicas_now() {
   const StateHashes hashes = hash_state(state_);
   const double mine = fingerprint(hashes);
-  const std::vector<std::byte> all = comm_.gather(std::as_bytes(std::span(&mine, 1)), 0);
-  uint8_t equal = 1;
-  for (size_t at = 0; at < all.size(); at += sizeof(mine)) equal &= std::memcmp(&all[at], &all[0], sizeof(mine)) == 0;
+  uint8_t equal = are_equal(gather_values(comm_, mine));
   comm_.broadcast(std::as_writable_bytes(std::span(&equal, 1)), 0);
   if (!equal) throw_divergence(hashes);
 }

@@ -98,6 +98,11 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return bytes;
 }
 
+std::string read_text(const fs::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 void require_output(const std::string& option, const fs::path& path) {
   const auto refuse = [&](const std::string& why, const std::string& what = "give the name of a file") {
     throw UsageError("--" + option + (path.empty() ? "" : " " + printable(path.string(), 200)) + " " + why + ": " +
@@ -148,9 +153,10 @@ AppendFile::AppendFile(fs::path path, Start start) : path_(std::move(path)) {
   if (file_ < 0) cannot("open", path_);
 }
 
-void AppendFile::append(std::span<const std::byte> bytes) {
+void AppendFile::flush() {
+  if (unwritten_.empty()) return;
   const off_t size = ::lseek(file_, 0, SEEK_END);
-  if (size >= 0 && write_all(file_, bytes)) return;
+  if (size >= 0 && write_all(file_, bytes_of(unwritten_))) return unwritten_.clear();
   const int failure = errno;
   if (size >= 0 && ::ftruncate(file_, size) != 0) cannot("remove an unfinished record from", path_);
   errno = failure;
@@ -158,6 +164,7 @@ void AppendFile::append(std::span<const std::byte> bytes) {
 }
 
 void AppendFile::sync() {
+  flush();
   if (::fdatasync(file_) != 0) cannot("sync", path_);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace drl {
 
 // Reads the whole file. Throws UsageError with the system's reason.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
+
+std::string read_text(const std::filesystem::path& path);  // the same, as text
 
 // Throws UsageError unless `path`, the value of --`option`, is a file or can be created. Call before the work whose
 // result goes there.
@@ -37,15 +40,19 @@ class AppendFile {
   // Throws Error with the system's reason.
   AppendFile(std::filesystem::path path, Start start);
 
-  // Appends all of `bytes` or nothing: on failure (such as a full disk) restores the previous size and throws Error.
-  void append(std::span<const std::byte> bytes);
-  // Waits until the file is on the disk. Throws Error.
+  // Keeps a record in memory until flush().
+  void append(std::string_view record) { unwritten_ += record; }
+  // Appends all records kept in memory to the file, or none: on failure (such as a full disk) restores the file's
+  // previous size and throws Error; the records stay in memory for the next call.
+  void flush();
+  // Flushes, and waits until the file is on the disk. Throws Error.
   void sync();
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
   Descriptor file_;
+  std::string unwritten_;
 };
 
 }  // namespace drl

@@ -291,11 +291,6 @@ class GroupReader {
   size_t objects_ = 0;
 };
 
-void read_datasets(hid_t file, size_t file_bytes, const TakeDataset& take,
-                   std::map<std::string, Attribute>* attributes = nullptr) {
-  GroupReader(file_bytes, take, attributes).read(file, "");
-}
-
 // The buffer of a file in memory. Its callbacks avoid the copies that HDF5 would make of the whole file.
 class Memory {
  public:
@@ -340,12 +335,15 @@ Handle memory_access(Memory& memory) {
   return access;
 }
 
-void read_file(std::span<const std::byte> bytes, const std::function<void(hid_t)>& read) {
+// Calls take(dataset, name) for all arrays of a file, and with `attributes` reads its attributes, too.
+void for_each_dataset(std::span<const std::byte> bytes, const TakeDataset& take,
+                      std::map<std::string, Attribute>* attributes = nullptr) {
   const Session session;
   Memory memory(bytes);
   const Handle access = memory_access(memory);
   checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "use a file in memory");
-  read(Handle(H5Fopen("in memory", H5F_ACC_RDONLY, access), H5Fclose, "open the file"));
+  const Handle file(H5Fopen("in memory", H5F_ACC_RDONLY, access), H5Fclose, "open the file");
+  GroupReader(bytes.size(), take, attributes).read(file, "");
 }
 
 }  // namespace
@@ -370,38 +368,31 @@ FileImage to_hdf5(const std::map<std::string, Attribute>& attributes, const std:
 
 Checkpoint from_hdf5(std::span<const std::byte> bytes) {
   Checkpoint content;
-  read_file(bytes, [&](hid_t file) {
-    read_datasets(
-        file, bytes.size(),
-        [&](hid_t dataset, const std::string& name) {
-          content.tensors.push_back(read_tensor(dataset, name, bytes.size()));
-        },
-        &content.attributes);
-  });
+  for_each_dataset(
+      bytes,
+      [&](hid_t dataset, const std::string& name) {
+        content.tensors.push_back(read_tensor(dataset, name, bytes.size()));
+      },
+      &content.attributes);
   std::ranges::sort(content.tensors, {}, &Tensor::name);
   return content;
 }
 
 std::vector<ArrayPlace> places_in_hdf5(std::span<const std::byte> bytes, std::map<std::string, Attribute>& attributes) {
   std::vector<ArrayPlace> places;
-  read_file(bytes, [&](hid_t file) {
-    read_datasets(
-        file, bytes.size(),
-        [&](hid_t dataset, const std::string& name) { places.push_back(place_of(dataset, name, bytes.size())); },
-        &attributes);
-  });
+  for_each_dataset(
+      bytes, [&](hid_t dataset, const std::string& name) { places.push_back(place_of(dataset, name, bytes.size())); },
+      &attributes);
   return places;
 }
 
 bool has_same_tensors(std::span<const std::byte> bytes, const std::vector<Tensor>& tensors) {
   size_t equal = 0, all = 0;
-  read_file(bytes, [&](hid_t file) {
-    read_datasets(file, bytes.size(), [&](hid_t dataset, const std::string& name) {
-      const Tensor tensor = read_tensor(dataset, name, bytes.size());
-      const auto written = std::ranges::find(tensors, tensor.name, &Tensor::name);
-      equal += written != tensors.end() && *written == tensor;
-      all += 1;
-    });
+  for_each_dataset(bytes, [&](hid_t dataset, const std::string& name) {
+    const Tensor tensor = read_tensor(dataset, name, bytes.size());
+    const auto written = std::ranges::find(tensors, tensor.name, &Tensor::name);
+    equal += written != tensors.end() && *written == tensor;
+    all += 1;
   });
   return equal == tensors.size() && all == tensors.size();
 }

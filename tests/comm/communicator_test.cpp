@@ -256,8 +256,7 @@ TEST(RankZeroOnRanks, OnlyRankZeroRunsTheWorkAndAllGetTheResult) {
 }
 
 TEST(RankZeroOnRanks, FailureEndsAllRanksWithItsExitCode) {
-  const Outcome outcome =
-      run_logged([&] { on_rank_zero(world(), []() -> std::string { throw Error("cannot write", 75); }); });
+  const Outcome outcome = run_logged([&] { on_rank_zero(world(), [] { throw Error("cannot write", 75); }); });
   EXPECT_EQ(outcome.code, 75);
   EXPECT_EQ(outcome.log.empty(), world().rank() != 0) << outcome.log;
 }

@@ -130,9 +130,8 @@ class GradientRecorder final : public Communicator {
     gradients.emplace_back(data.begin(), data.end());
   }
   void do_all_reduce_sum(std::span<double> data, Stream stream) override { comm_.all_reduce_sum(data, stream); }
-  void do_broadcast(std::span<std::byte> data, int root) override { comm_.broadcast(data, root); }
-  void do_broadcast_without_spinning(std::span<std::byte> data, int root) override {
-    comm_.broadcast_without_spinning(data, root);
+  void do_broadcast(std::span<std::byte> data, int root, bool spins) override {
+    spins ? comm_.broadcast(data, root) : comm_.broadcast_without_spinning(data, root);
   }
   std::vector<std::byte> do_gather(std::span<const std::byte> data, int root) override {
     return comm_.gather(data, root);

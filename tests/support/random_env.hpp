@@ -59,8 +59,7 @@ class Listener final : public Communicator {
  protected:
   void do_all_reduce_sum(std::span<float> data, Stream) override { hear_(data); }
   void do_all_reduce_sum(std::span<double>, Stream) override {}
-  void do_broadcast(std::span<std::byte>, int) override {}
-  void do_broadcast_without_spinning(std::span<std::byte>, int) override {}
+  void do_broadcast(std::span<std::byte>, int, bool) override {}
   std::vector<std::byte> do_gather(std::span<const std::byte>, int) override { return {}; }
   void do_scatter(std::span<const std::byte>, std::span<std::byte>, int) override {}
 

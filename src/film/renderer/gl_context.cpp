@@ -23,10 +23,18 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   void stay() { stays_ = true; }
-  template <class Function>
-  void find(Function& function, const char* name) const {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
-    if (!function) throw std::invalid_argument(std::string("the library lacks ") + name);
+  // A function of the library. It converts to any type of function.
+  struct Symbol {
+    void* address;
+    template <class Function>
+    operator Function() const {
+      return reinterpret_cast<Function>(address);
+    }
+  };
+  Symbol operator[](const char* name) const {
+    void* address = dlsym(handle_, name);
+    if (!address) throw std::invalid_argument(std::string("the library lacks ") + name);
+    return {address};
   }
 
  private:
@@ -44,31 +52,18 @@ constexpr EglInt kNone = 0x3038, kWidth = 0x3057, kHeight = 0x3056;
 
 struct Egl {
   Library library{"libEGL.so.1"};
-  void* (*get_proc_address)(const char*);
-  unsigned (*initialize)(EglHandle, EglInt*, EglInt*);
-  unsigned (*terminate)(EglHandle);
-  unsigned (*choose_config)(EglHandle, const EglInt*, EglHandle*, EglInt, EglInt*);
-  unsigned (*bind_api)(unsigned);
-  EglHandle (*create_context)(EglHandle, EglHandle, EglHandle, const EglInt*);
-  EglHandle (*create_pbuffer)(EglHandle, EglHandle, const EglInt*);
-  unsigned (*make_current)(EglHandle, EglHandle, EglHandle, EglHandle);
-  unsigned (*destroy_context)(EglHandle, EglHandle);
-  unsigned (*destroy_surface)(EglHandle, EglHandle);
-  EglHandle (*get_platform_display)(unsigned, void*, const EglWord*);
-
-  Egl() {
-    library.find(get_proc_address, "eglGetProcAddress");
-    library.find(initialize, "eglInitialize");
-    library.find(terminate, "eglTerminate");
-    library.find(choose_config, "eglChooseConfig");
-    library.find(bind_api, "eglBindAPI");
-    library.find(create_context, "eglCreateContext");
-    library.find(create_pbuffer, "eglCreatePbufferSurface");
-    library.find(make_current, "eglMakeCurrent");
-    library.find(destroy_context, "eglDestroyContext");
-    library.find(destroy_surface, "eglDestroySurface");
-    library.find(get_platform_display, "eglGetPlatformDisplay");  // needs EGL 1.5
-  }
+  void* (*get_proc_address)(const char*) = library["eglGetProcAddress"];
+  unsigned (*initialize)(EglHandle, EglInt*, EglInt*) = library["eglInitialize"];
+  unsigned (*terminate)(EglHandle) = library["eglTerminate"];
+  unsigned (*choose_config)(EglHandle, const EglInt*, EglHandle*, EglInt, EglInt*) = library["eglChooseConfig"];
+  unsigned (*bind_api)(unsigned) = library["eglBindAPI"];
+  EglHandle (*create_context)(EglHandle, EglHandle, EglHandle, const EglInt*) = library["eglCreateContext"];
+  EglHandle (*create_pbuffer)(EglHandle, EglHandle, const EglInt*) = library["eglCreatePbufferSurface"];
+  unsigned (*make_current)(EglHandle, EglHandle, EglHandle, EglHandle) = library["eglMakeCurrent"];
+  unsigned (*destroy_context)(EglHandle, EglHandle) = library["eglDestroyContext"];
+  unsigned (*destroy_surface)(EglHandle, EglHandle) = library["eglDestroySurface"];
+  EglHandle (*get_platform_display)(unsigned, void*,
+                                    const EglWord*) = library["eglGetPlatformDisplay"];  // needs EGL 1.5
 
   // Returns Mesa's display that needs no device, and then the displays of the devices in order.
   std::vector<EglHandle> displays() const {
@@ -138,10 +133,7 @@ class OsMesaContext final : public GlContext {
  public:
   OsMesaContext(int width, int height)
       : width_(width), height_(height), pixels_(static_cast<size_t>(width) * height * 4) {
-    void* (*create)(unsigned, int, int, int, void*);
-    library_.find(create, "OSMesaCreateContextExt");
-    library_.find(make_current_, "OSMesaMakeCurrent");
-    library_.find(destroy_, "OSMesaDestroyContext");
+    void* (*create)(unsigned, int, int, int, void*) = library_["OSMesaCreateContextExt"];
     constexpr unsigned kRgba = 0x1908;
     context_ = create(kRgba, 24, 8, 8, nullptr);  // depth, stencil, accumulation
     if (!context_ || !make_current()) throw std::invalid_argument("it cannot create a context");
@@ -158,8 +150,8 @@ class OsMesaContext final : public GlContext {
   Library library_{"libOSMesa.so.8"};
   int width_, height_;
   std::vector<uint8_t> pixels_;
-  unsigned char (*make_current_)(void*, void*, unsigned, int, int) = nullptr;
-  void (*destroy_)(void*) = nullptr;
+  unsigned char (*make_current_)(void*, void*, unsigned, int, int) = library_["OSMesaMakeCurrent"];
+  void (*destroy_)(void*) = library_["OSMesaDestroyContext"];
   void* context_ = nullptr;
 };
 

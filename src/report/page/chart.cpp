@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 #include "base/format.hpp"
 #include "report/page/html.hpp"
@@ -17,17 +16,6 @@ constexpr int kValueMarks = 6, kPositionMarks = 6;
 constexpr double kFarAway = 2;   // how far an outlier is from the middle 96 % of the values, in their range
 constexpr double kLogFrom = 50;  // ratio of the highest and the lowest value
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-
-  void add(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  bool empty() const { return low > high; }
-};
-
 struct Scale {
   double low = 0, high = 1;
   bool log = false;
@@ -40,8 +28,8 @@ struct Scale {
 double x_of(const Scale& scale, double value) { return kLeft + scale.share(value) * (kRight - kLeft); }
 double y_of(const Scale& scale, double value) { return kBottom - scale.share(value) * (kBottom - kTop); }
 
-Range all_values(const Chart& chart) {
-  Range all;
+Statistics all_values(const Chart& chart) {
+  Statistics all;
   for (const Series& series : chart.series)
     for (const auto* numbers : {&series.curve.low, &series.curve.high})
       for (double value : *numbers) all.add(value);
@@ -50,8 +38,8 @@ Range all_values(const Chart& chart) {
 
 // Returns the range to draw. A few values far from all others, such as those of the first iterations, are left out, so
 // that they do not flatten the curves.
-Range value_range(const Chart& chart) {
-  const Range all = all_values(chart);
+Statistics value_range(const Chart& chart) {
+  const Statistics all = all_values(chart);
   std::vector<double> values;
   for (const Series& series : chart.series)
     for (const auto* numbers : {&series.curve.low, &series.curve.high})
@@ -61,11 +49,11 @@ Range value_range(const Chart& chart) {
   const double low = values[values.size() / 50], high = values[values.size() - 1 - values.size() / 50];
   const double room = kFarAway * (high - low);
   if (!(room > 0)) return all;
-  return {all.low < low - room ? low : all.low, all.high > high + room ? high : all.high};
+  return {.low = all.low < low - room ? low : all.low, .high = all.high > high + room ? high : all.high};
 }
 
 Scale value_scale(const Chart& chart) {
-  Range range = value_range(chart);
+  Statistics range = value_range(chart);
   if (chart.from_zero) range.add(0);
   if (range.empty()) return {};
   if (chart.may_be_log && range.low > 0 && range.high > kLogFrom * range.low)
@@ -76,7 +64,7 @@ Scale value_scale(const Chart& chart) {
 }
 
 Scale position_scale(const Chart& chart, const Positions& positions) {
-  Range range;
+  Statistics range;
   for (const Series& series : chart.series)
     for (size_t k = 0; k < series.curve.mean.size() && k < positions[series.group].size(); ++k)
       if (std::isfinite(series.curve.mean[k])) range.add(positions[series.group][k]);
@@ -194,7 +182,7 @@ std::string chart_figure(const Chart& chart, const Positions& positions, const s
       number, kLeft - 2, kTop - 2, kRight - kLeft + 4, kBottom - kTop + 4);
   for (const Series& series : chart.series) svg += drawn(series, positions[series.group], x, y);
   svg += "</g>";
-  const Range all = all_values(chart);
+  const Statistics all = all_values(chart);
   const std::string title = html_text(chart.title),
                     note = chart.note + (y.log ? " log scale" : "") +
                            (all.low < y.low || all.high > y.high ? " some values are outside" : "");

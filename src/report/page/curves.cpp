@@ -11,42 +11,27 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Statistics of the finite values in one bucket.
-struct Sum {
-  double total = 0, low = std::numeric_limits<double>::infinity(), high = -low;
-  int64_t count = 0;
-
-  void add(double value) {
-    if (!std::isfinite(value)) return;
-    total += value;
-    low = std::min(low, value);
-    high = std::max(high, value);
-    ++count;
-  }
-  double mean() const { return count > 0 ? total / static_cast<double>(count) : kNone; }
-};
-
-std::vector<Sum> sums_of(const RunRecord& run, const std::vector<double>& values, const Buckets& buckets) {
-  std::vector<Sum> sums(buckets.count);
+std::vector<Statistics> sums_of(const RunRecord& run, const std::vector<double>& values, const Buckets& buckets) {
+  std::vector<Statistics> sums(buckets.count);
   for (size_t row = 0; row < values.size(); ++row) sums[buckets.of(run.metrics.iterations[row])].add(values[row]);
   return sums;
 }
 
-std::vector<Sum> sums_of(const RunGroup& group, std::string_view column, const Buckets& buckets) {
+std::vector<Statistics> sums_of(const RunGroup& group, std::string_view column, const Buckets& buckets) {
   if (group.runs.size() == 1) {
     const std::vector<double>* values = group.runs.front()->metrics.find(column);
-    return values ? sums_of(*group.runs.front(), *values, buckets) : std::vector<Sum>(buckets.count);
+    return values ? sums_of(*group.runs.front(), *values, buckets) : std::vector<Statistics>(buckets.count);
   }
-  std::vector<Sum> of_runs(buckets.count);
+  std::vector<Statistics> of_runs(buckets.count);
   size_t end = buckets.count;  // where the shortest run ends: behind it, the mean would be that of other runs
   for (const RunRecord* run : group.runs) {
     const std::vector<double>* values = run->metrics.find(column);
     if (values == nullptr || run->metrics.iterations.empty()) continue;
-    const std::vector<Sum> of_run = sums_of(*run, *values, buckets);
+    const std::vector<Statistics> of_run = sums_of(*run, *values, buckets);
     for (size_t k = 0; k < of_run.size(); ++k) of_runs[k].add(of_run[k].mean());
     end = std::min(end, buckets.of(run->metrics.iterations.back()) + 1);
   }
-  std::fill(of_runs.begin() + static_cast<std::ptrdiff_t>(end), of_runs.end(), Sum{});
+  std::fill(of_runs.begin() + static_cast<std::ptrdiff_t>(end), of_runs.end(), Statistics{});
   return of_runs;
 }
 
@@ -84,7 +69,7 @@ bool Curve::has_range() const {
 
 Curve curve_of(const RunGroup& group, std::string_view column, const Buckets& buckets) {
   Curve curve;
-  for (const Sum& sum : sums_of(group, column, buckets)) {
+  for (const Statistics& sum : sums_of(group, column, buckets)) {
     curve.mean.push_back(sum.mean());
     curve.low.push_back(sum.count > 0 ? sum.low : kNone);
     curve.high.push_back(sum.count > 0 ? sum.high : kNone);
@@ -93,9 +78,9 @@ Curve curve_of(const RunGroup& group, std::string_view column, const Buckets& bu
 }
 
 std::vector<double> positions(const RunGroup& group, Axis axis, const Buckets& buckets) {
-  std::vector<Sum> all(buckets.count), advance(buckets.count);  // positions, and steps from the previous bucket
+  std::vector<Statistics> all(buckets.count), advance(buckets.count);  // positions, and steps from the previous bucket
   for (const RunRecord* run : group.runs) {
-    const std::vector<Sum> of_run = sums_of(*run, axis_values(*run, axis), buckets);
+    const std::vector<Statistics> of_run = sums_of(*run, axis_values(*run, axis), buckets);
     for (size_t k = 0; k < of_run.size(); ++k) {
       if (of_run[k].count == 0) continue;
       all[k].add(of_run[k].high);
@@ -122,7 +107,7 @@ std::vector<std::string> columns_of(const std::vector<RunGroup>& groups) {
 }
 
 double mean_of(const RunGroup& group, std::string_view column) {
-  Sum sum;
+  Statistics sum;
   for (const RunRecord* run : group.runs)
     if (const std::vector<double>* values = run->metrics.find(column))
       for (double value : *values) sum.add(value);
@@ -130,10 +115,17 @@ double mean_of(const RunGroup& group, std::string_view column) {
 }
 
 Statistics statistics_of(const std::vector<double>& values) {
-  Sum sum;
-  for (double value : values) sum.add(value);
-  if (sum.count == 0) return {kNone, kNone, kNone, 0};
-  return {sum.mean(), sum.low, sum.high, static_cast<size_t>(sum.count)};
+  Statistics all;
+  for (double value : values) all.add(value);
+  return all;
+}
+
+void Statistics::add(double value) {
+  if (!std::isfinite(value)) return;
+  total += value;
+  low = std::min(low, value);
+  high = std::max(high, value);
+  ++count;
 }
 
 }  // namespace drl

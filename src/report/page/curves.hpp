@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,10 +45,14 @@ std::vector<std::string> columns_of(const std::vector<RunGroup>& groups);
 // Returns the mean of a column over all rows of all runs of a group, NaN if there are no values.
 double mean_of(const RunGroup& group, std::string_view column);
 
-// Mean, minimum, maximum and number of the finite values; NaN if there are none.
+// The finite ones of some values.
 struct Statistics {
-  double mean, low, high;
-  size_t count = 0;
+  double total = 0, low = std::numeric_limits<double>::infinity(), high = -low;
+  int64_t count = 0;
+
+  void add(double value);
+  bool empty() const { return low > high; }
+  double mean() const { return total / static_cast<double>(count); }  // NaN if there are none
 };
 Statistics statistics_of(const std::vector<double>& values);
 

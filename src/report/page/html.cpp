@@ -3,29 +3,16 @@
 #include <cstdint>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
 
-// Returns the length of the UTF-8 character at the start of `text`, 0 if it is invalid or not allowed in XML.
-size_t character_length(std::string_view text) {
-  const auto byte = [&](size_t k) { return static_cast<uint8_t>(text[k]); };
-  const uint8_t head = byte(0);
-  const size_t length = head < 0x80                   ? 1
-                        : head >= 0xC2 && head < 0xE0 ? 2
-                        : head >= 0xE0 && head < 0xF0 ? 3
-                        : head >= 0xF0 && head < 0xF5 ? 4
-                                                      : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t k = 1; k < length; ++k)
-    if ((byte(k) & 0xC0) != 0x80) return 0;
-  if (length < 3) return length;
-  const bool overlong = (head == 0xE0 && byte(1) < 0xA0) || (head == 0xF0 && byte(1) < 0x90);
-  const bool beyond = (head == 0xED && byte(1) >= 0xA0) || (head == 0xF4 && byte(1) >= 0x90);
-  const bool not_xml = head == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE;  // U+FFFE, U+FFFF
-  return overlong || beyond || not_xml ? 0 : length;
+// Returns whether `text` begins with U+FFFE or U+FFFF, which XML does not allow.
+bool is_no_character(std::string_view text) {
+  return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
 }
 
 bool is_control(char c) { return (static_cast<uint8_t>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F; }
@@ -52,8 +39,8 @@ std::string base64(std::span<const std::byte> bytes) {
 std::string html_text(std::string_view text) {
   std::string result;
   while (!text.empty()) {
-    const size_t length = character_length(text);
-    if (length == 0 || is_control(text[0]))
+    const size_t length = character_size(text);
+    if (length == 0 || is_control(text[0]) || is_no_character(text))
       result += kReplacement;
     else if (text[0] == '&')
       result += "&amp;";

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/ini.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/typed_path.hpp"
 #include "store/checkpoint.hpp"
@@ -38,27 +39,10 @@ void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   }
   std::error_code error;
   if (depth == 0) return;
-  std::vector<fs::path> folders;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->is_directory(error) && !entry->is_symlink(error) && entry->path().filename() != kLatest &&
-        !entry->path().filename().string().starts_with(".") && !is_renamed_by_fresh(entry->path()))
-      folders.push_back(entry->path());
-  std::ranges::sort(folders);
-  for (const fs::path& next : folders) add_runs(next, depth - 1, found);
-}
-
-std::string read_text(const fs::path& path) {
-  const std::vector<std::byte> bytes = read_file(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// Returns the member `name` if it has the type T, else `otherwise`.
-template <class T>
-T value_of(const nlohmann::json& object, const char* name, T otherwise) {
-  const auto found = object.find(name);
-  if (found == object.end()) return otherwise;
-  const bool fits = std::is_same_v<T, std::string> ? found->is_string() : found->is_number();
-  return fits ? found->get<T>() : otherwise;
+  for (const fs::path& next : entries_of(folder))
+    if (fs::symlink_status(next, error).type() == fs::file_type::directory && next.filename() != kLatest &&
+        !next.filename().string().starts_with(".") && !is_renamed_by_fresh(next))
+      add_runs(next, depth - 1, found);
 }
 
 std::vector<std::string> texts_of(const nlohmann::json& object, const char* name) {
@@ -72,20 +56,20 @@ std::vector<std::string> texts_of(const nlohmann::json& object, const char* name
 void take_manifest(const std::string& text, RunRecord& run) {
   const nlohmann::json manifest = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!manifest.is_object()) throw UsageError("run.json is damaged (it is not a JSON object)");
-  run.name = value_of(manifest, "run", run.name);
-  run.task = value_of(manifest, "task", run.task);
-  run.status = value_of(manifest, "status", std::string());
-  run.updated = value_of(manifest, "updated", std::string());
-  run.world_size = value_of(manifest, "world_size", int64_t{0});
+  run.name = value_or(manifest, "run", run.name);
+  run.task = value_or(manifest, "task", run.task);
+  run.status = value_or(manifest, "status", std::string());
+  run.updated = value_or(manifest, "updated", std::string());
+  run.world_size = value_or(manifest, "world_size", int64_t{0});
   run.hosts = static_cast<int64_t>(texts_of(manifest, "hosts").size());
-  run.starts = value_of(manifest, "starts", int64_t{1});
+  run.starts = value_or(manifest, "starts", int64_t{1});
   run.devices = join(texts_of(manifest, "devices"), ", ");
-  if (const std::string cpu = value_of(manifest, "cpu_model", std::string()); run.devices == "cpu" && !cpu.empty())
+  if (const std::string cpu = value_or(manifest, "cpu_model", std::string()); run.devices == "cpu" && !cpu.empty())
     run.devices = cpu;
-  run.elapsed_seconds = value_of(manifest, "elapsed_seconds", kUnknown);
-  run.node_hours = value_of(manifest, "node_hours", kUnknown);
-  run.gpu_joules = value_of(manifest, "gpu_energy_joules", kUnknown);
-  run.joules_per_million_steps = run.gpu_joules * 1e6 / value_of(manifest, "env_steps", 0.0);
+  run.elapsed_seconds = value_or(manifest, "elapsed_seconds", kUnknown);
+  run.node_hours = value_or(manifest, "node_hours", kUnknown);
+  run.gpu_joules = value_or(manifest, "gpu_energy_joules", kUnknown);
+  run.joules_per_million_steps = run.gpu_joules * 1e6 / value_or(manifest, "env_steps", 0.0);
 }
 
 void take_options(const std::string& text, RunRecord& run) {

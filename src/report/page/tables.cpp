@@ -56,8 +56,8 @@ Cell statistics_cell(const RunGroup& group, const Value& value, const Text& text
   std::vector<double> values;
   for (const RunRecord* run : group.runs) values.push_back(value(*run));
   const Statistics all = statistics_of(values);
-  if (all.count < 2 || all.low == all.high) return number_cell(text(all.mean));
-  return {html_text(text(all.mean)) + " <small>" + html_text(text(all.low) + " to " + text(all.high)) + "</small>",
+  if (all.count < 2 || all.low == all.high) return number_cell(text(all.mean()));
+  return {html_text(text(all.mean())) + " <small>" + html_text(text(all.low) + " to " + text(all.high)) + "</small>",
           Cell::number};
 }
 

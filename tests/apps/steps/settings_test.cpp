@@ -2,7 +2,7 @@
 
 #include "../../support/mentions.hpp"
 #include "../../support/temp_folder.hpp"
-#include "apps/effects.hpp"
+#include "apps/banner.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"

@@ -101,11 +101,11 @@ TEST(Curves, OfARunWithoutRowsAreEmpty) {
 
 TEST(Curves, StatisticsIgnoreNans) {
   const Statistics statistics = statistics_of({4, kNan, 1, 1});
-  EXPECT_EQ(statistics.mean, 2);
+  EXPECT_EQ(statistics.mean(), 2);
   EXPECT_EQ(statistics.low, 1);
   EXPECT_EQ(statistics.high, 4);
-  EXPECT_EQ(statistics.count, 3u);
-  EXPECT_TRUE(std::isnan(statistics_of({kNan}).mean));
+  EXPECT_EQ(statistics.count, 3);
+  EXPECT_TRUE(std::isnan(statistics_of({kNan}).mean()));
 }
 
 }  // namespace
