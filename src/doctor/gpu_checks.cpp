@@ -5,6 +5,7 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "comm/nccl_communicator.hpp"
+#include "comm/roll_call.hpp"
 #include "device/array.hpp"
 #include "device/gpu_queue.hpp"
 #include "doctor/all_reduce.hpp"
