@@ -2,14 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
-#include <deque>
 
-#include "../support/stepped.hpp"
 #include "../support/task_options.hpp"
 #include "base/check.hpp"
-#include "drl/lanes/philox.hpp"
 #include "own_task_table.hpp"
+#include "scalar_env.hpp"
 #include "tasks.hpp"
 
 namespace drl {
@@ -24,58 +21,12 @@ float random01(int64_t env, int64_t step, int number) {
   return uniform01(random_bits(1, Purpose::benchmark, static_cast<uint64_t>(env), static_cast<uint64_t>(step))[number]);
 }
 
-// A robot whose history, action scaling and reward are computed here.
-class OneRobot {
- public:
-  OneRobot(int64_t index, const Robot::Params& params) : index_(static_cast<uint64_t>(index)), params_(params) {
-    restart(0);
-  }
-  // Takes step t and returns the reward.
-  float step(const float* policy_action, uint64_t t) {
-    const float action[] = {0.25f + 0.5f * policy_action[0], 2 * policy_action[1]};
-    Draws<float> draws(kSeed, index_, t, Purpose::step);
-    result = Robot::step(state, action, draws, params_);
-    observe(t, Purpose::observe);
-    frames.pop_front();
-    return 2.0f * result.terms[0] + -0.5f * result.terms[1];
-  }
-  void restart(uint64_t t) {
-    Draws<float> draws(kSeed, index_, t, Purpose::reset);
-    Robot::reset(state, draws, params_);
-    frames.clear();
-    for (int k = 0; k < 3; ++k) observe(t, Purpose::first_observe);
-  }
-  void expect_observations(const float* obs, const float* critic, const std::string& what) const {
-    for (int k = 0; k < 12; ++k)
-      ASSERT_EQ(obs[k], frames[static_cast<size_t>(k / 4)][static_cast<size_t>(k % 4)]) << what;
-    for (int k = 0; k < 2; ++k) {
-      ASSERT_EQ(critic[k], state.p[k]) << what;
-      ASSERT_EQ(critic[2 + k], state.v[k]) << what;
-      ASSERT_EQ(critic[4 + k], state.command[k]) << what;
-    }
-  }
-
-  Robot::State state{};
-  Step<float, 2, 2, 2> result;
-  std::deque<std::vector<float>> frames;  // the latest three
-
- private:
-  void observe(uint64_t t, Purpose purpose) {
-    Draws<float> draws(kSeed, index_, t, purpose);
-    float frame[4];
-    Robot::observe(state, draws, params_, frame);
-    frames.emplace_back(frame, frame + 4);
-  }
-  uint64_t index_;
-  Robot::Params params_;
-};
-
 // Covers weighted terms, scaled actions, history, ends, time-outs, metrics, commands and pushes.
 TEST_F(RobotEnvs, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
   constexpr int kEnvs = 37, kSteps = 120;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
-    Stepped s("Robot", {.num_envs = kEnvs, .first_global_index = 2, .seed = kSeed}, kSteps, isa);
+    Stepped s("Robot", {.num_envs = kEnvs, .first_global_index = 2, .seed = kSeed}, kSteps, isa, true);
     const TaskSpec& spec = s.envs->spec();
     EXPECT_EQ(spec.obs_dim, 12);
     EXPECT_EQ(spec.critic_obs_dim, 6);
@@ -88,51 +39,29 @@ TEST_F(RobotEnvs, IsBitIdenticalToScalarCodeOnEveryInstructionSet) {
     EXPECT_EQ(spec.action.scale, (std::vector<float>{0.5f, 2}));
     EXPECT_EQ(spec.action.offset, (std::vector<float>{0.25f, 0}));
 
-    const RolloutView& r = s.r;
-    std::vector<OneRobot> robots;
-    for (int64_t env = 0; env < kEnvs; ++env) robots.emplace_back(2 + env, Robot::Params{});
-    std::vector<int> age(kEnvs), last(kEnvs);
     std::vector<EpisodeSums> open(kEnvs, {0, 0, 0, {0, 0}, {0, 0}, {0, 0, 0}});
     EpisodeSums expected = open[0];
-    for (int64_t t = 0; t < kSteps; ++t) {
+    const auto choose = [](Stepped& of, int64_t t) {
       for (int64_t env = 0; env < kEnvs; ++env) {
-        r.env_action[2 * env] = -1 + 3 * random01(env, t, 0);
-        r.env_action[2 * env + 1] = static_cast<float>(env % 9) * (random01(env, t, 1) - 0.4f);
+        of.r.env_action[2 * env] = -1 + 3 * random01(env, t, 0);
+        of.r.env_action[2 * env + 1] = static_cast<float>(env % 9) * (random01(env, t, 1) - 0.4f);
       }
-      s.step_with_given_actions(t);
-      for (int64_t env = 0; env < kEnvs; ++env) {
-        const int64_t at = t * kEnvs + env, next = at + kEnvs;
-        const std::string what = "environment " + std::to_string(env) + " step " + std::to_string(t);
-        OneRobot& robot = robots[static_cast<size_t>(env)];
-        EpisodeSums& sums = open[static_cast<size_t>(env)];
-        const float reward = robot.step(r.env_action + 2 * env, static_cast<uint64_t>(t));
-        ASSERT_EQ(r.reward[at], reward) << what;
-        sums.reward += reward, sums.length += 1;
-        sums.terms[0] += 2 * robot.result.terms[0], sums.terms[1] -= 0.5 * robot.result.terms[1];
-        for (size_t m = 0; m < 2; ++m) sums.metrics[m] += robot.result.metrics[m];
-        const bool at_limit = ++age[static_cast<size_t>(env)] == 25, terminated = robot.result.ends[0],
-                   truncated = !terminated && (robot.result.ends[1] || at_limit);
-        ASSERT_EQ(r.terminated[at], terminated) << what;
-        ASSERT_EQ(r.truncated[at], truncated) << what;
-        if (truncated) {
-          const int64_t row = last[static_cast<size_t>(env)]++ * kEnvs + env;
-          robot.expect_observations(r.last_obs + row * 12, r.last_critic_obs + row * 6, what + ", the last");
-        }
-        if (terminated || truncated) {
-          expected.count += 1, expected.reward += sums.reward, expected.length += sums.length;
-          for (size_t k = 0; k < 2; ++k) {
-            expected.terms[k] += sums.terms[k];
-            expected.metrics[k] += sums.metrics[k] / sums.length;
-            expected.ends[k] += robot.result.ends[k];
-          }
-          expected.ends[2] += at_limit;
-          sums = {0, 0, 0, {0, 0}, {0, 0}, {0, 0, 0}};
-          age[static_cast<size_t>(env)] = 0;
-          robot.restart(static_cast<uint64_t>(t) + 1);
-        }
-        robot.expect_observations(r.obs + next * 12, r.critic_obs + next * 6, what);
+    };
+    const auto count = [&](const ScalarEnv<Robot>& robot, int64_t env) {
+      EpisodeSums& sums = open[static_cast<size_t>(env)];
+      sums.reward += robot.result.reward, sums.length += 1;
+      for (size_t k = 0; k < 2; ++k) sums.terms[k] += robot.result.terms[k], sums.metrics[k] += robot.result.metrics[k];
+      if (!robot.has_ended()) return;
+      expected.count += 1, expected.reward += sums.reward, expected.length += sums.length;
+      for (size_t k = 0; k < 2; ++k) {
+        expected.terms[k] += sums.terms[k];
+        expected.metrics[k] += sums.metrics[k] / sums.length;
+        expected.ends[k] += robot.result.ends[k];
       }
-    }
+      expected.ends[2] += robot.age == 25;
+      sums = {0, 0, 0, {0, 0}, {0, 0}, {0, 0, 0}};
+    };
+    ASSERT_NO_FATAL_FAILURE(expect_bits_of_scalar_code<Robot>(s, kSeed, kSteps, choose, count));
     const EpisodeSums actual = s.episodes();
     const auto expect_near = [](double a, double b) { EXPECT_NEAR(a, b, 1e-5 * (1 + std::abs(b))); };
     EXPECT_EQ(actual.count, expected.count);
@@ -170,10 +99,9 @@ TEST_F(RobotEnvs, WeightsAreOptions) {
   for (int64_t env = 0; env < 16; ++env) {
     Robot::Params quiet;
     quiet.noise = 0;
-    OneRobot robot(env, quiet);
-    const float action[] = {1, 1};
-    robot.step(action, 0);
-    EXPECT_EQ(s.r.reward[env], -1.5f * robot.result.terms[0]);
+    ScalarEnv<Robot> robot(kSeed, env, quiet);
+    robot.step({1, 1}, 0);
+    EXPECT_EQ(s.r.reward[env], -0.75f * robot.result.terms[0]);  // a weight of -1.5 instead of 2
     EXPECT_EQ(s.r.obs[12 * (16 + env) + 8], robot.state.v[0]);
   }
   table.defer_section("env");

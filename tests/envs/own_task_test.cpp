@@ -7,11 +7,11 @@
 #include <set>
 
 #include "../support/paths.hpp"
-#include "../support/stepped.hpp"
 #include "../support/task_options.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
 #include "own_task_table.hpp"
+#include "scalar_env.hpp"
 #include "tasks.hpp"
 
 namespace drl {
@@ -87,74 +87,27 @@ TEST_F(TestTasks, CanObserveMoreWithAnOption) {
 using Spring = SpringTask<float>;
 constexpr uint64_t kSeed = 7;
 
-// One environment, stepped with the code for one lane.
-class OneSpring {
- public:
-  OneSpring(int64_t index, const Spring::Params& params) : index_(static_cast<uint64_t>(index)), params_(params) {
-    Draws<float> draws(kSeed, index_, 0, Purpose::create);
-    Spring::create(state, draws, params_);
-    restart(0);
-  }
-  // Takes step t of its lifetime.
-  Step<float> step(float action, uint64_t t) {
-    Draws<float> draws(kSeed, index_, t, Purpose::step), observe_draws(kSeed, index_, t, Purpose::observe);
-    const Step<float> result = Spring::step(state, &action, draws, params_);
-    Spring::observe(state, observe_draws, params_, obs);
-    Spring::observe_critic(state, critic);
-    return result;
-  }
-  void restart(uint64_t t) {
-    Draws<float> draws(kSeed, index_, t, Purpose::reset), observe_draws(kSeed, index_, t, Purpose::first_observe);
-    Spring::reset(state, draws, params_);
-    Spring::observe(state, observe_draws, params_, obs);
-    Spring::observe_critic(state, critic);
-  }
-  Spring::State state{};
-  float obs[3] = {}, critic[2] = {};
-
- private:
-  uint64_t index_;
-  Spring::Params params_;
-};
-
 // Lanes need different numbers of iterations. Results are bit-identical to those of a single lane.
 TEST_F(TestTasks, SpringIsBitIdenticalToScalarCodeOnEveryInstructionSet) {
   constexpr int kEnvs = 37, kSteps = 200;
   for (Isa isa : available_isas()) {
     SCOPED_TRACE(name_of(isa));
-    Stepped s("Spring", {.num_envs = kEnvs, .first_global_index = 3, .seed = kSeed}, kSteps, isa);
+    Stepped s("Spring", {.num_envs = kEnvs, .first_global_index = 3, .seed = kSeed}, kSteps, isa, true);
     ASSERT_EQ(s.envs->spec().critic_obs_dim, 2);
-    s.step_with(11, 0, kSteps);
-    const RolloutView& r = s.r;
     std::set<int> rounds_of_a_step;
+    std::vector<int> rounds(kEnvs);
+    std::vector<float> mass(kEnvs);
     int ends = 0;
-    for (int64_t env = 0; env < kEnvs; ++env) {
-      OneSpring one(3 + env, {});
-      int age = 0, last_rows = 0;
-      for (int64_t t = 0; t < kSteps; ++t) {
-        const int64_t at = t * kEnvs + env, next = at + kEnvs;
-        const int before = one.state.rounds;
-        const Step<float> result = one.step(11.0f, static_cast<uint64_t>(t));
-        rounds_of_a_step.insert(one.state.rounds - before);
-        const bool truncated = ++age == 40 && !result.terminated;
-        ASSERT_EQ(r.reward[at], result.reward) << "environment " << env << " step " << t;
-        ASSERT_EQ(r.terminated[at], result.terminated);
-        ASSERT_EQ(r.truncated[at], truncated);
-        if (truncated) {
-          const int64_t row = (last_rows++) * kEnvs + env;
-          for (int o = 0; o < 3; ++o) ASSERT_EQ(r.last_obs[row * 3 + o], one.obs[o]);
-          for (int o = 0; o < 2; ++o) ASSERT_EQ(r.last_critic_obs[row * 2 + o], one.critic[o]);
-        }
-        if (result.terminated || truncated) {
-          const float mass = one.state.mass;
-          one.restart(static_cast<uint64_t>(t) + 1);
-          ASSERT_EQ(one.state.mass, mass);  // constant over the lifetime
-          age = 0, ++ends;
-        }
-        for (int o = 0; o < 3; ++o) ASSERT_EQ(r.obs[next * 3 + o], one.obs[o]) << env << " step " << t;
-        for (int o = 0; o < 2; ++o) ASSERT_EQ(r.critic_obs[next * 2 + o], one.critic[o]) << env << " step " << t;
-      }
-    }
+    const auto choose = [](Stepped& of, int64_t) { std::fill_n(of.r.env_action, kEnvs, 11.0f); };
+    const auto watch = [&](const ScalarEnv<Spring>& one, int64_t env) {
+      int& before = rounds[static_cast<size_t>(env)];
+      float& first_mass = mass[static_cast<size_t>(env)];
+      rounds_of_a_step.insert(one.state.rounds - before);
+      if (first_mass == 0) first_mass = one.state.mass;
+      EXPECT_EQ(one.state.mass, first_mass);  // constant over the lifetime
+      ends += one.has_ended(), before = one.has_ended() ? 0 : one.state.rounds;
+    };
+    ASSERT_NO_FATAL_FAILURE(expect_bits_of_scalar_code<Spring>(s, kSeed, kSteps, choose, watch));
     EXPECT_GT(ends, kEnvs);
     EXPECT_GE(rounds_of_a_step.size(), 3u) << "all lanes needed the same number of iterations";
   }
@@ -176,13 +129,13 @@ TEST(Spring, AgreesWithTheEquationSolvedInDouble) {
   Spring::Params calm;
   calm.gust = 0;
   for (int64_t index = 0; index < 50; ++index) {
-    OneSpring one(index, calm);
+    ScalarEnv<Spring> one(kSeed, index, calm);
     const double mass = one.state.mass;
     EXPECT_GE(mass, 0.1);
     EXPECT_LT(mass, 10);
     for (uint64_t t = 0; t < 40; ++t) {
       const double x = one.state.x, v = one.state.v;
-      one.step(-20.0f, t);
+      one.step({-20}, t);
       const double w = solve(x, v, mass, -20);
       ASSERT_NEAR(one.state.v, w, 2e-5 * (1 + std::abs(w))) << index << " step " << t;
       ASSERT_NEAR(one.state.x, x + 0.05 * w, 2e-6) << index << " step " << t;
@@ -222,17 +175,10 @@ TEST_F(TestTasks, SpringTakesItsParametersFromOptions) {
   Stepped s("Spring", {.num_envs = 20, .seed = kSeed, .setup = params.setup()}, 1);
   s.step_with(0, 0, 1);
   for (int64_t env = 0; env < 20; ++env) {
-    OneSpring one(env, expected);
-    EXPECT_EQ(one.step(0, 0).reward, s.r.reward[env]);
+    ScalarEnv<Spring> one(kSeed, env, expected);
+    one.step({0}, 0);
+    EXPECT_EQ(one.result.reward, s.r.reward[env]);
   }
-}
-
-// create, reset, step and observe draw from separate streams.
-TEST(Spring, DrawsOfDifferentPurposesDiffer) {
-  std::set<float> numbers;
-  for (Purpose purpose : {Purpose::create, Purpose::reset, Purpose::step, Purpose::observe, Purpose::first_observe})
-    numbers.insert(Draws<float>(kSeed, 1, 2, purpose).uniform(0, 1));
-  EXPECT_EQ(numbers.size(), 5u);
 }
 
 // Compares the mean, the variance and the share beyond one standard deviation with a normal distribution. The tolerance

@@ -33,6 +33,10 @@ void expect_refused(const std::string& file, std::initializer_list<std::string_v
   EXPECT_EQ(task_names(), before);
 }
 
+TaskFindings check(const char* task, int steps) {
+  return check_task(task, TaskParams(task_record(task)).setup(), {.steps = steps, .seconds = 0});
+}
+
 // A library for the smallest instruction set only, and one for the largest too.
 TEST(CompiledIsa, IsTheNextSmallerOneThatTheLibraryHas) {
   const TaskLoop loop = [](const LoopCall*, char*, int64_t) -> int32_t { return 0; };
@@ -148,7 +152,7 @@ TEST(TaskLibraries, WithTheSameTaskNameAreRefused) {
 TEST(TaskLibraries, TheirTasksFulfilTheContract) {
   load_task_library(library("libtest_library"));
   for (const char* task : {"DoubleIntegrator", "Spring"}) {
-    const TaskFindings found = check_task(task, TaskParams(task_record(task)).setup(), {.steps = 200, .seconds = 0});
+    const TaskFindings found = check(task, 200);
     EXPECT_EQ(found.faults, std::vector<std::string>{}) << task;
     EXPECT_GT(found.episodes, 0) << task;
     ASSERT_EQ(found.from_double.size(), 3u) << task;
@@ -189,8 +193,7 @@ TEST(TaskLibraries, OptionsMayHaveNamedValues) {
 // A reward with cancellation is a multiple of 1/16, so that its rounding error is at most 1/32.
 TEST(TaskLibraries, TheCheckShowsRoundingErrors) {
   load_task_library(library("libtest_faulty"));
-  const TaskFindings found =
-      check_task("Cancels", TaskParams(task_record("Cancels")).setup(), {.steps = 200, .seconds = 0});
+  const TaskFindings found = check("Cancels", 200);
   EXPECT_EQ(found.faults, std::vector<std::string>{});
   ASSERT_EQ(found.from_double.size(), 3u);
   EXPECT_LT(found.from_double[0].largest, 1e-6);
@@ -206,10 +209,8 @@ TEST(TaskLibraries, TheCheckShowsRoundingErrors) {
 // The faulty tasks: lanes that depend on their neighbours, NaN, and terms that do not add up to the reward.
 TEST(TaskLibraries, TheCheckFindsViolationsOfTheContract) {
   load_task_library(library("libtest_faulty"));
-  const auto faults = [](const char* task) {
-    return check_task(task, TaskParams(task_record(task)).setup(), {.steps = 200, .seconds = 0}).faults;
-  };
-  const std::vector<std::string> lanes = faults("LanesMeet"), nan = faults("GivesNan"), terms = faults("WrongTerms");
+  const std::vector<std::string> lanes = check("LanesMeet", 200).faults, nan = check("GivesNan", 200).faults,
+                                 terms = check("WrongTerms", 200).faults;
   EXPECT_TRUE(std::ranges::any_of(lanes, [](const auto& f) { return f.starts_with("trajectories"); }));
   ASSERT_FALSE(nan.empty());
   expect_mentions(nan[0], {"not finite"});
@@ -220,11 +221,9 @@ TEST(TaskLibraries, TheCheckFindsViolationsOfTheContract) {
 // A built-in task under another name gives bit-identical results from a library.
 TEST(TaskLibraries, TheirTasksAreBitIdenticalToBuiltInTasks) {
   load_task_library(library("libtest_programs"));
-  const auto hash = [](const char* task) {
-    return check_task(task, TaskParams(task_record(task)).setup(), {.steps = 250, .seconds = 0}).hash;
-  };
-  EXPECT_EQ(hash("Pendulum-outside"), hash("Pendulum-v1"));
-  EXPECT_NE(hash("Pendulum-v1"), hash("Acrobot-v1"));
+  const auto hash = check("Pendulum-v1", 250).hash;
+  EXPECT_EQ(check("Pendulum-outside", 250).hash, hash);
+  EXPECT_NE(check("Acrobot-v1", 250).hash, hash);
 }
 
 }  // namespace

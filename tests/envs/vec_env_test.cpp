@@ -21,6 +21,7 @@
 #include "device/reduce.hpp"
 #include "drl/lanes/philox.hpp"
 #include "envs/make_env.hpp"
+#include "scalar_env.hpp"
 #include "simulators.hpp"
 #include "tasks/builtin_tasks.hpp"
 
@@ -310,54 +311,21 @@ TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
   EXPECT_EQ(rig.episodes().count, counted);
 }
 
-// Checks that the executor is bit-identical to the task stepped by hand, one environment at a time, on every
-// instruction set. Also checks auto-reset, and that final_obs is written only where an episode ended.
-template <template <class> class TaskTemplate>
+// Sets actions that depend only on the global index and the step.
+void choose_actions(Stepped& s, int64_t step) {
+  const ActionSpace& space = s.envs->spec().action;
+  for (int64_t i = 0; i < s.n; ++i)
+    if (space.discrete)
+      reinterpret_cast<int32_t*>(s.r.action)[step * s.n + i] =
+          static_cast<int32_t>(random01(s.first + i, step, 0) * static_cast<float>(space.size));
+    else
+      s.r.env_action[i] = space.low[0] + (space.high[0] - space.low[0]) * random01(s.first + i, step, 0);
+}
+// Also checks auto-reset. These tasks have one number for an action.
+template <template <class> class Task>
 void expect_bits_of_scalar_code(Isa isa) {
-  using Task = TaskTemplate<float>;
-  const int64_t n = 35, first = 100;
-  const uint64_t seed = 11;
-  Rig rig(Task::name, {.num_envs = n, .first_global_index = first, .seed = seed}, isa);
-  const typename Task::Params params;
-  std::vector<typename Task::State> states(n);
-  std::vector<int> age(n);
-  const auto restart = [&](int64_t k, uint64_t draw) {
-    Draws<float> draws(seed, static_cast<uint64_t>(first + k), draw);
-    Task::reset(states[k], draws, params);
-    age[k] = 0;
-  };
-  const auto observed = [&](int64_t k) {
-    std::vector<float> obs(Task::obs_dim);
-    if constexpr (requires { Task::observe(states[k], params, obs.data()); }) {
-      Task::observe(states[k], params, obs.data());
-    } else {
-      Task::observe(states[k], obs.data());
-    }
-    return obs;
-  };
-  for (int64_t k = 0; k < n; ++k) {
-    restart(k, 0);
-    ASSERT_EQ(rig.obs_of(k), observed(k));
-  }
-  for (int64_t t = 0; t < 1100; ++t) {
-    std::fill(rig.final_obs.begin(), rig.final_obs.end(), kUntouched);
-    rig.step(t);
-    for (int64_t k = 0; k < n; ++k) {
-      const float action = Task::action.discrete ? static_cast<float>(rig.numbers[k]) : rig.values[k];
-      auto result = Task::step(states[k], &action, params);
-      if constexpr (kHasWeights<Task>)
-        for (size_t i = 0; i < std::size(Task::reward_terms); ++i)
-          result.reward += static_cast<float>(Task::reward_terms[i].weight * Task::dt) * result.terms[i];
-      const bool truncated = ++age[k] == Task::step_limit && !result.terminated;
-      ASSERT_EQ(rig.reward[k], result.reward) << Task::name << " step " << t << " environment " << k;
-      ASSERT_EQ(rig.terminated[k], result.terminated);
-      ASSERT_EQ(rig.truncated[k], truncated);
-      const bool ended = result.terminated || truncated;
-      ASSERT_EQ(rig.final_obs_of(k), ended ? observed(k) : std::vector<float>(Task::obs_dim, kUntouched));
-      if (ended) restart(k, static_cast<uint64_t>(t) + 1);
-      ASSERT_EQ(rig.obs_of(k), observed(k)) << Task::name << " step " << t << " environment " << k;
-    }
-  }
+  Stepped s(Task<float>::name, {.num_envs = 35, .first_global_index = 100, .seed = 11}, 1100, isa, true);
+  expect_bits_of_scalar_code<Task<float>>(s, 11, 1100, choose_actions, [](const auto&, int64_t) {});
 }
 TEST(TaskEnvs, AreBitIdenticalToScalarCode) {
   for (Isa isa : available_isas()) {

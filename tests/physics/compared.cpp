@@ -89,7 +89,7 @@ void Compared::expect_evaluation_or_no_place(const RobotState& from) {
   const RobotFacts& facts = robot->facts;
   const mjData& expected = reference.after_forward(from);
   if (reference.pair_rows(expected, facts.ground_pairs == 0) <= facts.pair_rows &&
-      (facts.cones == 0 || reference.pair_cones(expected) <= facts.pair_cones)) {
+      (facts.cones == 0 || reference.pair_contacts(expected, 2) <= facts.pair_cones)) {
     expect_evaluation(from);
     return;
   }

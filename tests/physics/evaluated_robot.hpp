@@ -356,26 +356,23 @@ struct EvaluatedRobot : Capacity<kKind> {
                                                 {"kMass", Sizes::kMass},
                                                 {"kForce", Sizes::kForce},
                                                 {"kFreeTurn", Sizes::kFreeTurn},
-                                                {"kDamping", Sizes::kDamping}};
-    if (robot_->size("kEqualityRows") > physics::count_equality_rows<Sizes>() ||
-        (kKind.has_equalities && robot_->size("kEqualityAlong") > physics::count_equality_places<Sizes>()))
+                                                {"kDamping", Sizes::kDamping},
+                                                {"kContacts", Sizes::kContacts},
+                                                {"kLimits", Sizes::kLimits},
+                                                {"kPairGeoms", Sizes::kPairGeoms},
+                                                {"kPairs", Sizes::kPairs},
+                                                {"kFrictions", Sizes::kFrictions},
+                                                {"kTendons", physics::count_tendons<Sizes>()},
+                                                {"kTendonAlong", physics::count_tendon_places<Sizes>()},
+                                                {"kActivations", physics::count_activations<Sizes>()},
+                                                {"kEqualityRows", physics::count_equality_rows<Sizes>()}};
+    if (kKind.has_equalities && robot_->size("kEqualityAlong") > physics::count_equality_places<Sizes>())
       throw std::runtime_error("no room for equality constraints");
-    if (robot_->size("kTendons") > physics::count_tendons<Sizes>() ||
-        robot_->size("kTendonAlong") > physics::count_tendon_places<Sizes>() ||
-        robot_->size("kActivations") > physics::count_activations<Sizes>())
-      throw std::runtime_error("no room for tendons or activations");
     for (const auto& [name, most] : room)
       if (robot_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
   }
   static void take_tables() {
     const robot_compiler::RobotModel& m = robot_->model;
-    const std::pair<const char*, int> room[] = {{"kContacts", Sizes::kContacts},
-                                                {"kLimits", Sizes::kLimits},
-                                                {"kPairGeoms", Sizes::kPairGeoms},
-                                                {"kPairs", Sizes::kPairs},
-                                                {"kFrictions", Sizes::kFrictions}};
-    for (const auto& [name, most] : room)
-      if (robot_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);
     std::ranges::transform(robot_->limited_rows(), Sizes::limited_joints, place_of_row);
     std::ranges::fill(Sizes::frictions, physics::DryFriction{});
     std::ranges::transform(robot_->frictions(), Sizes::frictions, [](physics::DryFriction friction) {

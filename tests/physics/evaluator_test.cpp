@@ -8,10 +8,7 @@ namespace drl {
 namespace {
 
 using namespace test::kinds;
-using test::Compared;
-using test::EvaluatedRobot;
-using test::RobotKind;
-using test::RobotState;
+using namespace test;
 
 // Expects that an evaluated robot without dry friction is bit-identical to the compiled one.
 template <RobotKind kKind>

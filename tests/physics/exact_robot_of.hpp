@@ -43,10 +43,19 @@ class ExactRobotOf : public ExactRobot {
   Quantities derive() const override {
     typename P::Derived d;
     physics::derive_all<P>(stage_, forces_, d);
-    Quantities all{numbers(d.xpos),          numbers(d.xquat),     numbers(d.xipos),
-                   numbers(d.subtree_com),   numbers(d.geom_xpos), {},
-                   numbers(d.cinert),        numbers(d.cvel),      numbers(d.cfrc_ext),
-                   numbers(d.qfrc_actuator), numbers(d.qfrc_constraint), numbers(d.actuator_force), {}};
+    Quantities all{numbers(d.xpos),
+                   numbers(d.xquat),
+                   numbers(d.xipos),
+                   numbers(d.subtree_com),
+                   numbers(d.geom_xpos),
+                   {},
+                   numbers(d.cinert),
+                   numbers(d.cvel),
+                   numbers(d.cfrc_ext),
+                   numbers(d.qfrc_actuator),
+                   numbers(d.qfrc_constraint),
+                   numbers(d.actuator_force),
+                   {}};
     if constexpr (P::nsite > 0) all.site_xpos.assign(&d.site_xpos[0][0], &d.site_xpos[0][0] + 3 * P::nsite);
     if constexpr (P::kSensorNumbers > 0)
       for (int k = 0; k < P::kSensorNumbers; ++k) {
@@ -82,9 +91,9 @@ void step_lanes(Queue& queue, int64_t begin, int64_t end, const LanesStep& s) {
 #endif
 #define DRL_JOINED(a, b, c) a##b##c
 #define DRL_NAME_OF(kind, robot, suffix) DRL_JOINED(kind, robot, suffix)
-#define DRL_EXACT_ROBOT(robot, type)                                             \
-  std::unique_ptr<ExactRobot> DRL_NAME_OF(exact_, robot, DRL_EXACT_SUFFIX)() {   \
-    return std::make_unique<ExactRobotOf<type::Physics<double>>>();              \
+#define DRL_EXACT_ROBOT(robot, type)                                           \
+  std::unique_ptr<ExactRobot> DRL_NAME_OF(exact_, robot, DRL_EXACT_SUFFIX)() { \
+    return std::make_unique<ExactRobotOf<type::Physics<double>>>();            \
   }
 #define DRL_LANES_ROBOT(robot, type) \
   LanesRobot lanes_##robot() { return {load_heights<type::Physics<float>>, step_lanes<type>}; }

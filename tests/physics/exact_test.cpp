@@ -7,9 +7,7 @@
 namespace drl {
 namespace {
 
-using test::Compared;
-using test::RobotState;
-using test::TestedRobot;
+using namespace test;
 
 class Exact : public testing::TestWithParam<TestedRobot> {
  protected:

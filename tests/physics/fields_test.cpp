@@ -7,8 +7,7 @@
 namespace drl {
 namespace {
 
-using test::Compared;
-using test::RobotState;
+using namespace test;
 using Hills = hills_robot::Physics<double>;
 
 TEST(Hills, CarryAQuadrupedAsInLibmujoco) {

@@ -7,9 +7,7 @@
 namespace drl {
 namespace {
 
-using test::Reference;
-using test::RobotState;
-using test::tested;
+using namespace test;
 
 // Contacts in the gap, contacts that push,
 // several contacts of one body, and moving geoms.

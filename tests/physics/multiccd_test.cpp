@@ -14,22 +14,9 @@
 namespace drl {
 namespace {
 
-using physics::collide_multiccd;
-using physics::HullFaces;
-using physics::kMostShapeContacts;
-using physics::Shape;
-using physics::ShapeContact;
-using physics::ShapeKind;
-using physics::Vec3;
-using test::Differences;
-using test::Draws;
-using test::expect_equal;
-using test::GeomPose;
-using test::kKinds;
-using test::kNames;
-using test::kSameRounding;
-using test::Poses;
-using test::TwoGeoms;
+using physics::collide_multiccd, physics::HullFaces, physics::kMostShapeContacts;
+using physics::Shape, physics::ShapeKind;
+using namespace test;
 
 struct Multiccd : testing::Test {
   Multiccd() { geoms.enable_multiccd(); }

@@ -11,12 +11,7 @@ namespace drl {
 namespace {
 
 using namespace test::kinds;
-using test::Compared;
-using test::EvaluatedRobot;
-using test::ExactRobotOf;
-using test::RobotKind;
-using test::RobotState;
-using test::TracedRobot;
+using namespace test;
 
 // Numbers of states: all, those with contacts, with active limits and so on.
 struct Count {
@@ -57,24 +52,37 @@ bool has_tendon_without_inertia(const std::string& file) {
       lines, [](const std::string& line) { return line.find("rows without inverse inertia") != std::string::npos; });
 }
 
+// Compares this many random robots, to which an element is added, and to whose bodies an attribute.
 template <RobotKind kKind>
-void expect_fifty_trees() {
-  constexpr int kTrees = 50;
+Count expect_trees(int wanted, const std::string& element = "", const std::string& of_bodies = "") {
   const TempFolder folder;
   const std::string file = (folder / "tree.xml").string();
   Count count;
   int trees = 0;
-  for (uint64_t k = 0; trees < kTrees && k < 2 * kTrees; ++k) {
-    spill(file, test::random_tree(kKind, k));
+  for (uint64_t k = 0; trees < wanted && k < 150; ++k) {
+    std::string text = random_tree(kKind, k);
+    text.insert(text.find("<worldbody>"), element);
+    const std::string body = "<body ";
+    for (size_t at = text.find(body); at != std::string::npos; at = text.find(body, at + 1))
+      text.insert(at + body.size(), of_bodies);
+    spill(file, text);
     if (kKind.has_tendons && has_tendon_without_inertia(file)) continue;
     const TracedRobot robot(file);
     if (!has_kind(kKind, robot)) continue;
     trees += 1;
     EvaluatedRobot<kKind>::take(robot);
     expect_tree<kKind>(file, count);
-    ASSERT_FALSE(testing::Test::HasFailure()) << "tree " << k << ":\n" << slurp(file);
+    if (testing::Test::HasFailure()) {
+      ADD_FAILURE() << "tree " << k << ":\n" << text;
+      break;
+    }
   }
-  EXPECT_EQ(trees, kTrees);
+  EXPECT_EQ(trees, wanted);
+  return count;
+}
+template <RobotKind kKind>
+void expect_fifty_trees() {
+  const Count count = expect_trees<kKind>(50);
   EXPECT_GE(count.touching, 1000);
   EXPECT_GE(count.touching_itself, kKind.has_pairs ? 700 : 0);
   EXPECT_GE(count.limited, 500);
@@ -97,50 +105,26 @@ TEST(RandomTrees, MatchLibmujocoWithTendonsAndEuler) { expect_fifty_trees<with_t
 TEST(RandomTrees, MatchLibmujocoWithTendonsInThePlane) { expect_fifty_trees<with_tendons(kRungeKuttaPlane)>(); }
 TEST(RandomTrees, MatchLibmujocoWithTendonsAndSelfContacts) { expect_fifty_trees<with_tendons(kEulerPairs)>(); }
 
-// Adds an element to ten random robots, and an attribute to their bodies.
-template <RobotKind kKind>
-void expect_ten_trees_with(const std::string& element, const std::string& of_bodies = "") {
-  constexpr int kTrees = 10;
-  const TempFolder folder;
-  const std::string file = (folder / "tree.xml").string();
-  Count count;
-  int trees = 0;
-  for (uint64_t k = 0; trees < kTrees && k < 3 * kTrees; ++k) {
-    std::string text = test::random_tree(kKind, k);
-    text.insert(text.find("<worldbody>"), element);
-    const std::string body = "<body ";
-    for (size_t at = text.find(body); at != std::string::npos; at = text.find(body, at + 1))
-      text.insert(at + body.size(), of_bodies);
-    spill(file, text);
-    const TracedRobot robot(file);
-    if (!has_kind(kKind, robot)) continue;
-    trees += 1;
-    EvaluatedRobot<kKind>::take(robot);
-    expect_tree<kKind>(file, count);
-    ASSERT_FALSE(testing::Test::HasFailure()) << "tree " << k << ":\n" << text;
-  }
-  EXPECT_EQ(trees, kTrees);
-}
 std::string without(const std::string& flags) { return "<option><flag " + flags + "/></option>"; }
 
 TEST(RandomTrees, MatchLibmujocoWithoutPartsOfThePhysics) {
   for (const char* flag : {"constraint", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
                            "actuation", "eulerdamp"})
-    expect_ten_trees_with<kEuler>(without(flag + std::string("='disable'")));
-  expect_ten_trees_with<kEuler>("<option viscosity='0.3' density='50'/>" +
-                                without("spring='disable' damper='disable'"));
-  expect_ten_trees_with<kEulerPairs>(without("filterparent='disable'"));
+    expect_trees<kEuler>(10, without(flag + std::string("='disable'")));
+  expect_trees<kEuler>(10, "<option viscosity='0.3' density='50'/>" + without("spring='disable' damper='disable'"));
+  expect_trees<kEulerPairs>(10, without("filterparent='disable'"));
 }
 TEST(RandomTrees, MatchLibmujocoWithGravityCompensation) {
   const std::string tilted = "<option gravity='1 -2 -9'/>", compensated = "gravcomp='0.7' ";
-  expect_ten_trees_with<kEuler>(tilted, compensated);
-  expect_ten_trees_with<kRungeKutta>(tilted, compensated);
-  expect_ten_trees_with<kEuler>("<default><joint actuatorgravcomp='true'/></default>" + tilted, compensated);
-  expect_ten_trees_with<kEuler>(without("spring='disable' damper='disable'"), compensated);
+  expect_trees<kEuler>(10, tilted, compensated);
+  expect_trees<kRungeKutta>(10, tilted, compensated);
+  expect_trees<kEuler>(10, "<default><joint actuatorgravcomp='true'/></default>" + tilted, compensated);
+  expect_trees<kEuler>(10, without("spring='disable' damper='disable'"), compensated);
 }
 // Nothing moves a mocap body during training.
 TEST(RandomTrees, MatchLibmujocoWithAMocapBody) {
-  expect_ten_trees_with<kEulerPairs>(
+  expect_trees<kEulerPairs>(
+      10,
       "<worldbody><body mocap='true' pos='0.3 0 0.3' quat='1 1 0.5 0'><geom type='capsule' size='0.1 0.4' "
       "solmix='0'/></body>"
       "</worldbody>");

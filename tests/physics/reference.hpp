@@ -67,8 +67,7 @@ class Reference {
   // Returns the next state of a random motion, with a new action every five steps and a new start every 300.
   RobotState next_state() {
     if (steps_ % 300 == 0) start();
-    if (steps_++ % 5 == 0)
-      for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
+    if (steps_++ % 5 == 0) draw_controls(data_->ctrl);
     step(data_.get());
     return state_of(*data_);
   }
@@ -84,9 +83,7 @@ class Reference {
       else
         *qpos += 0.4 * draw();
     }
-    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
-    for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
-    return state_of(*data_);
+    return move_fast();
   }
 
   // Returns a randomly folded state far beyond limits, so that geoms penetrate each other, above the floor or in it.
@@ -98,9 +95,7 @@ class Reference {
       if (model_->jnt_type[j] == mjJNT_FREE)
         for (int k = 0; k < 7; ++k) qpos[k] += 0.3 * draw();
     }
-    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
-    for (int a = 0; a < model_->nu; ++a) data_->ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
-    return state_of(*data_);
+    return move_fast();
   }
 
   // Returns a state near the initial one. In pile.xml all bodies then touch each other.
@@ -125,8 +120,7 @@ class Reference {
         controls.push_back(controls.back());
         continue;
       }
-      controls.emplace_back();
-      for (int a = 0; a < model_->nu; ++a) controls.back().push_back(model_->actuator_ctrlrange[2 * a + 1] * draw());
+      draw_controls(controls.emplace_back(static_cast<size_t>(model_->nu)).data());
     }
     return controls;
   }
@@ -143,15 +137,10 @@ class Reference {
     return path;
   }
 
-  // Returns the number of contacts between geoms that both move.
-  int pair_contacts(const mjData& d) const {
-    return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon,
-                                          [&](const mjContact& c) { return moves(c.geom[0]) && moves(c.geom[1]); }));
-  }
-  // Returns how many of these contacts have friction.
-  int pair_cones(const mjData& d) const {
+  // Returns the number of contacts, of at least these dimensions, between geoms that both move.
+  int pair_contacts(const mjData& d, int dimensions = 1) const {
     return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
-      return c.dim > 1 && moves(c.geom[0]) && moves(c.geom[1]);
+      return c.dim >= dimensions && moves(c.geom[0]) && moves(c.geom[1]);
     }));
   }
   // Returns how many rows these contacts have, apart from those with elliptic cones.
@@ -201,6 +190,14 @@ class Reference {
   void step(mjData* data) {
     if (limit_) limit_(*data, *model_);
     mj_step(model_.get(), data);
+  }
+  void draw_controls(double* ctrl) {
+    for (int a = 0; a < model_->nu; ++a) ctrl[a] = model_->actuator_ctrlrange[2 * a + 1] * draw();
+  }
+  RobotState move_fast() {
+    for (int k = 0; k < model_->nv; ++k) data_->qvel[k] = 3 * draw();
+    draw_controls(data_->ctrl);
+    return state_of(*data_);
   }
   bool moves(int geom) const { return model_->body_weldid[model_->geom_bodyid[geom]] != 0; }
   void start() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -18,16 +19,22 @@ namespace {
 
 RobotModel read(const std::string& inside) {
   const TempFolder folder;
-  std::ofstream(folder / "robot.xml") << "<mujoco>" << inside << "</mujoco>";
+  spill(folder / "robot.xml", "<mujoco>" + inside + "</mujoco>");
   return read_robot_model((folder / "robot.xml").string());
+}
+
+// Reads a model that drl_robot can compile.
+RobotModel supported(const std::string& inside) {
+  RobotModel model = read(inside);
+  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
+  return model;
 }
 
 // A ball of 1 kg with another of 3 kg welded to it 0.4 m away is one body, with its centre 0.3 m away.
 TEST(RobotModel, WeldedBodiesAreOne) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<worldbody><body name='one'><freejoint/><geom type='sphere' size='0.1' mass='1'/>"
       "<body name='two' pos='0.4 0 0'><geom type='sphere' size='0.1' mass='3'/></body></body></worldbody>");
-  EXPECT_TRUE(model.unsupported.empty());
   ASSERT_EQ(model.bodies.size(), 1u);
   ASSERT_EQ(model.frames.size(), 3u);
   EXPECT_NEAR(model.bodies[0].mass, 4, 1e-15);
@@ -150,11 +157,10 @@ TEST(RobotModel, InfiniteNumbersAreReported) {
 
 // Geoms that do not move need no contacts with each other.
 TEST(RobotModel, StaticGeomsMakeNoPairs) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1'/><body name='wall'>"
       "<geom name='wall' size='0.2'/></body><body><freejoint/><geom size='0.1' contype='0' conaffinity='0'/></body>"
       "</worldbody><contact><pair geom1='floor' geom2='wall'/><pair geom1='post' geom2='wall'/></contact>");
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   EXPECT_TRUE(model.contacts.empty());
   EXPECT_TRUE(model.pairs.empty());
 }
@@ -172,10 +178,9 @@ TEST(RobotModel, WeightOfAPairCombinesBothBodies) {
 
 // A ball has the inertia of a box with sides 2 sqrt(3/5) r: 2/5 r^2 = (a^2 + a^2) / 12. Static bodies need no box.
 TEST(RobotModel, FluidBoxesHaveTheInertiaOfTheirBodies) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<option viscosity='0.1' wind='1 2 3'/><worldbody><body><geom size='0.1'/><body name='ball' pos='1 0 0'>"
       "<joint/><geom size='0.5'/></body></body></worldbody>");
-  EXPECT_TRUE(model.unsupported.empty());
   ASSERT_EQ(model.fluid_boxes.size(), 1u);
   EXPECT_EQ(model.fluid_boxes[0].name, "ball");
   for (const double half : model.fluid_boxes[0].half) EXPECT_NEAR(half, std::sqrt(0.6) * 0.5, 1e-15);
@@ -195,8 +200,7 @@ TEST(RobotModel, ConesHaveTheFrictionOfTheirGeoms) {
       "<inertial pos='0 0 0.1' mass='2' diaginertia='1 1 1'/><geom name='ball' size='0.1' friction='0.9 0.01 0.003' "
       "condim='6'/>"
       "<geom type='box' size='1 2 3' friction='0.9 0.01 0.003' condim='3'/></body></worldbody>";
-  const RobotModel model = read(text);
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
+  const RobotModel model = supported(text);
   EXPECT_EQ(model.impratio, 10);
   ASSERT_EQ(model.parameters.size(), 2u);
   EXPECT_EQ(model.parameters[0].start, (Numbers3{0.9, 0.01, 0.003}));
@@ -220,11 +224,10 @@ TEST(RobotModel, ConesHaveTheFrictionOfTheirGeoms) {
 // A slide of 2 kg has R = (1 - 0.9) / 0.9 of its inverse weight 1/2, and a damping of 2 / (0.95 0.02 s), by MuJoCo's
 // defaults. A free joint has dry friction in all six degrees of freedom.
 TEST(RobotModel, DryFrictionIsReadForEachDegreeOfFreedom) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<worldbody><body><joint type='slide' frictionloss='3'/><geom size='0.1' mass='2'/></body><body pos='1 0 0'>"
       "<joint type='free' frictionloss='0.5' solimpfriction='0.5 0.8 0.01' solreffriction='-100 -40'/>"
       "<geom size='0.1' mass='4'/></body></worldbody>");
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   ASSERT_EQ(model.dofs.size(), 7u);
   ASSERT_TRUE(model.dofs[0].friction);
   EXPECT_EQ(model.dofs[0].friction->most, 3);
@@ -285,7 +288,7 @@ TEST(RobotModel, ContactSensorsKnowMujocosOrderOfContacts) {
 
 // A sensor that lanes do not compute is no reason to refuse a model: only tasks that use it cannot run in lanes.
 TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1' "
       "contype='0' conaffinity='0'/><site name='mark'/><body name='body'><joint name='hip'/><geom name='ball' "
       "size='0.1'/><geom name='rod' type='capsule' size='0.1 0.1'/><geom name='ghost' size='0.1' contype='0' "
@@ -297,7 +300,6 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
       "<contact name='never' geom1='ghost' geom2='floor' data='found force' reduce='netforce'/>"
       "<contact name='place' geom1='ball' data='pos'/><contact name='both' geom1='ball' num='2'/>"
       "<contact name='near' site='imu'/><contact name='rod' geom1='rod' data='force'/></sensor>");
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   std::vector<std::string> computed;
   for (const Sensor& sensor : model.sensors) computed.push_back(sensor.name);
   EXPECT_EQ(computed, (std::vector<std::string>{"turning", "bounded", "fixed", "feel", "never"}));
@@ -381,11 +383,10 @@ TEST(RobotModel, SensorsOfDistancesHaveAllPairsOfTheirGeoms) {
 
 // Without sensors, MuJoCo's sensordata stays 0.
 TEST(RobotModel, NoSensorIsComputedIfTheirFlagIsOff) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<option><flag sensor='disable'/></option><worldbody><body><freejoint/><geom size='0.1'/><site "
       "name='imu'/></body>"
       "</worldbody><sensor><gyro name='turning' site='imu'/></sensor>");
-  EXPECT_TRUE(model.unsupported.empty());
   EXPECT_TRUE(model.sensors.empty());
   ASSERT_EQ(model.lacking_sensors.size(), 1u);
   expect_mentions(model.lacking_sensors[0].why, {"flag sensor"});
@@ -395,14 +396,13 @@ TEST(RobotModel, NoSensorIsComputedIfTheirFlagIsOff) {
 // inverse weights are 1/2 + 1/4 and 1/4 + 1/3. The free body's rows of the matrix get entries with the second slide,
 // through which the first one is coupled too. A constraint between bodies that do not move has no rows.
 TEST(RobotModel, EqualitiesAddTheInverseWeightsOfBothSides) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<worldbody><body><joint name='a' type='slide'/><geom size='0.1' mass='2'/></body><body name='b'>"
       "<joint name='b' type='slide'/><geom size='0.1' mass='4'/></body><body name='c'><freejoint/><geom size='0.1' "
       "mass='3'/></body><body name='d'><geom size='0.1'/></body><site name='origin'/></worldbody><equality>"
       "<joint name='gear' joint1='a' joint2='b' polycoef='0.1 2 3 4 5'/>"
       "<weld name='bond' body1='b' body2='c' torquescale='0.5' anchor='1 2 3'/><connect body1='d' anchor='0 0 0'/>"
       "<weld name='off' body1='b' active='false'/></equality>");
-  EXPECT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   ASSERT_EQ(model.equalities.size(), 2u);
   const Equality &gear = model.equalities[0], &bond = model.equalities[1];
   EXPECT_EQ(gear.kind, Equality::joint);
@@ -474,11 +474,10 @@ TEST(RobotModel, NoslipNeedsFriction) {
 // The flag override replaces the margin, friction, solref and solimp of all contacts: stiffness 100 / 0.9^2 and damping
 // 20 / 0.9. The second coefficient of friction differs from the first.
 TEST(RobotModel, TheFlagOverrideReplacesParametersOfContacts) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<option o_margin='0.03' o_solref='-100 -20' o_solimp='0.8 0.9 0.02' o_friction='0.4 0.6 0.1 0.2 0.2'>"
       "<flag override='enable'/></option><worldbody><geom type='plane' size='1 1 1'/><body><freejoint/>"
       "<geom size='0.1' margin='0.2' gap='0.01'/></body></worldbody>");
-  ASSERT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   const GeomPair& pair = model.pairs.at(0);
   EXPECT_EQ(pair.margin, 0.03);
   EXPECT_EQ(pair.gap, 0.01);
@@ -518,14 +517,13 @@ TEST(RobotModel, GeomsNearTheInertialFrameAreInIt) {
 
 // The default solref and solimp give the damping 2 / (0.95 0.02), and R = (1 - 0.9) / 0.9 of the inverse weight.
 TEST(RobotModel, TendonsOfJointsAreRead) {
-  const RobotModel model = read(
+  const RobotModel model = supported(
       "<worldbody><body><joint name='x' type='slide' axis='1 0 0'/><geom size='0.1' mass='2'/></body><body>"
       "<joint name='y' type='slide' axis='0 1 0'/><geom size='0.1' mass='1'/></body></worldbody><tendon>"
       "<fixed name='cord' stiffness='3' damping='4' springlength='0.1 0.2' limited='true' range='-1 2' margin='0.1' "
       "frictionloss='5' armature='0.5' actuatorfrclimited='true' actuatorfrcrange='-6 7'><joint joint='x' "
       "coef='2'/><joint joint='y' coef='-1'/>"
       "</fixed></tendon><actuator><motor tendon='cord' gear='3'/></actuator>");
-  ASSERT_TRUE(model.unsupported.empty()) << testing::PrintToString(unsupported_lines(model));
   const Tendon& cord = model.tendons.at(0);
   ASSERT_EQ(cord.terms.size(), 2u);
   EXPECT_EQ(cord.terms[1].joint, 1);
@@ -629,40 +627,63 @@ INSTANTIATE_TEST_SUITE_P(
                         "<body><freejoint/><geom name='b' size='0.1'/></body></worldbody>",
                         {"option: ", "nativeccd", "geoms 'a' and 'b'"}}));
 
+// A model in libmujoco, with the constraints of its initial state, which `change` may change.
+class Constrained {
+ public:
+  explicit Constrained(const std::string& inside, const std::function<void(mjData&)>& change = {}) {
+    spill(file_, "<mujoco><compiler angle='radian'/>" + inside + "</mujoco>");
+    model_ = load_model(file_);
+    data_.reset(mj_makeData(model_.get()));
+    if (change) change(*data_);
+    mj_forward(model_.get(), data_.get());
+  }
+  const mjData& data() const { return *data_; }
+  RobotModel robot() const { return read_robot_model(file_); }
+  // Returns the largest weight of a row, times the inverse inertia along it.
+  double stiffest_row() const {
+    double most = 0;
+    for (int row = 0; row < data_->nefc; ++row) {
+      std::vector<double> solved(static_cast<size_t>(model_->nv));
+      const double* along = data_->efc_J + row * model_->nv;
+      mj_solveM(model_.get(), data_.get(), solved.data(), along, 1);
+      most = std::max(most, data_->efc_D[row] * mju_dot(along, solved.data(), model_->nv));
+    }
+    return most;
+  }
+  // Returns J^T W J for a degree of freedom.
+  double weight_along(int dof) const {
+    double sum = 0;
+    for (int row = 0; row < data_->nefc; ++row)
+      sum += data_->efc_D[row] * std::pow(data_->efc_J[row * model_->nv + dof], 2);
+    return sum;
+  }
+
+ private:
+  TempFolder folder_;
+  std::string file_ = (folder_ / "robot.xml").string();
+  std::unique_ptr<mjModel, DeleteModel> model_;
+  std::unique_ptr<mjData, decltype(&mj_deleteData)> data_{nullptr, mj_deleteData};
+};
+constexpr char kDense[] = "<option jacobian='dense'/>";
+
 // A ball of 2 kg lies deep in the floor. Compares the stiffness of its contact with the weights of libmujoco's rows,
-// times the inverse inertia along the normal and along a tangent.
+// times the inverse inertia along the normal z and the tangent x, without rotation.
 TEST(Stiffness, IsTheWeightOfRowsRelativeToTheInertia) {
   constexpr double kMass = 2, kImpratio = 7;
-  for (const char* cone : {"pyramidal", "elliptic"})
+  for (const std::string cone : {"pyramidal", "elliptic"})
     for (const double mu : {0.3, 0.9, 1.6})
       for (const int condim : {1, 3}) {
-        const TempFolder folder;
-        const std::string file = (folder / "robot.xml").string(), friction = std::to_string(mu) + " 0.005 0.0001'";
-        std::ofstream(file) << "<mujoco><option cone='" << cone << "' impratio='" << kImpratio
-                            << "'/><worldbody><geom type='plane' size='1 1 1' condim='1' friction='" << friction
-                            << "/><body><freejoint/><geom name='ball' type='sphere' size='0.1' mass='2' "
-                               "solimp='0.5 0.97 0.001' condim='"
-                            << condim << "' friction='" << friction << " solmix='1e9'/></body></worldbody></mujoco>";
-        const auto model = load_model(file);
-        const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
-        mj_forward(model.get(), data.get());
-        ASSERT_EQ(data->ncon, 1);
-        double along[2] = {};  // J^T W J for the normal z and the tangent x, without rotation
-        for (int row = 0; row < data->nefc; ++row)
-          for (int k = 0; k < 2; ++k) {
-            std::vector<double> jacobian(static_cast<size_t>(model->nv));
-            if (mj_isSparse(model.get()))
-              for (int n = 0; n < data->efc_J_rownnz[row]; ++n)
-                jacobian[static_cast<size_t>(data->efc_J_colind[data->efc_J_rowadr[row] + n])] =
-                    data->efc_J[data->efc_J_rowadr[row] + n];
-            else
-              std::copy_n(data->efc_J + row * model->nv, model->nv, jacobian.data());
-            const double of = jacobian[k == 0 ? 2 : 0];
-            along[k] += data->efc_D[row] * of * of / kMass;
-          }
-        const StiffestConstraint stiffest = stiffest_constraint(read_robot_model(file));
+        const std::string friction = " friction='" + std::to_string(mu) + " 0.005 0.0001'";
+        const Constrained ball(kDense + ("<option cone='" + cone) + "' impratio='" + std::to_string(kImpratio) +
+                               "'/><worldbody><geom type='plane' size='1 1 1' condim='1'" + friction +
+                               "/><body><freejoint/><geom name='ball' type='sphere' size='0.1' mass='2' "
+                               "solimp='0.5 0.97 0.001' condim='" +
+                               std::to_string(condim) + "'" + friction + " solmix='1e9'/></body></worldbody>");
+        ASSERT_EQ(ball.data().ncon, 1);
+        const StiffestConstraint stiffest = stiffest_constraint(ball.robot());
         EXPECT_EQ(stiffest.name, "ball");
-        EXPECT_NEAR(stiffest.stiffness / std::max(along[0], along[1]), 1, 1e-6) << cone << mu << condim;
+        EXPECT_NEAR(stiffest.stiffness * kMass / std::max(ball.weight_along(2), ball.weight_along(0)), 1, 1e-6)
+            << cone << mu << condim;
       }
 }
 
@@ -679,23 +700,10 @@ TEST(Stiffness, OfEqualitiesIsTheWeightOfRowsRelativeToTheInertia) {
         balls + "<connect name='e' body1='a' body2='b' anchor='0 0 0' solimp='0.5 0.97 0.001'/>",
         balls + "<weld name='e' body1='b' torquescale='3' solimp='0.97 0.5 0.001'/>",
         balls + "<weld name='e' body1='b' torquescale='0.3' solimp='0.97 0.5 0.001'/>"}) {
-    const TempFolder folder;
-    const std::string file = (folder / "robot.xml").string();
-    std::ofstream(file) << "<mujoco><option jacobian='dense'/>" << inside << "</equality></mujoco>";
-    const auto model = load_model(file);
-    const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
-    data->qpos[0] += 0.7;  // the first body's
-    mj_forward(model.get(), data.get());
-    double most = 0;
-    for (int row = 0; row < data->nefc; ++row) {
-      std::vector<double> solved(static_cast<size_t>(model->nv));
-      const double* along = data->efc_J + row * model->nv;
-      mj_solveM(model.get(), data.get(), solved.data(), along, 1);
-      most = std::max(most, data->efc_D[row] * mju_dot(along, solved.data(), model->nv));
-    }
-    const StiffestConstraint stiffest = stiffest_constraint(read_robot_model(file));
+    const Constrained both(kDense + inside + "</equality>", [](mjData& d) { d.qpos[0] += 0.7; });  // the first body's
+    const StiffestConstraint stiffest = stiffest_constraint(both.robot());
     EXPECT_EQ(stiffest.name, "e");
-    EXPECT_NEAR(stiffest.stiffness / most, 1, 1e-6) << inside;
+    EXPECT_NEAR(stiffest.stiffness / both.stiffest_row(), 1, 1e-6) << inside;
   }
 }
 
@@ -711,33 +719,22 @@ TEST(Stiffness, OfTendonsAndBallsIsTheWeightOfRowsRelativeToTheInertia) {
   const std::string stiff = "0.5 0.999 0.001";
   struct Case {
     std::string inside;
-    bool counts;
+    bool counts = true, is_ball = false;
   };
-  for (const auto& [inside, counts] :
-       {Case{slides + "solimplimit='" + stiff + "'>" + both, true},
+  for (const auto& [inside, counts, is_ball] :
+       {Case{slides + "solimplimit='" + stiff + "'>" + both},
         Case{slides + "solimplimit='" + stiff + "'>" + one, false},
-        Case{slides + "solimplimit='0.1 0.2 0.001' frictionloss='3' solimpfriction='0.998 0.998 0.001'>" + both, true},
+        Case{slides + "solimplimit='0.1 0.2 0.001' frictionloss='3' solimpfriction='0.998 0.998 0.001'>" + both},
         Case{"<worldbody><body><joint name='e' type='ball' limited='true' range='0 0.1' solimplimit='" + stiff +
                  "'/><geom size='0.1' mass='2'/></body></worldbody>",
-             true}}) {
-    const TempFolder folder;
-    const std::string file = (folder / "robot.xml").string();
-    std::ofstream(file)
-        << "<mujoco><compiler angle='radian'/><option jacobian='dense'><flag contact='disable'/></option>" << inside
-        << "</mujoco>";
-    const auto model = load_model(file);
-    const std::unique_ptr<mjData, decltype(&mj_deleteData)> data(mj_makeData(model.get()), mj_deleteData);
-    if (model->jnt_type[0] == mjJNT_BALL) data->qpos[0] = std::cos(0.3), data->qpos[1] = std::sin(0.3);
-    mj_forward(model.get(), data.get());
-    double most = 0;
-    for (int row = 0; row < data->nefc; ++row) {
-      std::vector<double> solved(static_cast<size_t>(model->nv));
-      const double* along = data->efc_J + row * model->nv;
-      mj_solveM(model.get(), data.get(), solved.data(), along, 1);
-      most = std::max(most, data->efc_D[row] * mju_dot(along, solved.data(), model->nv));
-    }
+             true, true}}) {
+    const Constrained solved("<option jacobian='dense'><flag contact='disable'/></option>" + inside,
+                             [turns = is_ball](mjData& d) {
+                               if (turns) d.qpos[0] = std::cos(0.3), d.qpos[1] = std::sin(0.3);
+                             });
+    const double most = solved.stiffest_row();
     ASSERT_GT(most, 400) << inside;
-    const RobotModel robot = read_robot_model(file);
+    const RobotModel robot = solved.robot();
     EXPECT_NEAR(stiffest_constraint(robot).stiffness / most, counts ? 1 : 0, 1e-6) << inside;
     EXPECT_EQ(needs_double(robot), counts && most > kMostStiffInFloat) << inside;
   }

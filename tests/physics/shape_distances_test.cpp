@@ -6,20 +6,13 @@
 #include <string>
 
 #include "drl/physics/distance_sensors.hpp"
-#include "two_geoms.hpp"
+#include "shape_poses.hpp"
 
 namespace drl {
 namespace {
 
-using physics::Shape;
-using physics::ShapeDistance;
-using physics::ShapeKind;
-using test::Draws;
-using test::GeomPose;
-using test::TwoGeoms;
-
-constexpr const char* kNames[] = {"plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh"};
-constexpr int kKinds = 7;
+using physics::ShapeDistance, physics::ShapeKind;
+using namespace test;
 
 struct PairOfKinds {
   ShapeKind first, second;

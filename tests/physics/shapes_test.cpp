@@ -10,23 +10,8 @@
 namespace drl {
 namespace {
 
-using physics::kMostShapeContacts;
-using physics::Shape;
-using physics::ShapeContact;
-using physics::ShapeKind;
-using physics::Vec3;
-using test::Differences;
-using test::draw_pose;
-using test::Draws;
-using test::expect_equal;
-using test::GeomPose;
-using test::kKinds;
-using test::kNames;
-using test::kSameRounding;
-using test::perturb;
-using test::place;
-using test::Poses;
-using test::TwoGeoms;
+using physics::kMostShapeContacts, physics::Shape, physics::ShapeKind;
+using namespace test;
 
 constexpr const char* kPoseNames[] = {"", "upright ", "rounded "};
 

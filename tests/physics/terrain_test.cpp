@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "drl/physics/mujoco.hpp"
 
@@ -140,23 +141,14 @@ TEST(Terrain, SharesItsColumnsAmongItsKinds) {
   }
 }
 TEST(Terrain, RefusesWhatCannotBe) {
-  const auto expect_refused = [](const TerrainOptions& options, const char* name) {
-    try {
-      const TerrainHeights heights(options);
-      ADD_FAILURE() << name;
-    } catch (const std::invalid_argument& error) {
-      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
-    }
+  const auto expect_refused = [](const auto& change, const char* name) {
+    TerrainOptions options;
+    change(options);
+    expect_mentions(error_from<std::invalid_argument>([&] { TerrainHeights heights(options); }), {name});
   };
-  TerrainOptions options;
-  options.size = 8.05f;
-  expect_refused(options, "terrain_size 8.05");
-  options = {};
-  options.rows = 1000;
-  expect_refused(options, "terrain_rows");
-  options = {};
-  options.level_min = 6;
-  expect_refused(options, "terrain_level_min 6");
+  expect_refused([](auto& options) { options.size = 8.05f; }, "terrain_size 8.05");
+  expect_refused([](auto& options) { options.rows = 1000; }, "terrain_rows");
+  expect_refused([](auto& options) { options.level_min = 6; }, "terrain_level_min 6");
 }
 
 TEST(Terrain, HasTheHeightThatRaysOfLibmujocoMeet) {

@@ -46,6 +46,8 @@ const std::vector<TestedRobot>& tested_robots() {
       // solution: a foot touches the floor with up to 14 points that are a few centimetres apart.
       BOTH(g1, std::string(DRL_MODELS "/"), 5e-4),
 #endif
+      // A contact with a constant distance, whose friction alone depends on the state.
+      EXACT(skid, kTests),
       // Dry friction.
       BOTH(slider, kTests, 1e-4), BOTH(manipulator, kTests, 1e-4),
       // Actuators that adhere to contacts, and friction that differs by direction.
@@ -75,7 +77,7 @@ const std::vector<TestedRobot>& special_robots() {
       // of 4e-4 in the straight-line code of the serpents, too.
       BOTH(serpents, kTests, 1e-3), BOTH(snake, kTests, 1e-4), EXACT(snake_alone, kTests), EXACT(snake_noslip, kTests),
       BOTH(tumbler, kTests, 1e-4),  // its integrator treats gyroscopic forces implicitly
-      EXACT(skid, kTests), EXACT(sled, kTests),
+      EXACT(sled, kTests),
       // Shapes whose distances are iterated, models with the flag multiccd, and height fields.
       BOTH(heap, kTests, 1e-4), BOTH(drums, kTests, 1e-4), BOTH(bricks, kTests, 0), BOTH(hills, kTests, 1e-4),
       BOTH(stones, kTests, 1e-3), BOTH(bumps, kTests, 1e-4),

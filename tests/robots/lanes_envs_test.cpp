@@ -20,8 +20,8 @@ const std::string kModels = std::string(DRL_TEST_DATA) + "/../src/robots/models"
 // The tests' library is loaded from a copy in a directory of its own, where tests put models next to it.
 class RobotsInLanes : public testing::Test {
  protected:
+  void SetUp() override { setenv("DRL_MODELS", kModels.c_str(), 1); }
   static void SetUpTestSuite() {
-    setenv("DRL_MODELS", kModels.c_str(), 1);
     const std::filesystem::path library = folder() / "lanes_robots.so";
     std::filesystem::copy_file(DRL_TEST_LIBRARY, library);
     load_task_library(library.string());
@@ -263,7 +263,6 @@ TEST_F(RobotsInLanes, RefuseAModelThatIsNotTheCompiledOne) {
   EXPECT_EQ(physics_of("Carrier", "mujoco"), "libmujoco");
   put_model(folder(), "inverted_pendulum.xml");
   EXPECT_EQ(physics_of("Carrier", "auto"), "lanes");
-  setenv("DRL_MODELS", kModels.c_str(), 1);
 }
 
 // Both the header's directory and the library's have a models/keyed.xml; the one that was compiled is taken.
@@ -276,7 +275,6 @@ TEST_F(RobotsInLanes, FindTheModelThatWasCompiled) {
   spill(folder() / "models/keyed.xml", other);
   EXPECT_EQ(physics_of("Keyed", "auto"), "lanes");
   EXPECT_TRUE(std::filesystem::equivalent(TaskParams(task_record("Keyed")).robot_facts()->file, own));
-  setenv("DRL_MODELS", kModels.c_str(), 1);
 }
 
 // A ray of length 2 meets the floor at half the height; one along the trunk's axis at the height by the cosine of the
@@ -329,7 +327,6 @@ TEST_F(RobotsInLanes, AreNotUsedWithAnotherModel) {
   spill(folder / "inverted_pendulum.xml", model);
   expect_mentions(error_of("Carrier", "auto"),
                   {(folder / "inverted_pendulum.xml").string(), "joint", "'hinge'", "'hings'"});
-  setenv("DRL_MODELS", kModels.c_str(), 1);
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ const std::string kOwnModels = std::string(DRL_TEST_DATA) + "/../src/robots/mode
 
 class Robots : public testing::Test {
  protected:
+  void SetUp() override { setenv("DRL_MODELS", kOwnModels.c_str(), 1); }
   static void SetUpTestSuite() {
-    setenv("DRL_MODELS", kOwnModels.c_str(), 1);
     [[maybe_unused]] static const bool registered = (register_tasks(test_robots(), "a test"), true);
     load_task_library(DRL_ROBOTS_LIBRARY);
   }
@@ -230,7 +230,6 @@ TEST_F(Robots, MoveForwardInTime) {
   spill(folder / "nowhere.xml", sled);
   setenv("DRL_MODELS", (kOwnModels + ":" + folder.path().string()).c_str(), 1);
   expect_error("Missing", {"nowhere.xml", "time step", "0.000000 s", "timestep"});
-  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
 }
 
 TEST_F(Robots, ModelsAreSearchedInDrlModels) {
@@ -242,7 +241,6 @@ TEST_F(Robots, ModelsAreSearchedInDrlModels) {
   EXPECT_EQ(error_of("Missing"), "no error");
   setenv("DRL_MODELS", ("/does/not/exist:" + folder).c_str(), 1);
   expect_error("Missing", {"DRL_MODELS", "/does/not/exist"});
-  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
   std::filesystem::remove_all(folder);
 }
 
@@ -261,7 +259,6 @@ TEST_F(Robots, ModelsAreTakenByTheHashOfTheCompiledOne) {
   EXPECT_TRUE(std::filesystem::equivalent(found, own)) << found;
   setenv("DRL_MODELS", folder.path().c_str(), 1);
   EXPECT_EQ(find_model("sled.xml", {.id = id.c_str()}), folder / "sled.xml");
-  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
 }
 
 // files() lets ranks compare their models. It depends on the compiled model, including the files that it includes, but
@@ -284,7 +281,6 @@ TEST_F(Robots, ReportTheModelThatTheyRead) {
   scene.replace(scene.find("0.35"), 4, "0.36");
   spill(folder / "scene.xml", scene);
   EXPECT_NE(files(), own) << "another included file";
-  setenv("DRL_MODELS", kOwnModels.c_str(), 1);
 }
 
 // Without a handler, libmujoco would end the process.

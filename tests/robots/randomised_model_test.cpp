@@ -39,6 +39,23 @@ constexpr const char* kModel = R"(<mujoco>
   </actuator>
 </mujoco>)";
 
+// A robot with these numbers of parameters of its model.
+struct Changed : MujocoRobot {
+  Changed(const mjModel& file, int frame_skip, std::vector<ModelParameter> of, std::vector<double> to)
+      : MujocoRobot(file, frame_skip), parameters(std::move(of)), numbers(std::move(to)) {
+    for (size_t p = 0; p < parameters.size(); ++p) all.push_back(p);
+    begin_step();
+  }
+  void begin_step() { randomise(parameters, all, numbers.data(), last_controls); }
+
+  std::vector<ModelParameter> parameters;
+  std::vector<double> numbers;
+  std::vector<size_t> all;
+  double last_controls[2] = {};
+};
+
+constexpr double kStill[2] = {};
+
 class RandomisedModel : public testing::Test {
  protected:
   RandomisedModel() {
@@ -143,13 +160,9 @@ TEST_F(RandomisedModel, ANetworkTakesTheServosPlace) {
   network.input_count = network.dense_count = 1;
   network.position_scale = 1, network.velocity_scale = 2, network.torque_scale = 10;
   network.dense[0] = {2, 1, weight, bias};
-  const std::vector<ModelParameter> parameters{{ModelParameter::actuator, 0}, {ModelParameter::network, 0}};
-  const std::vector<size_t> all{0, 1};
-  const double own[] = {1, 1, 1, 1, 0, 0}, driven[] = {1, 1, 1, 0, 0, 0}, weak[] = {1, 1, 0.5, 0, 0, 0};
-  double controls[2] = {};
-  const auto force = [&](const double* numbers, double control) {
-    MujocoRobot robot(*file, 1);
-    robot.randomise(parameters, all, numbers, controls);
+  const std::vector<double> own{1, 1, 1, 1, 0, 0}, driven{1, 1, 1, 0, 0, 0}, weak{1, 1, 0.5, 0, 0, 0};
+  const auto force = [&](const std::vector<double>& numbers, double control) {
+    Changed robot(*file, 1, {{ModelParameter::actuator, 0}, {ModelParameter::network, 0}}, numbers);
     robot.drive(&network, nullptr);  // it has no memory
     robot.set_qpos(0, 0.2), robot.set_qvel(0, 0.1);
     const double both[] = {control, 0};
@@ -165,10 +178,6 @@ TEST_F(RandomisedModel, ANetworkTakesTheServosPlace) {
 
 // A motor with a stall torque of 20 N m, which turns at most at 40 rad/s, within a continuous torque of 18 N m.
 TEST_F(RandomisedModel, AMotorsTorqueFallsWithItsSpeed) {
-  const std::vector<ModelParameter> parameters{{ModelParameter::motor, 1}};
-  const std::vector<size_t> all{0};
-  const double numbers[] = {20, 40, 0};
-  double controls[2] = {};
   const struct {
     double speed, control, force;
   } cases[] = {
@@ -180,8 +189,7 @@ TEST_F(RandomisedModel, AMotorsTorqueFallsWithItsSpeed) {
       {200, 0, -18},
   };
   for (const auto& [speed, control, force] : cases) {
-    MujocoRobot robot(*file, 1);
-    robot.randomise(parameters, all, numbers, controls);
+    Changed robot(*file, 1, {{ModelParameter::motor, 1}}, {20, 40, 0});
     robot.set_qvel(1, speed / 2);  // the gear is 2
     double force_at_start = 0;
     const double both[] = {0, control};
@@ -191,15 +199,11 @@ TEST_F(RandomisedModel, AMotorsTorqueFallsWithItsSpeed) {
 }
 
 TEST_F(RandomisedModel, AMotorsControlArrivesTimeStepsLater) {
-  const std::vector<ModelParameter> parameters{{ModelParameter::motor, 1}};
-  const std::vector<size_t> all{0};
   for (const double delay : {0.0, 0.9, 2.0, 2.7, 4.0}) {
-    const double numbers[] = {1e30, 1e30, delay};
-    double last[2] = {};
     std::vector<double> forces, expected;
-    MujocoRobot robot(*file, 4);
+    Changed robot(*file, 4, {{ModelParameter::motor, 1}}, {1e30, 1e30, delay});
     for (const double control : {1.0, 2.0, 3.0}) {
-      robot.randomise(parameters, all, numbers, last);
+      if (control > 1) robot.begin_step();
       const double both[] = {0, control};
       robot.advance(both, [&] { forces.push_back(robot.force(ActuatorId{1})); });
       // The first control arrives at once, because there is none before it.
@@ -223,32 +227,26 @@ TEST_F(RandomisedModel, PushesComeInIntervals) {
 }
 // The ball of 1 kg rolls nowhere until a force of 30 N has pushed it for 0.02 s.
 TEST_F(RandomisedModel, APushChangesTheMomentum) {
-  const std::vector<ModelParameter> parameters{{ModelParameter::push, body("ball")}};
-  const std::vector<size_t> all{0};
-  const double numbers[] = {30, 0.04, 0.02};  // a step has two time steps of 0.01 s
-  double controls[2] = {}, directions[kPushDirection] = {};
-  MujocoRobot robot(*file, 2);
+  double directions[kPushDirection] = {};
+  Changed robot(*file, 2, {{ModelParameter::push, body("ball")}}, {30, 0.04, 0.02});  // two time steps of 0.01 s
   const auto speed = [&] { return std::hypot(robot.qvel(2), robot.qvel(3)); };
   for (uint64_t step = 0; step < 4; ++step) {
-    robot.randomise(parameters, all, numbers, controls);
+    robot.begin_step();
     robot.push(Draws<double>(1, 2, step), directions);
-    robot.advance(controls);
+    robot.advance(kStill);
     EXPECT_NEAR(speed(), step < 2 ? 0 : 0.6, 1e-12) << step;  // it falls freely
   }
   EXPECT_NEAR(std::hypot(directions[0], directions[1]), 1, 1e-12);
 }
 // The ball's inertia is 2/5 m r^2 = 0.004 kg m^2. A torque of 0.1 N m turns it for 0.02 s.
 TEST_F(RandomisedModel, ATorqueChangesTheAngularMomentum) {
-  const std::vector<ModelParameter> parameters{{ModelParameter::push, body("ball")},
-                                               {ModelParameter::push_torque, body("ball")}};
-  const std::vector<size_t> all{0, 1};
-  const double numbers[] = {0, 0.04, 0.02, 0.1, 0, 0};
-  double controls[2] = {}, directions[2 * kPushDirection] = {};
-  MujocoRobot robot(*file, 2);
+  double directions[2 * kPushDirection] = {};
+  Changed robot(*file, 2, {{ModelParameter::push, body("ball")}, {ModelParameter::push_torque, body("ball")}},
+                {0, 0.04, 0.02, 0.1, 0, 0});
   for (uint64_t step = 0; step < 4; ++step) {
-    robot.randomise(parameters, all, numbers, controls);
+    robot.begin_step();
     robot.push(Draws<double>(1, 2, step), directions);
-    robot.advance(controls);
+    robot.advance(kStill);
     const double turning = std::hypot(robot.qvel(5), robot.qvel(6), robot.qvel(7));
     EXPECT_NEAR(turning, step < 2 ? 0 : 0.1 * 0.02 / 0.004, 1e-12) << step;
   }
@@ -272,13 +270,8 @@ TEST_F(RandomisedModel, AllAxesOfTorquesAreEquallyLikely) {
 
 TEST_F(RandomisedModel, FactorsApplyToWhatTheTaskSets) {
   const int ball = mj_name2id(file.get(), mjOBJ_GEOM, "ball");
-  const std::vector<ModelParameter> parameters{{ModelParameter::friction, ball},
-                                               {ModelParameter::center_of_mass, body("cart")}};
-  const std::vector<size_t> all{0, 1};
-  const double numbers[] = {0.5, 1, 1, 0.25, 0, 0};
-  double controls[2] = {};
-  MujocoRobot robot(*file, 1);
-  robot.randomise(parameters, all, numbers, controls);
+  Changed robot(*file, 1, {{ModelParameter::friction, ball}, {ModelParameter::center_of_mass, body("cart")}},
+                {0.5, 1, 1, 0.25, 0, 0});
   robot.shift_center_of_mass(BodyId{body("cart")}, {{0.5, 0, 0}});
   robot.set_friction(GeomId{ball}, {{1, 0.1, 0.01}});
   robot.forward();
