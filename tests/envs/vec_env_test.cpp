@@ -45,6 +45,16 @@ float random01(int64_t index, int64_t step, int dimension) {
       random_bits(99, Purpose::benchmark, static_cast<uint64_t>(index), static_cast<uint64_t>(step))[dimension]);
 }
 
+// Draws actions that depend only on the global index and the step: choices, or numbers within the bounds.
+void draw_actions(const ActionSpace& space, int64_t first, int64_t n, int64_t step, int32_t* choices, float* numbers) {
+  for (int64_t k = 0; k < n; ++k) {
+    if (space.discrete)
+      choices[k] = static_cast<int32_t>(random01(first + k, step, 0) * static_cast<float>(space.size));
+    for (int d = 0; d < space.size && !space.discrete; ++d)
+      numbers[k * space.size + d] = space.low[d] + (space.high[d] - space.low[d]) * random01(first + k, step, d);
+  }
+}
+
 // A VecEnv for an instruction set, with one StepRow whose arrays end with a guard element, and actions that depend only
 // on the global index and the step. Stores the last observations of all episodes that end in a step.
 class Rig {
@@ -74,14 +84,7 @@ class Rig {
   }
 
   void choose_actions(int64_t step) {
-    const ActionSpace& space = env->spec().action;
-    for (int64_t k = 0; k < n; ++k) {
-      const int64_t index = config.first_global_index + k;
-      numbers[k] = static_cast<int32_t>(random01(index, step, 0) * static_cast<float>(space.size));
-      for (int d = 0; d < space.size && !space.discrete; ++d) {
-        values[k * space.size + d] = space.low[d] + (space.high[d] - space.low[d]) * random01(index, step, d);
-      }
-    }
+    draw_actions(env->spec().action, config.first_global_index, n, step, numbers.data(), values.data());
   }
   void take_actions(int64_t step) {
     std::fill(last_count.begin(), last_count.end(), 0);
@@ -311,21 +314,15 @@ TEST_P(EveryTask, RandomStartAgesSpreadTheTimeLimitsAndDoNotCount) {
   EXPECT_EQ(rig.episodes().count, counted);
 }
 
-// Sets actions that depend only on the global index and the step.
-void choose_actions(Stepped& s, int64_t step) {
-  const ActionSpace& space = s.envs->spec().action;
-  for (int64_t i = 0; i < s.n; ++i)
-    if (space.discrete)
-      reinterpret_cast<int32_t*>(s.r.action)[step * s.n + i] =
-          static_cast<int32_t>(random01(s.first + i, step, 0) * static_cast<float>(space.size));
-    else
-      s.r.env_action[i] = space.low[0] + (space.high[0] - space.low[0]) * random01(s.first + i, step, 0);
-}
-// Also checks auto-reset. These tasks have one number for an action.
+// Also checks auto-reset.
 template <template <class> class Task>
 void expect_bits_of_scalar_code(Isa isa) {
   Stepped s(Task<float>::name, {.num_envs = 35, .first_global_index = 100, .seed = 11}, 1100, isa, true);
-  expect_bits_of_scalar_code<Task<float>>(s, 11, 1100, choose_actions, [](const auto&, int64_t) {});
+  const auto choose = [](const Stepped& of, int64_t t) {
+    draw_actions(of.envs->spec().action, of.first, of.n, t, reinterpret_cast<int32_t*>(of.r.action) + t * of.n,
+                 of.r.env_action);
+  };
+  expect_bits_of_scalar_code<Task<float>>(s, 11, 1100, choose, [](const auto&, int64_t) {});
 }
 TEST(TaskEnvs, AreBitIdenticalToScalarCode) {
   for (Isa isa : available_isas()) {
