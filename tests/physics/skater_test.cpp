@@ -2,7 +2,8 @@
 #include "physics/skater.hpp"
 
 #include "drl/physics/loop.hpp"
-// These must come after the robot's header.
+#include "physics/stiff_skater.hpp"
+// These must come after the robots' headers.
 #include "drl/physics/task.hpp"
 #include "exact_robot_of.hpp"
 #include "tested_robots.hpp"
@@ -84,6 +85,46 @@ TEST(Skater, ReusesTheSolutionOfTheLastTimeStep) {
     differ += numbers(with_one_work) != numbers(anew) ? 1 : 0;
   }
   EXPECT_GT(differ, 20);
+}
+
+// Lanes of float compute steps in double if contacts are too stiff for float. Steps and evaluates states as tasks do,
+// with friction that varies.
+TEST(StiffSkater, AccelerationsOfTasksMatchLibmujoco) {
+  using Robot = PhysicsRobot<float, CompiledRobot<model_key("stiff_skater.xml")>, 1>;
+  using Stiff = stiff_skater_robot::Physics<float>;
+  static_assert(physics::is_wide<Stiff>());
+  test::Reference reference(test::tested("stiff_skater").file);
+  const int skate = mj_name2id(&reference.model(), mjOBJ_GEOM, "left_skate");
+  int touching = 0;
+  for (int k = 0; k < 300; ++k) {
+    RobotState at = reference.next_state();
+    Stiff::State state{};
+    const auto put = [](std::vector<double>& from, float* to) {
+      for (double& x : from) x = static_cast<double>(*to++ = static_cast<float>(x));
+    };
+    put(at.qpos, state.qpos), put(at.qvel, state.qvel), put(at.warm_start, state.warm_start);
+    float controls[Stiff::nu];
+    put(at.ctrl, controls);
+    const Vec<float, 3> friction{{0.5f + 0.25f * static_cast<float>(k % 4), 0.01f, 0.001f}};
+    const double frictions[] = {static_cast<double>(friction[0]), static_cast<double>(friction[1]),
+                                static_cast<double>(friction[2])};
+    reference.set_friction(skate, frictions);
+    const auto expect_qacc = [&](const Robot& robot, const mjData& d) {
+      std::vector<double> qacc;
+      for (int i = 0; i < Stiff::nv; ++i) qacc.push_back(static_cast<double>(robot.qacc(i)));
+      EXPECT_LE(test::difference(qacc.data(), d.qacc, Stiff::nv), 1e-6) << "state " << k;
+    };
+    Stiff::State stepped = state;
+    Robot robot;
+    robot.take(stepped), robot.set_friction(GeomId{skate}, friction), robot.advance(controls);
+    expect_qacc(robot, reference.after_step(at));
+    robot.take(state), robot.set_friction(GeomId{skate}, friction), robot.forward();
+    const mjData& d = reference.after_forward(at);
+    expect_qacc(robot, d);
+    touching += d.ncon > 0 ? 1 : 0;
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_GE(touching, 100);
 }
 
 }  // namespace
