@@ -11,7 +11,7 @@ namespace {
 class Attributes : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+    expect_exit(runs.train("--run_name r --max_iterations 2"_words), 0);
     checkpoint = read_checkpoint(checkpoint_file(runs.run("r"), 2));
   }
   Words train() const {

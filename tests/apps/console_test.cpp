@@ -93,7 +93,7 @@ Words screen(const std::string& text) {
   return lines;
 }
 
-const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r"};
+const Words kEndless = "--max_iterations 1000000000 --run_name r"_words;
 constexpr const char* kUp = "\x1b[14A";  // the live block has 14 lines, of which three show reward terms
 
 // Types Ctrl-C while the live block is shown.
@@ -115,8 +115,7 @@ TEST_P(Console, RedrawsABlockInPlaceInATerminal) {
 // At least a second passes between two lines, so n lines need n - 1 seconds.
 TEST_P(Console, WritesFewLinesAndTheWholeBlockToAFile) {
   const Runs runs;
-  const Result result = runs.train({"--run_name", "r", "--max_iterations", "300"});
-  ASSERT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(runs.train("--run_name r --max_iterations 300"_words), 0);
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
   EXPECT_EQ(count(result.out, "learning Cartpole "), 1u) << result.out;
@@ -128,19 +127,17 @@ TEST_P(Console, WritesFewLinesAndTheWholeBlockToAFile) {
 
 TEST_P(Console, QuietPrintsOnlyErrors) {
   const Runs runs;
-  const Result result = runs.train({"--quiet", "--run_name", "r", "--max_iterations", "2"});
-  EXPECT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(runs.train("--quiet --run_name r --max_iterations 2"_words), 0);
   EXPECT_EQ(result.out + result.err, "");
-  EXPECT_EQ(runs.train({"--quiet", "--num_envs", "0"}).err.substr(0, 7), "error: ");
+  EXPECT_EQ(runs.train("--quiet --num_envs 0"_words).err.substr(0, 7), "error: ");
 }
 
 TEST_P(Console, ShowsNumbersPerRankAndInTotal) {
   const Runs runs;
-  const std::string out =
-      runs.train({"--num_envs", "2048", "--ppo.num_mini_batches", "4", "--max_iterations", "1"}).out;
-  expect_mentions(out, {"2,048 per rank", rank_count == 1 ? "2,048 in total" : "4,096 in total",
-                        rank_count == 1 ? "8,192 in total" : "16,384 in total", "fused networks", "parameters",
-                        rank_count == 1 ? "1 rank on" : "2 ranks on"});
+  expect_mentions(runs.train("--num_envs 2048 --ppo.num_mini_batches 4 --max_iterations 1"_words).out,
+                  {"2,048 per rank", rank_count == 1 ? "2,048 in total" : "4,096 in total",
+                   rank_count == 1 ? "8,192 in total" : "16,384 in total", "fused networks", "parameters",
+                   rank_count == 1 ? "1 rank on" : "2 ranks on"});
 }
 
 // Cartpole has two networks of 4 inputs, 8 hidden units and 1 output, and one standard deviation. The gradient is
@@ -151,11 +148,9 @@ TEST_P(Console, ShowsNumbersPerRankAndInTotal) {
 // - 4: for each rank the fingerprint of its parameters and a flag.
 TEST_F(CommunicationOnTwoRanks, IsCountedInRunJson) {
   const Runs runs;
-  ASSERT_EQ(
-      runs.train({"--run_name", "r", "--max_iterations", "3", "--ppo.num_learning_epochs", "2",
-                  "--ppo.num_mini_batches", "4", "--policy.actor_hidden_dims", "8", "--policy.critic_hidden_dims", "8"})
-          .exit_code,
-      0);
+  expect_exit(runs.train("--run_name r --max_iterations 3 --ppo.num_learning_epochs 2 --ppo.num_mini_batches 4 "
+                         "--policy.actor_hidden_dims 8 --policy.critic_hidden_dims 8"_words),
+              0);
   const nlohmann::json record = run_json(runs.run("r")), communication = record.at("communication");
   EXPECT_EQ(record.at("world_size"), 2);
   EXPECT_EQ(communication.at("all_reduces_float64"), 3);
@@ -168,10 +163,11 @@ TEST_F(CommunicationOnTwoRanks, IsCountedInRunJson) {
 // A file that is opened while 0, 1 and 2 are free gets their numbers.
 TEST_P(Console, ThatIsClosedPutsNoTextIntoFiles) {
   const Runs runs;
-  const Result result = run_program(runs.command({"--run_name", "r", "--max_iterations", "5"}), {}, [] {
-    for (const int stream : {0, 1, 2}) ::close(stream);
-  });
-  EXPECT_EQ(result.exit_code, 0);
+  expect_exit(run_program(runs.command("--run_name r --max_iterations 5"_words), {},
+                          [] {
+                            for (const int stream : {0, 1, 2}) ::close(stream);
+                          }),
+              0);
   EXPECT_EQ(iterations(runs.run("r")), count_to(5));
   for (const auto& entry : fs::recursive_directory_iterator(runs.run("r")))
     if (entry.is_regular_file()) {
@@ -182,14 +178,15 @@ TEST_P(Console, ThatIsClosedPutsNoTextIntoFiles) {
 // As in `drl_train | head -1`.
 TEST_P(Console, WithoutAReaderDoesNotEndARun) {
   const Runs runs;
-  const Result result = run_program(runs.command({"--run_name", "r", "--max_iterations", "20"}), {}, [] {
-    int ends[2];
-    if (::pipe(ends) != 0) ::_exit(1);
-    ::dup2(ends[1], 1);
-    ::close(ends[0]), ::close(ends[1]);
-    std::signal(SIGPIPE, SIG_DFL);
-  });
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_exit(run_program(runs.command("--run_name r --max_iterations 20"_words), {},
+                          [] {
+                            int ends[2];
+                            if (::pipe(ends) != 0) ::_exit(1);
+                            ::dup2(ends[1], 1);
+                            ::close(ends[0]), ::close(ends[1]);
+                            std::signal(SIGPIPE, SIG_DFL);
+                          }),
+              0);
   EXPECT_EQ(iterations(runs.run("r")), count_to(20));
 }
 

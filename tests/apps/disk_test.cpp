@@ -58,7 +58,7 @@ TEST_F(FullDisk, IsAFailureAtTheEndAndTheRunCanBeResumed) {
   ASSERT_GT(saved, 0);
   expect_whole_checkpoints();
   disk.free();
-  EXPECT_EQ(run_program(command(saved + 5)).exit_code, 0);
+  expect_exit(run_program(command(saved + 5)), 0);
   EXPECT_EQ(iterations(run()), count_to(saved + 5));
 }
 

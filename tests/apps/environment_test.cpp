@@ -66,8 +66,7 @@ void without_servers(Variables& variables) {
 }
 
 const std::string kDoctor = bin("drl_doctor");
-const Words kOneIteration = {"--task", "CartPole-v1",      "--num_envs", "4", "--num_steps_per_env",
-                             "4",      "--max_iterations", "1"};
+const Words kOneIteration = "--task CartPole-v1 --num_envs 4 --num_steps_per_env 4 --max_iterations 1"_words;
 
 TEST(Environments, DrlTrainPrintsItsVersionOrAnError) { expect_successes_and_errors({kTrain, "--version"}, 0, 25); }
 TEST(Environments, DrlTrainRunsOrPrintsAnError) {

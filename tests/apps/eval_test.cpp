@@ -12,7 +12,7 @@ class Eval : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     runs = new Runs("CartPole-v1");
-    ASSERT_EQ(runs->train({"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+    expect_exit(runs->train("--run_name r --max_iterations 2"_words), 0);
   }
   static void TearDownTestSuite() { delete runs; }
   static Result eval(const Words& options) {
@@ -26,8 +26,7 @@ class Eval : public testing::Test {
 };
 
 TEST_F(Eval, PrintsReturnThenLength) {
-  const Result result = eval({"--episodes", "5"});
-  EXPECT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(eval("--episodes 5"_words), 0);
   EXPECT_EQ(result.err, "");
   const std::string number = " -?[0-9.e+-]+";
   const Words lines = split(result.out, '\n');
@@ -39,15 +38,15 @@ TEST_F(Eval, PrintsReturnThenLength) {
 
 // Three environments play ceil(7 / 3) = 3 episodes each.
 TEST_F(Eval, EnvironmentsPlayEqualShares) {
-  const nlohmann::json json = eval_json({"--episodes", "7", "--num_envs", "3"});
+  const nlohmann::json json = eval_json("--episodes 7 --num_envs 3"_words);
   EXPECT_EQ(json.at("episodes"), 9);
   EXPECT_EQ(json.at("returns").size(), 9u);
-  EXPECT_EQ(eval_json({"--episodes", "3", "--num_envs", "10"}).at("episodes"), 3);
+  EXPECT_EQ(eval_json("--episodes 3 --num_envs 10"_words).at("episodes"), 3);
 }
 
 // Checks mean, standard deviation with n - 1, minimum and maximum. CartPole gives reward 1 per step.
 TEST_F(Eval, JsonListsTheEpisodes) {
-  const nlohmann::json json = eval_json({"--episodes", "20"});
+  const nlohmann::json json = eval_json("--episodes 20"_words);
   const std::vector<double> returns = json.at("returns"), lengths = json.at("lengths");
   ASSERT_EQ(returns.size(), 20u);
   EXPECT_EQ(returns, lengths);
@@ -61,16 +60,16 @@ TEST_F(Eval, JsonListsTheEpisodes) {
 }
 
 TEST_F(Eval, DependsOnlyOnSeedAndActionChoice) {
-  const nlohmann::json once = eval_json({"--episodes", "10"});
-  EXPECT_EQ(eval_json({"--episodes", "10"}), once);
-  EXPECT_NE(eval_json({"--episodes", "10", "--seed", "1"}).at("returns"), once.at("returns"));
-  EXPECT_NE(eval_json({"--episodes", "10", "--stochastic"}).at("returns"), once.at("returns"));
+  const nlohmann::json once = eval_json("--episodes 10"_words);
+  EXPECT_EQ(eval_json("--episodes 10"_words), once);
+  EXPECT_NE(eval_json("--episodes 10 --seed 1"_words).at("returns"), once.at("returns"));
+  EXPECT_NE(eval_json("--episodes 10 --stochastic"_words).at("returns"), once.at("returns"));
 }
 
 // Episodes start at age 0, in states of the reset's distribution: |x| <= 0.05 in each component.
 TEST_F(Eval, RecordsWholeEpisodes) {
   const fs::path file = runs->folder / "episodes.h5";
-  ASSERT_EQ(eval({"--episodes", "4", "--record", file.string()}).exit_code, 0);
+  expect_exit(eval({"--episodes", "4", "--record", file.string()}), 0);
   const Checkpoint recording = read_arrays(file, "drl-recording");
   ASSERT_EQ(eval({"--episodes", "4", "--record", file.string()}).exit_code, 0) << "a recording may be replaced";
   EXPECT_EQ(recording.tensors.size(), 4u * 5);
@@ -92,9 +91,7 @@ TEST_F(Eval, RecordsWholeEpisodes) {
 
 class EvalOfALadder : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(ladder_.train(library_ + Words{"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
-  }
+  void SetUp() override { expect_exit(ladder_.train(library_ + "--run_name r --max_iterations 2"_words), 0); }
   Result eval(const Words& options) const {
     return run_program(Words{kEval, "--run", ladder_.run("r").string(), "--episodes", "3"} + library_ + options);
   }
@@ -108,8 +105,7 @@ class EvalOfALadder : public testing::Test {
 // length from 3, but the episodes that ended in the second still had 3 steps. The first step gives reward 2, each of
 // the others 1, and every step adds the bonus: the return is 2 + 3 + 4 * 2 = 13.
 TEST_F(EvalOfALadder, UsesTheCheckpointsCurriculum) {
-  const Result result = eval({"--json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(eval({"--json"}), 0);
   const nlohmann::json json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json.at("lengths"), (std::vector<int>{4, 4, 4}));
   EXPECT_EQ(json.at("returns"), (std::vector<double>{13, 13, 13}));
@@ -117,15 +113,10 @@ TEST_F(EvalOfALadder, UsesTheCheckpointsCurriculum) {
 
 // The first step gives 2 in the run and 5 here.
 TEST_F(EvalOfALadder, AcceptsOtherOptionsOfTheTask) {
-  const Result result = eval({"--json", "--env.first", "5"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(eval("--json --env.first 5"_words), 0);
   EXPECT_EQ(nlohmann::json::parse(result.out).at("returns"), (std::vector<double>{16, 16, 16}));
-  for (const Words& wrong : {Words{"--env.frist", "5"}, Words{"--env.first", "five"}}) {
-    const Result refused = eval(wrong);
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_EQ(refused.out, "");
-    EXPECT_EQ(count_lines(refused.err), 1u) << refused.err;
-    expect_mentions(refused.err, {"env.first"});
+  for (const Words& wrong : {"--env.frist 5"_words, "--env.first five"_words}) {
+    expect_error(eval(wrong), {"env.first"});
   }
 }
 
@@ -134,30 +125,25 @@ TEST_F(EvalOfALadder, AcceptsOtherOptionsOfTheTask) {
 TEST(EvalOfLostEpisodes, CountsAndExcludesThem) {
   const Runs runs("Breaking");
   const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
-  ASSERT_EQ(runs.train(library + Words{"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+  expect_exit(runs.train(library + "--run_name r --max_iterations 2"_words), 0);
   const auto eval = [&](const Words& options) {
     return run_program(Words{kEval, "--run", runs.run("r").string(), "--stochastic"} + library + options);
   };
-  const Result many = eval({"--episodes", "20000", "--json"});
-  ASSERT_EQ(many.exit_code, 0) << many.err;
+  const Result many = expect_exit(eval("--episodes 20000 --json"_words), 0, {"warning: ", "not finite"});
   EXPECT_EQ(count_lines(many.err), 1u) << many.err;
-  expect_mentions(many.err, {"warning: ", "not finite"});
   const nlohmann::json json = nlohmann::json::parse(many.out);
   EXPECT_GT(json.at("episodes"), 0);
   EXPECT_EQ(json.at("episodes").get<int64_t>() + json.at("lost_environments").get<int64_t>(), 4096 * 5);
   EXPECT_EQ(json.at("return").at("min"), 4);
-  const Result none = eval({"--episodes", "1"});
-  EXPECT_EQ(none.exit_code, 1);
+  const Result none = expect_exit(eval("--episodes 1"_words), 1, {"error: ", "1 episode", "not finite"});
   EXPECT_EQ(none.out, "");
-  expect_mentions(none.err, {"error: ", "1 episode", "not finite"});
 }
 
 TEST_F(Eval, RecordReplacesOnlyRecordings) {
   const fs::path checkpoint = checkpoint_file(runs->run("r"), newest_checkpoint(runs->run("r")));
   const std::string before = slurp(checkpoint);
-  const Result result = eval({"--episodes", "1", "--record", checkpoint.string()});
-  EXPECT_EQ(result.exit_code, 2);
-  expect_mentions(result.err, {"--record", checkpoint.string(), "not a recording"});
+  expect_exit(eval({"--episodes", "1", "--record", checkpoint.string()}), 2,
+              {"--record", checkpoint.string(), "not a recording"});
   EXPECT_EQ(slurp(checkpoint), before);
 }
 
@@ -181,8 +167,7 @@ TEST_F(Eval, RefusesWrongVideoOptions) {
            {{"--video", (runs->folder / "run.png").string(), "--fps", "30"}, "--fps"},
            {{"--video", (runs->folder / "none" / "run.gif").string()}, "run.gif"},
            {{"--video", gif, "--camera", "nose"}, "nose"}}) {
-    const Result result = eval(options);
-    EXPECT_EQ(result.exit_code, 2) << result.err;
+    const Result result = expect_exit(eval(options), 2);
     EXPECT_EQ(result.out, "") << mentioned;
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
     expect_mentions(result.err, {"error: ", mentioned});
@@ -203,9 +188,8 @@ TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
   const TempFolder bin;
   spill(bin / "nice", "#!/bin/sh\nshift 2\nexec \"$@\" --size 64x64 --video_seconds 0.5\n");
   fs::permissions(bin / "nice", fs::perms::owner_all);
-  const Result result =
-      runs->train({"--run_name", "filmed", "--max_iterations", "4", "--save_interval", "1", "--video_interval", "4"},
-                  {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
+  const Result result = runs->train("--run_name filmed --max_iterations 4 --save_interval 1 --video_interval 4"_words,
+                                    {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
   if (result.exit_code != 0 && !can_record_videos()) GTEST_SKIP() << result.err;
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const std::string log = slurp(runs->run("filmed") / "logs" / "video.log");
@@ -219,17 +203,12 @@ TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
 TEST_F(Eval, TrainingChecksBeforeARunThatVideosCanBeRecorded) {
   fs::create_directory(runs->folder / "bin");
   for (const std::string& program : {kTrain, kEval}) fs::copy(program, runs->folder / "bin");
-  Words command = runs->command({"--run_name", "unfilmed", "--max_iterations", "1", "--video_interval", "1"});
+  Words command = runs->command("--run_name unfilmed --max_iterations 1 --video_interval 1"_words);
   command.front() = runs->folder / "bin/drl_train";
-  const Result refused = run_program(command);
-  EXPECT_EQ(refused.exit_code, 2);
-  expect_mentions(refused.err, {"drl_film.so", "--video_interval"});
-  EXPECT_EQ(count_lines(refused.err), 1u) << refused.err;
+  expect_error(run_program(command), {"drl_film.so", "--video_interval"});
   EXPECT_FALSE(fs::exists(runs->run("unfilmed")));
-  ASSERT_EQ(runs->train({"--run_name", "unfilmed", "--max_iterations", "1"}).exit_code, 0);
-  const Result resumed = run_program(command + Words{"--max_iterations", "2"});
-  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-  expect_mentions(resumed.err, {"warning: ", "drl_film.so", "--video_interval"});
+  expect_exit(runs->train("--run_name unfilmed --max_iterations 1"_words), 0);
+  expect_exit(run_program(command + "--max_iterations 2"_words), 0, {"warning: ", "drl_film.so", "--video_interval"});
 }
 
 TEST_F(Eval, CheckpointsAreShownAndVerified) {
@@ -245,18 +224,18 @@ TEST_F(Eval, CheckpointsAreShownAndVerified) {
 
 // Without force, the car never reaches the goal, and no force costs nothing.
 TEST(Agent, ZeroDoesNothing) {
-  const Result result =
-      run_program({kEval, "--task", "MountainCarContinuous-v0", "--agent", "zero", "--episodes", "4"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_mentions(result.out, {"return mean 0 std 0", "length mean 999", "zero"});
+  expect_mentions(
+      expect_exit(run_program({kEval, "--task", "MountainCarContinuous-v0", "--agent", "zero", "--episodes", "4"}), 0)
+          .out,
+      {"return mean 0 std 0", "length mean 999", "zero"});
 }
 
 // The actions are normal, clipped to [-1, 1]: E a^2 = P(|a| < 1) - 2 phi(1) + P(|a| > 1) = 0.5161. A step costs 0.1
 // a^2, and an episode has 999 steps. Few episodes reach the goal, so the median shows the cost; its standard deviation
 // is 0.14.
 TEST(Agent, RandomDrawsNormalActions) {
-  const Result result = run_program({kEval, "--task", "MountainCarContinuous-v0", "--agent", "random", "--json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Result result =
+      expect_exit(run_program({kEval, "--task", "MountainCarContinuous-v0", "--agent", "random", "--json"}), 0);
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json.at("agent"), "random");
   auto returns = json.at("returns").get<std::vector<double>>();
@@ -265,14 +244,10 @@ TEST(Agent, RandomDrawsNormalActions) {
 }
 
 TEST(Agent, NeedsATaskAndNoRun) {
-  const Result no_task = run_program({kEval, "--agent", "zero"});
-  EXPECT_EQ(no_task.exit_code, 2);
-  expect_mentions(no_task.err, {"--agent zero", "--task"});
-  EXPECT_EQ(run_program({kEval, "--agent", "zero", "--task", "Cartpole", "--run", "r"}).exit_code, 2);
-  EXPECT_EQ(run_program({kEval, "--task", "Cartpole"}).exit_code, 2);
-  const Result unknown = run_program({kEval, "--agent", "zero", "--task", "Cartpol"});
-  EXPECT_EQ(unknown.exit_code, 2);
-  expect_mentions(unknown.err, {"Cartpol", "Cartpole"});
+  expect_exit(run_program({kEval, "--agent", "zero"}), 2, {"--agent zero", "--task"});
+  expect_exit(run_program({kEval, "--agent", "zero", "--task", "Cartpole", "--run", "r"}), 2);
+  expect_exit(run_program({kEval, "--task", "Cartpole"}), 2);
+  expect_exit(run_program({kEval, "--agent", "zero", "--task", "Cartpol"}), 2, {"Cartpol", "Cartpole"});
 }
 
 }  // namespace

@@ -79,8 +79,7 @@ TEST_P(FirstIterations, EqualThoseOfRelease010) {
   // such as the velocity of MountainCar.
   const bool is_car = std::string_view(recorded.task).starts_with("MountainCar");
   command.push_back(is_car ? "--ppo.obs_normalization=false" : "--ppo.obs_normalization=true");
-  const Result trained = run_program(command);
-  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  expect_exit(run_program(command), 0);
   const Words rows = split(slurp(runs.run("r") / "metrics.csv"), '\n'), names = split(rows.at(0), ',');
   for (size_t i = 0; i < 3; ++i)
     for (size_t m = 0; m < std::size(kMetrics); ++m) {

@@ -39,8 +39,8 @@ const Words kTwoGpus = {"env", "DRL_HOST_GPUS=H100 1,H100 2"};
 
 TEST_F(GpuRun, TrainsOnOneGpuAndOnTwo) {
   for (int ranks : {1, 2}) {
-    const Result result = train(kTwoGpus, ranks, {"--run_name", std::to_string(ranks), "--device", "cuda"});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Result result =
+        expect_exit(train(kTwoGpus, ranks, {"--run_name", std::to_string(ranks), "--device", "cuda"}), 0);
     EXPECT_NE(result.out.find("NCCL 2.28.9"), std::string::npos) << result.out;
     EXPECT_TRUE(fs::exists(runs() / "Cartpole" / std::to_string(ranks) / "checkpoints" / "iter_000002.h5"));
   }
@@ -48,14 +48,13 @@ TEST_F(GpuRun, TrainsOnOneGpuAndOnTwo) {
 
 // A student with a GRU learns from a teacher with an LSTM.
 TEST_F(GpuRun, TrainsRecurrentPoliciesAndDistillsThem) {
-  const Words on_gpu = {"--device", "cuda", "--policy.rnn_hidden_dim", "8"};
-  const Result teacher = train(kTwoGpus, 2, on_gpu + Words{"--run_name", "teacher", "--policy.rnn_type", "lstm"});
-  EXPECT_EQ(teacher.exit_code, 0) << teacher.err;
-  const Result student =
+  const Words on_gpu = "--device cuda --policy.rnn_hidden_dim 8"_words;
+  const Result teacher = expect_exit(train(kTwoGpus, 2, on_gpu + "--run_name teacher --policy.rnn_type lstm"_words), 0);
+  const Result student = expect_exit(
       train(kTwoGpus, 2,
             on_gpu + Words{"--run_name", "student", "--policy.rnn_type", "gru", "--algorithm", "distill", "--teacher",
-                           (runs() / "Cartpole" / "teacher").string(), "--distill.gradient_length", "2"});
-  EXPECT_EQ(student.exit_code, 0) << student.err;
+                           (runs() / "Cartpole" / "teacher").string(), "--distill.gradient_length", "2"}),
+      0);
   EXPECT_TRUE(fs::exists(runs() / "Cartpole" / "student" / "checkpoints" / "iter_000002.h5"));
 }
 
@@ -63,8 +62,8 @@ TEST_F(GpuRun, TrainsRecurrentPoliciesAndDistillsThem) {
 TEST_F(GpuRun, NumbersGpusByTheirPciAddress) {
   const Words fastest_first = {"env", "DRL_HOST_GPUS=H100 2,A100 1"};
   const auto model = [&](const Words& variables, const std::string& name) {
-    const Result result = train(fastest_first + variables, 1, {"--run_name", name, "--device", "cuda:0"});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Result result =
+        expect_exit(train(fastest_first + variables, 1, {"--run_name", name, "--device", "cuda:0"}), 0);
     std::string names;
     for (const char* one : {"A100", "H100"})
       if (result.out.find(one) != std::string::npos) names += one;
@@ -78,7 +77,7 @@ TEST_F(GpuRun, CublasAndNcclAreOpenedOnlyForAGpu) {
   const Words missing = kTwoGpus + Words{"DRL_HOST_FAULT=no_libraries"};
   for (int ranks : {1, 2})
     expect_error(train(missing, ranks), 2, {"cuBLAS and NCCL", "drl_gpu.so", "install drl again", "--device cpu"});
-  EXPECT_EQ(train(missing, 1, {"--device", "cpu"}).exit_code, 0);
+  expect_exit(train(missing, 1, {"--device", "cpu"}), 0);
 }
 
 // Runs two ranks, for each of which a shell executes `setup` with its number in $rank first.
@@ -89,15 +88,14 @@ Words two_ranks(const std::string& setup) {
 TEST_F(GpuRun, WarnsOnceOfSettingsWithWhichNcclIsSlow) {
   const std::string own_gpu = "export CUDA_VISIBLE_DEVICES=$rank DRL_HOST_GPUS=\"H100 $((rank + 1))\"",
                     own_node = "export LD_PRELOAD=" + built("tests/doctor/libfaulty_mpi.so") + " HOST_NAME=node$rank";
-  const Result hidden = train(two_ranks(own_gpu), 2, {"--quiet"});
-  EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
+  const Result hidden = expect_exit(train(two_ranks(own_gpu), 2, {"--quiet"}), 0,
+                                    {"warning: ", "2 ranks on ", "NVLink", "--gpu-bind=none"});
   EXPECT_EQ(count_lines(hidden.err), 1u) << hidden.err;
-  expect_mentions(hidden.err, {"warning: ", "2 ranks on ", "NVLink", "--gpu-bind=none"});
 
-  const Result one_core = train(two_ranks("taskset -cp 0 $$ >/dev/null; " + own_gpu + "; " + own_node), 2, {"--quiet"});
-  EXPECT_EQ(one_core.exit_code, 0) << one_core.err;
+  const Result one_core =
+      expect_exit(train(two_ranks("taskset -cp 0 $$ >/dev/null; " + own_gpu + "; " + own_node), 2, {"--quiet"}), 0,
+                  {"warning: ", "node0", "one core", "--cpus-per-task"});
   EXPECT_EQ(count_lines(one_core.err), 1u) << one_core.err;
-  expect_mentions(one_core.err, {"warning: ", "node0", "one core", "--cpus-per-task"});
 }
 
 TEST_F(GpuRun, ADriverThatIsTooOldIsAUsageError) {
@@ -105,7 +103,7 @@ TEST_F(GpuRun, ADriverThatIsTooOldIsAUsageError) {
   for (int ranks : {1, 2})
     expect_error(train(old, ranks, {"--device", "cuda"}), 2,
                  {"--device cuda ", "insufficient", "CUDA 12.2", "CUDA 13.0", "update the driver", "--device cpu"});
-  EXPECT_EQ(train(old, 1, {"--device", "cpu"}).exit_code, 0);
+  expect_exit(train(old, 1, {"--device", "cpu"}), 0);
 }
 
 // The engine is recorded with the run, so an engine that the device does not have is an error.
@@ -122,34 +120,31 @@ TEST_F(GpuRun, EnginesOfOtherDevicesAreUsageErrors) {
                {"--precision tf32 ", "CPUs", "--precision bf16", "--device cuda"});
   expect_error(train(kTwoGpus, 1, {"--precision", "tf32", "--nets", "fused"}), 2,
                {"--precision tf32 ", "--nets fused", "--precision fp16", "--nets auto"});
-  EXPECT_EQ(train(kTwoGpus, 1, {"--nets", "fused", "--device", "cpu"}).exit_code, 0);
+  expect_exit(train(kTwoGpus, 1, {"--nets", "fused", "--device", "cpu"}), 0);
 }
 
 TEST_F(GpuRun, Tf32IsNamedAtTheStart) {
-  const Result result = train(kTwoGpus, 1, {"--precision", "tf32"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_mentions(result.out, {"cuBLAS in TF32"});
+  expect_mentions(expect_exit(train(kTwoGpus, 1, {"--precision", "tf32"}), 0).out, {"cuBLAS in TF32"});
 }
 
 // Cartpole's preset has layers of 32 units.
 TEST_F(GpuRun, TheFusedEngineTrainsAndIsNamedAtTheStart) {
   for (const std::string precision : {"fp32", "fp16", "bf16"}) {
-    const Result result = train(kTwoGpus, 1, {"--nets", "fused", "--precision", precision, "--eval_interval", "2"});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    expect_mentions(result.out, {"fused kernels"});
+    expect_mentions(
+        expect_exit(train(kTwoGpus, 1, {"--nets", "fused", "--precision", precision, "--eval_interval", "2"}), 0).out,
+        {"fused kernels"});
   }
-  const Words wide = {"--nets", "fused", "--policy.actor_hidden_dims", "[40]"};
-  const Result result = train(kTwoGpus, 1, wide);
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_mentions(result.out, {"cuBLAS", "fused engine is not used", "32, 64 or 128"});
+  const Words wide = "--nets fused --policy.actor_hidden_dims [40]"_words;
+  expect_mentions(expect_exit(train(kTwoGpus, 1, wide), 0).out,
+                  {"cuBLAS", "fused engine is not used", "32, 64 or 128"});
 }
 
 TEST_F(GpuRun, AGpuOfAnotherVendorIsAUsageError) {
   const Words node = with_amd_gpu();
   if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
-  const Words no_driver = node + Words{"env", "DRL_HOST_FAULT=no_driver"};
+  const Words no_driver = node + "env DRL_HOST_FAULT=no_driver"_words;
   expect_error(train(no_driver, 1, {"--device", "cuda"}), 2, {"--device cuda ", "AMD GPUs", "NVIDIA", "--device cpu"});
-  const Words granted = no_driver + Words{"SLURM_JOB_ID=1", "ROCR_VISIBLE_DEVICES=0"};
+  const Words granted = no_driver + "SLURM_JOB_ID=1 ROCR_VISIBLE_DEVICES=0"_words;
   expect_error(train(granted), 2, {"idle", "AMD GPUs", "NVIDIA", "--device cpu"});
   EXPECT_EQ(train(no_driver).exit_code, 0) << "by default, drl computes on the CPU";
 }
@@ -182,9 +177,8 @@ Words with_nvml(const std::string& fault = "") {
 // The counters are read at the start and at each save.
 TEST_F(GpuRun, TheEnergyOfAllStartsIsInRunJson) {
   const auto joules_after = [&](const std::string& iterations, const std::string& shown) {
-    const Result result =
-        train(with_nvml(), 1, {"--run_name", "r", "--save_interval", "2", "--max_iterations", iterations});
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Result result = expect_exit(
+        train(with_nvml(), 1, {"--run_name", "r", "--save_interval", "2", "--max_iterations", iterations}), 0);
     EXPECT_NE(result.out.find(shown), std::string::npos) << result.out;
     return run_json(runs() / "Cartpole" / "r").at("gpu_energy_joules").get<double>();
   };
@@ -194,16 +188,15 @@ TEST_F(GpuRun, TheEnergyOfAllStartsIsInRunJson) {
 }
 
 TEST_F(GpuRun, TheEnergyOfAllRanksIsInRunJson) {
-  const Result result = train(with_nvml(), 2, {"--run_name", "r", "--save_interval", "1", "--max_iterations", "3"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result =
+      expect_exit(train(with_nvml(), 2, {"--run_name", "r", "--save_interval", "1", "--max_iterations", "3"}), 0);
   EXPECT_EQ(run_json(runs() / "Cartpole" / "r").at("gpu_energy_joules"), 3 * (1000 + 2000));
   EXPECT_NE(result.out.find("9.00 kJ on 2 GPUs (0.0025 kWh)"), std::string::npos) << result.out;
 }
 
 TEST_F(GpuRun, UnknownEnergyIsNotShown) {
   const auto expect_none = [&](const std::string& name, const Words& wrapper, const Words& more = {}) {
-    const Result result = train(wrapper, 1, Words{"--run_name", name} + more);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Result result = expect_exit(train(wrapper, 1, Words{"--run_name", name} + more), 0);
     EXPECT_EQ(result.err, "");
     EXPECT_EQ(result.out.find("energy"), std::string::npos) << result.out;
     EXPECT_FALSE(run_json(runs() / "Cartpole" / name).contains("gpu_energy_joules"));

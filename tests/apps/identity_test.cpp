@@ -18,9 +18,8 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 
 TEST(Identity, TheSameNameAndOptionsResume) {
   const Runs runs;
-  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(2)).exit_code, 0);
-  const Result result = runs.train(Words{"--run_name", "r", "--save_interval", "2"} + iterations_of(4));
-  EXPECT_EQ(result.exit_code, 0);
+  expect_exit(runs.train("--run_name r"_words + iterations_of(2)), 0);
+  const Result result = expect_exit(runs.train("--run_name r --save_interval 2"_words + iterations_of(4)), 0);
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
   EXPECT_TRUE(result.err.starts_with("resuming ")) << result.err;
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
@@ -33,10 +32,8 @@ TEST(Identity, TheSameNameAndOptionsResume) {
 
 TEST(Identity, AFinishedRunHasNothingToDo) {
   const Runs runs;
-  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(2)).exit_code, 0);
-  const Result result = runs.train(Words{"--run_name", "r"} + iterations_of(2));
-  EXPECT_EQ(result.exit_code, 0);
-  expect_mentions(result.out, {"nothing to do"});
+  expect_exit(runs.train("--run_name r"_words + iterations_of(2)), 0);
+  expect_mentions(expect_exit(runs.train("--run_name r"_words + iterations_of(2)), 0).out, {"nothing to do"});
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "done");
   EXPECT_EQ(run_json(runs.run("r")).at("env_steps"), 2 * 16 * 4);
   EXPECT_EQ(iterations(runs.run("r")), count_to(2));
@@ -44,20 +41,17 @@ TEST(Identity, AFinishedRunHasNothingToDo) {
 
 TEST(Identity, ChangedOptionsNeedResumeOrFresh) {
   const Runs runs;
-  const Words first = {"--run_name", "r", "--ppo.gamma", "0.9", "--ppo.lam", "0.8"};
-  const Words changed = {"--run_name", "r", "--ppo.gamma", "0.8"};
-  ASSERT_EQ(runs.train(first + iterations_of(2)).exit_code, 0);
+  const Words first = "--run_name r --ppo.gamma 0.9 --ppo.lam 0.8"_words;
+  const Words changed = "--run_name r --ppo.gamma 0.8"_words;
+  expect_exit(runs.train(first + iterations_of(2)), 0);
   const Words before = metrics(runs.run("r"));
 
-  const Result refused = runs.train(changed + iterations_of(4));
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_EQ(count_lines(refused.err), 1u);
-  expect_mentions(refused.err, {"error: ", "ppo.gamma: 0.9 -> 0.8", "ppo.lam: 0.8 -> 0.95", "--resume", "--fresh"});
+  const Result refused = expect_error(runs.train(changed + iterations_of(4)),
+                                      {"ppo.gamma: 0.9 -> 0.8", "ppo.lam: 0.8 -> 0.95", "--resume", "--fresh"});
   EXPECT_FALSE(holds(refused.err, "max_iterations")) << refused.err;
   EXPECT_EQ(metrics(runs.run("r")), before);
 
-  const Result resumed = runs.train(changed + Words{"--resume"} + iterations_of(4));
-  EXPECT_EQ(resumed.exit_code, 0);
+  const Result resumed = expect_exit(runs.train(changed + Words{"--resume"} + iterations_of(4)), 0);
   EXPECT_TRUE(holds(resumed.err, "ppo.gamma: 0.9 -> 0.8")) << resumed.err;
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
   const std::string options = slurp(runs.run("r") / "options.ini");
@@ -65,24 +59,23 @@ TEST(Identity, ChangedOptionsNeedResumeOrFresh) {
   EXPECT_TRUE(holds(options, "\nlam = 0.8 ")) << "the run keeps its other options";
 
   const Words old_rows = metrics(runs.run("r"));
-  EXPECT_EQ(runs.train(changed + Words{"--fresh"} + iterations_of(1)).exit_code, 0);
+  expect_exit(runs.train(changed + Words{"--fresh"} + iterations_of(1)), 0);
   EXPECT_EQ(iterations(runs.run("r")), count_to(1));
   EXPECT_EQ(metrics(runs.run("r.old")), old_rows);
-  EXPECT_EQ(runs.names(), (Words{"latest", "r", "r.old"}));
+  EXPECT_EQ(runs.names(), ("latest r r.old"_words));
 }
 
 TEST(Identity, TaskSeedAndShapesCannotChange) {
   const Runs runs;
-  ASSERT_EQ(runs.train(Words{"--run_name", "r", "--seed", "1"} + iterations_of(2)).exit_code, 0);
+  expect_exit(runs.train("--run_name r --seed 1"_words + iterations_of(2)), 0);
   const Words before = metrics(runs.run("r"));
   for (const auto& [changed, named] :
        std::vector<std::pair<Words, std::string>>{{{"--seed", "2"}, "seed: 1 -> 2"},
                                                   {{"--task", "CartPole-v1"}, "task"},
                                                   {{"--algorithm", "grpo"}, "algorithm: ppo -> grpo"},
                                                   {{"--policy.actor_hidden_dims", "8"}, "policy/actor/0/weight"}}) {
-    const Result result = runs.train(Words{"--load_run", runs.run("r").string()} + iterations_of(4) + changed);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    const Result result =
+        expect_error(runs.train(Words{"--load_run", runs.run("r").string()} + iterations_of(4) + changed), {});
     EXPECT_TRUE(holds(result.err, named)) << result.err;
   }
   EXPECT_EQ(metrics(runs.run("r")), before);
@@ -91,12 +84,12 @@ TEST(Identity, TaskSeedAndShapesCannotChange) {
 // After its first start, the link `latest` leads to the student itself.
 TEST(Identity, AStudentKeepsItsTeacher) {
   const Runs runs("Pendulum-v1");
-  ASSERT_EQ(runs.train(Words{"--run_name", "teacher"} + iterations_of(1)).exit_code, 0);
+  expect_exit(runs.train("--run_name teacher"_words + iterations_of(1)), 0);
   const std::string teacher = checkpoint_file(runs.run("teacher"), 1).string();
   const Words student = {"--algorithm",         "distill", "--teacher",  runs.run("latest").string(),
                          "--num_steps_per_env", "15",      "--run_name", "student"};
   for (const int last : {1, 2}) {
-    ASSERT_EQ(runs.train(student + iterations_of(last) + (last == 1 ? Words{} : Words{"--resume"})).exit_code, 0);
+    expect_exit(runs.train(student + iterations_of(last) + (last == 1 ? Words{} : Words{"--resume"})), 0);
     EXPECT_TRUE(holds(slurp(runs.run("student") / "options.ini"), "teacher = " + teacher));
   }
 }
@@ -105,9 +98,9 @@ TEST(Identity, ResumeSelectsTheLatestRun) {
   const Runs runs;
   for (const char* name : {"b", "a"}) ASSERT_EQ(runs.train(Words{"--run_name", name} + iterations_of(1)).exit_code, 0);
   EXPECT_EQ(run_of(runs.run("latest")), runs.run("a"));
-  ASSERT_EQ(runs.train(Words{"--resume"} + iterations_of(2)).exit_code, 0);
+  expect_exit(runs.train(Words{"--resume"} + iterations_of(2)), 0);
   EXPECT_EQ(iterations(runs.run("a")), count_to(2));
-  ASSERT_EQ(runs.train(Words{"--load_run", "b"} + iterations_of(3)).exit_code, 0);
+  expect_exit(runs.train("--load_run b"_words + iterations_of(3)), 0);
   EXPECT_EQ(iterations(runs.run("b")), count_to(3));
   EXPECT_EQ(run_of(runs.run("latest")), runs.run("b"));
 }
@@ -115,51 +108,47 @@ TEST(Identity, ResumeSelectsTheLatestRun) {
 TEST(Identity, AJobResumesItsRun) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
-  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
-  const Result again = runs.train(iterations_of(4), job);
-  EXPECT_EQ(again.exit_code, 0);
+  expect_exit(runs.train(iterations_of(2), job), 0);
+  const Result again = expect_exit(runs.train(iterations_of(4), job), 0);
   EXPECT_TRUE(again.err.starts_with("resuming ")) << again.err;
   EXPECT_EQ(count_lines(again.err), 1u);
   EXPECT_EQ(iterations(runs.run("slurm-42")), count_to(4));
   EXPECT_EQ(run_json(runs.run("slurm-42")).at("job_ids"), nlohmann::json::array({"42"}));
-  ASSERT_EQ(runs.train(Words{"--seed", "7"} + iterations_of(1), job).exit_code, 0);
+  expect_exit(runs.train("--seed 7"_words + iterations_of(1), job), 0);
   EXPECT_EQ(iterations(runs.run("slurm-42.2")), count_to(1));
-  EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42", "slurm-42.2"}));
+  EXPECT_EQ(runs.names(), ("latest slurm-42 slurm-42.2"_words));
 }
 
 // A job that was requeued before its first checkpoint starts again in the same directory.
 TEST(Identity, AJobWithoutACheckpointReusesItsDirectory) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
-  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
+  expect_exit(runs.train(iterations_of(2), job), 0);
   fs::remove_all(runs.run("slurm-42") / "checkpoints");
-  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
-  EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42"}));
+  expect_exit(runs.train(iterations_of(2), job), 0);
+  EXPECT_EQ(runs.names(), ("latest slurm-42"_words));
   EXPECT_EQ(iterations(runs.run("slurm-42")), count_to(2));
 }
 
 TEST(Identity, ARunBelongsToOneProcess) {
   const Runs runs;
-  const Words endless = {"--run_name", "r", "--save_interval", "2"};
+  const Words endless = "--run_name r --save_interval 2"_words;
   Process first(runs.command(endless + iterations_of(1000000000)));
   ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; }));
   for (const Words& start : {Words{}, Words{"--resume"}, Words{"--fresh"}}) {
-    const Result second = runs.train(endless + start);
-    EXPECT_EQ(second.exit_code, 2);
-    EXPECT_EQ(count_lines(second.err), 1u) << second.err;
-    expect_mentions(second.err, {"error: ", runs.run("r").string(), "in use"});
+    expect_error(runs.train(endless + start), {runs.run("r").string(), "in use"});
   }
   first.signal(SIGUSR1);
   EXPECT_EQ(first.wait().exit_code, 75);
-  EXPECT_EQ(runs.names(), (Words{"latest", "r"}));
+  EXPECT_EQ(runs.names(), ("latest r"_words));
 }
 
 TEST(Identity, AStepBesideARunningOneGetsItsOwnRun) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
-  Process first(runs.command(Words{"--save_interval", "2", "--max_iterations", "1000000000"}), job);
+  Process first(runs.command("--save_interval 2 --max_iterations 1000000000"_words), job);
   ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("slurm-42")) > 0; }));
-  EXPECT_EQ(runs.train(iterations_of(1), job).exit_code, 0);
+  expect_exit(runs.train(iterations_of(1), job), 0);
   EXPECT_EQ(iterations(runs.run("slurm-42.2")), count_to(1));
   first.signal(SIGUSR1);
   EXPECT_EQ(first.wait().exit_code, 75);
@@ -173,8 +162,7 @@ void expect_four_runs(const Process::Variables& job) {
     starts.push_back(std::make_unique<Process>(runs.command(Words{"--seed", seed} + iterations_of(2)), job));
   std::string errors;
   for (const auto& start : starts) {
-    const Result result = start->wait();
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Result result = expect_exit(start->wait(), 0);
     errors += result.err;
   }
   EXPECT_EQ(errors, "");
@@ -195,11 +183,11 @@ TEST(Identity, EachStepOfARequeuedJobResumesItsRun) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
   for (int n : {2, 4}) {
-    Process a(runs.command(Words{"--seed", "1"} + iterations_of(n)), job),
-        b(runs.command(Words{"--seed", "2"} + iterations_of(n)), job);
+    Process a(runs.command("--seed 1"_words + iterations_of(n)), job),
+        b(runs.command("--seed 2"_words + iterations_of(n)), job);
     EXPECT_EQ(a.wait().exit_code, 0);
     EXPECT_EQ(b.wait().exit_code, 0);
-    EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42", "slurm-42.2"}));
+    EXPECT_EQ(runs.names(), ("latest slurm-42 slurm-42.2"_words));
     for (const char* name : {"slurm-42", "slurm-42.2"}) EXPECT_EQ(iterations(runs.run(name)), count_to(n));
   }
 }
@@ -207,15 +195,14 @@ TEST(Identity, EachStepOfARequeuedJobResumesItsRun) {
 // A requeued job with --fresh must not start again.
 TEST(Identity, FreshOnlyAffectsTheFirstStartOfAJob) {
   const Runs runs;
-  const Words command = {"--run_name", "r", "--fresh"};
+  const Words command = "--run_name r --fresh"_words;
   Process::Variables job = job_variables("42");
-  ASSERT_EQ(runs.train(command + iterations_of(2), job).exit_code, 0);
+  expect_exit(runs.train(command + iterations_of(2), job), 0);
   job["SLURM_RESTART_COUNT"] = "1";
-  const Result again = runs.train(command + iterations_of(4), job);
-  EXPECT_EQ(again.exit_code, 0) << again.err;
-  expect_mentions(again.err, {"resuming ", "this job", "from iteration 2"});
-  expect_mentions(again.out, {"42 (restart 1)"});
-  EXPECT_EQ(runs.names(), (Words{"latest", "r"}));
+  expect_mentions(
+      expect_exit(runs.train(command + iterations_of(4), job), 0, {"resuming ", "this job", "from iteration 2"}).out,
+      {"42 (restart 1)"});
+  EXPECT_EQ(runs.names(), ("latest r"_words));
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
   EXPECT_EQ(run_json(runs.run("r")).at("slurm").at("restart_count"), 1);
 }
@@ -223,20 +210,16 @@ TEST(Identity, FreshOnlyAffectsTheFirstStartOfAJob) {
 TEST(Identity, RepeatingACommandInAJobOverwritesNothing) {
   const Runs runs;
   const Process::Variables job = job_variables("42");
-  ASSERT_EQ(runs.train(iterations_of(2), job).exit_code, 0);
+  expect_exit(runs.train(iterations_of(2), job), 0);
   const Words before = metrics(runs.run("slurm-42"));
-  const Result again = runs.train(iterations_of(2), job);
-  EXPECT_EQ(again.exit_code, 0);
-  expect_mentions(again.out, {"nothing to do", "iteration 2"});
+  expect_mentions(expect_exit(runs.train(iterations_of(2), job), 0).out, {"nothing to do", "iteration 2"});
   EXPECT_EQ(metrics(runs.run("slurm-42")), before);
-  EXPECT_EQ(runs.names(), (Words{"latest", "slurm-42"}));
+  EXPECT_EQ(runs.names(), ("latest slurm-42"_words));
 }
 
 TEST(Checkpoints, KeepTheNewestAndTheBest) {
   const Runs runs;
-  ASSERT_EQ(runs.train(Words{"--run_name", "r", "--eval_interval", "1", "--keep_checkpoints", "2"} + iterations_of(9))
-                .exit_code,
-            0);
+  expect_exit(runs.train("--run_name r --eval_interval 1 --keep_checkpoints 2"_words + iterations_of(9)), 0);
   const fs::path run = runs.run("r"), best = run / "checkpoints" / fs::read_symlink(run / "checkpoints" / "best.h5");
   EXPECT_EQ(newest_checkpoint(run), 9);
   EXPECT_LE(checkpoints(run).size(), 3u);
@@ -250,8 +233,8 @@ TEST(Checkpoints, KeepTheNewestAndTheBest) {
 
 TEST(Checkpoints, AreAlsoSavedAtIntervalsOfSeconds) {
   const Runs runs;
-  Process process(runs.command(Words{"--run_name", "r", "--save_interval", "1000000", "--save_seconds", "0.1",
-                                     "--max_iterations", "1000000000"}));
+  Process process(
+      runs.command("--run_name r --save_interval 1000000 --save_seconds 0.1 --max_iterations 1000000000"_words));
   EXPECT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; }));
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75);
@@ -259,13 +242,13 @@ TEST(Checkpoints, AreAlsoSavedAtIntervalsOfSeconds) {
 
 TEST(RunJson, DescribesTheRun) {
   const Runs runs;
-  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(3)).exit_code, 0);
+  expect_exit(runs.train("--run_name r"_words + iterations_of(3)), 0);
   const nlohmann::json first = run_json(runs.run("r"));
   for (const char* key :
        {"task", "run", "status", "iteration", "env_steps", "world_size", "hosts", "devices", "versions", "git_hash",
         "launcher", "job_ids", "node_hours", "starts", "elapsed_seconds", "communication"})
     EXPECT_TRUE(first.contains(key)) << key;
-  ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(6)).exit_code, 0);
+  expect_exit(runs.train("--run_name r"_words + iterations_of(6)), 0);
   const nlohmann::json second = run_json(runs.run("r"));
   EXPECT_EQ(second.at("first_started"), first.at("first_started"));
   // Each of the two starts counts once. On one node, node-hours are seconds / 3600.
@@ -277,9 +260,7 @@ TEST(RunJson, DescribesTheRun) {
 
 TEST(RunJson, RecordsAFailure) {
   const Runs runs;
-  const Result result = runs.train({"--run_name", "r", "--ppo.reward_scale", "1e38"});
-  EXPECT_EQ(result.exit_code, 1);
-  expect_mentions(result.err, {"error: ", "gradient is not finite"});
+  expect_exit(runs.train("--run_name r --ppo.reward_scale 1e38"_words), 1, {"error: ", "gradient is not finite"});
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "failed");
 }
 

@@ -8,8 +8,7 @@
 namespace drl::test {
 namespace {
 
-const Words kEndless = {"--max_iterations", "1000000000", "--ppo.schedule",  "fixed",
-                        "--run_name",       "r",          "--save_interval", "10"};
+const Words kEndless = "--max_iterations 1000000000 --ppo.schedule fixed --run_name r --save_interval 10"_words;
 
 class Job : public testing::Test {
  protected:
@@ -38,7 +37,7 @@ void expect_stopped_in_time(const Runs& runs, const Result& result) {
 
 TEST_F(Job, StopsBeforeTheTimeLimit) {
   const Result result =
-      runs.train(kEndless + Words{"--time_margin", "30"}, with_squeue(job_variables("42", 33), "echo 0:28"));
+      runs.train(kEndless + "--time_margin 30"_words, with_squeue(job_variables("42", 33), "echo 0:28"));
   expect_stopped_in_time(runs, result);
 }
 
@@ -54,10 +53,8 @@ TEST_F(Job, LeavesATenthOfItsLimit) {
 TEST_F(Job, IsRefusedIfNoStartHasTimeForAnIteration) {
   Process::Variables job = with_squeue(job_variables("42", 55), "exit 1");
   job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
-  const Result result = runs.train(kEndless + Words{"--time_margin", "59"}, job);
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-  expect_mentions(result.err, {"job 42", "0:01:00", "59.00 s", "--time", "--time_margin"});
+  expect_error(runs.train(kEndless + "--time_margin 59"_words, job),
+               {"job 42", "0:01:00", "59.00 s", "--time", "--time_margin"});
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
@@ -65,36 +62,33 @@ TEST_F(Job, IsRefusedIfNoStartHasTimeForAnIteration) {
 
 TEST_F(Job, ThatIsOverIsRefused) {
   for (const char* answer : {"echo 'slurm_load_jobs error: Invalid job id specified'; exit 1", "echo PENDING"})
-    for (const Words& ranks : {Words{}, Words{"--ranks", "2"}}) {
-      const Result result = runs.train(kEndless + ranks, with_squeue(job_variables("42", -3600), answer));
-      EXPECT_EQ(result.exit_code, 2);
-      EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-      expect_mentions(result.err, {"job 42", "60 minutes", "SLURM_JOB_END_TIME", "unset"});
+    for (const Words& ranks : {Words{}, "--ranks 2"_words}) {
+      expect_error(runs.train(kEndless + ranks, with_squeue(job_variables("42", -3600), answer)),
+                   {"job 42", "60 minutes", "SLURM_JOB_END_TIME", "unset"});
       EXPECT_FALSE(fs::exists(runs.path()));
     }
 }
 
 TEST_F(Job, ThatMayBeOverRunsWithAWarning) {
-  const Result result =
-      runs.train(Words{"--max_iterations", "20", "--run_name", "r"}, with_squeue(job_variables("42", -3600), "exit 1"));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(
+      runs.train("--max_iterations 20 --run_name r"_words, with_squeue(job_variables("42", -3600), "exit 1")), 0);
   EXPECT_EQ(count_lines(result.err), 2u) << result.err;
   expect_mentions(result.err, {"warning: ", "job 42", "60 minutes", "squeue", "unset", "is unknown"});
   EXPECT_EQ(iterations(runs.run("r")), count_to(20));
 }
 
 TEST_F(Job, RunsAfterItsEndIfItsLimitWasExtended) {
-  const Result result =
-      runs.train({"--max_iterations", "20", "--run_name", "r"},
-                 with_squeue(job_variables("42", -3600), "case $* in *%T*) echo RUNNING ;; *) echo 1:00:00 ;; esac"));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_exit(
+      runs.train("--max_iterations 20 --run_name r"_words,
+                 with_squeue(job_variables("42", -3600), "case $* in *%T*) echo RUNNING ;; *) echo 1:00:00 ;; esac")),
+      0);
   EXPECT_EQ(iterations(runs.run("r")), count_to(20));
 }
 
 // The first answer of squeue gives the end; the second one, before the run stops, shows that it has not changed.
 TEST_F(Job, StopsInTimeIfOnlySqueueKnowsItsEnd) {
   const Result result =
-      runs.train(kEndless + Words{"--time_margin", "1000"}, with_squeue(job_of_unknown_end(), "echo 0:50"));
+      runs.train(kEndless + "--time_margin 1000"_words, with_squeue(job_of_unknown_end(), "echo 0:50"));
   expect_stopped_in_time(runs, result);
   expect_mentions(result.out, {"  job ", "42, 0:00:"});
 }
@@ -102,7 +96,7 @@ TEST_F(Job, StopsInTimeIfOnlySqueueKnowsItsEnd) {
 // The limit was extended (scontrol update), or the job was suspended for a while.
 TEST_F(Job, ContinuesIfItsLimitWasExtended) {
   Process process(
-      runs.command(kEndless + Words{"--time_margin", "60"}),
+      runs.command(kEndless + "--time_margin 60"_words),
       with_squeue(job_variables("42", 50), "echo asked >>" + (folder / "asked").string() + "; echo 1:00:00"));
   ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.err();
   EXPECT_EQ(slurp(folder / "asked"), "asked\n");
@@ -113,7 +107,7 @@ TEST_F(Job, ContinuesIfItsLimitWasExtended) {
 }
 
 TEST_F(Job, WithoutALimitIsNotStopped) {
-  const Result result = runs.train({"--max_iterations", "20", "--run_name", "r", "--time_margin", "1e6"},
+  const Result result = runs.train("--max_iterations 20 --run_name r --time_margin 1e6"_words,
                                    with_squeue(job_of_unknown_end(), "echo UNLIMITED"));
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");
@@ -122,33 +116,30 @@ TEST_F(Job, WithoutALimitIsNotStopped) {
 
 // A busy or broken Slurm causes at most a warning.
 TEST_F(Job, ContinuesIfSqueueFails) {
-  const Result result =
-      runs.train({"--max_iterations", "20", "--run_name", "r"},
+  const Result result = expect_exit(
+      runs.train("--max_iterations 20 --run_name r"_words,
                  with_squeue(job_of_unknown_end(),
-                             "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1"));
-  EXPECT_EQ(result.exit_code, 0);
+                             "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1")),
+      0, {"warning: ", "job 42", "Unable to contact slurm controller", "--signal"});
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-  expect_mentions(result.err, {"warning: ", "job 42", "Unable to contact slurm controller", "--signal"});
 }
 
 TEST_F(Job, ContinuesWithoutSqueue) {
   Process::Variables job = job_of_unknown_end();
   job["PATH"] = folder.path();
-  const Result result = runs.train({"--max_iterations", "20", "--run_name", "r"}, job);
-  EXPECT_EQ(result.exit_code, 0);
-  expect_mentions(result.err, {"warning: ", "job 42", "squeue: No such file or directory"});
+  expect_exit(runs.train("--max_iterations 20 --run_name r"_words, job), 0,
+              {"warning: ", "job 42", "squeue: No such file or directory"});
 }
 
 TEST_F(Job, DoesNotWaitForSqueue) {
-  const Result result =
-      runs.train({"--max_iterations", "20", "--run_name", "r"}, with_squeue(job_of_unknown_end(), "exec sleep 1000"));
-  EXPECT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(
+      runs.train("--max_iterations 20 --run_name r"_words, with_squeue(job_of_unknown_end(), "exec sleep 1000")), 0);
   EXPECT_EQ(result.err, "");
 }
 
 TEST_F(Job, StopsInTimeIfSqueueDoesNotAnswer) {
   const Result result =
-      runs.train(kEndless + Words{"--time_margin", "30"}, with_squeue(job_variables("42", 31), "exec sleep 1000"));
+      runs.train(kEndless + "--time_margin 30"_words, with_squeue(job_variables("42", 31), "exec sleep 1000"));
   expect_stopped_in_time(runs, result);
 }
 
@@ -157,12 +148,11 @@ TEST_F(Job, StopsInTimeIfSqueueDoesNotAnswer) {
 TEST_F(Job, RunsACommandAfterACheckpoint) {
   const std::string note = "echo $1 >>" + (folder / "option").string(),
                     other = "echo $1 >>" + (folder / "variable").string();
-  const Words command = {"--max_iterations", "3", "--run_name"};
-  ASSERT_EQ(runs.train(command + Words{"r", "--after_checkpoint", note}, {{"DRL_AFTER_CHECKPOINT", other}}).exit_code,
-            0);
+  const Words command = "--max_iterations 3 --run_name"_words;
+  expect_exit(runs.train(command + Words{"r", "--after_checkpoint", note}, {{"DRL_AFTER_CHECKPOINT", other}}), 0);
   EXPECT_EQ(slurp(folder / "option"), checkpoint_file(runs.run("r"), 3).string() + "\n");
   EXPECT_FALSE(fs::exists(folder / "variable"));
-  ASSERT_EQ(runs.train(command + Words{"s"}, {{"DRL_AFTER_CHECKPOINT", other}}).exit_code, 0);
+  expect_exit(runs.train(command + Words{"s"}, {{"DRL_AFTER_CHECKPOINT", other}}), 0);
   EXPECT_EQ(slurp(folder / "variable"), checkpoint_file(runs.run("s"), 3).string() + "\n");
 }
 
@@ -176,7 +166,7 @@ std::string bytes_of_folder(const fs::path& folder) {
 // A command in a file that another user has written must not run with our permissions.
 TEST_F(Job, TheCommandIsNeitherWrittenToFilesNorReadFromThem) {
   const std::string made = (folder / "made").string(), secret = "touch " + made + " # token-of-mine";
-  const Words once = {"--max_iterations", "3", "--run_name", "r", "--logger", "tensorboard"};
+  const Words once = "--max_iterations 3 --run_name r --logger tensorboard"_words;
   Result result = runs.train(once + Words{"--after_checkpoint", secret});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   ASSERT_TRUE(fs::remove(made));
@@ -216,12 +206,11 @@ TEST_F(Job, ACommandOfSeveralRanksMayBeDrlItself) {
 }
 
 TEST_F(Job, AFailingCommandCausesAWarning) {
-  const Result result =
-      runs.train({"--max_iterations", "3", "--run_name", "r", "--after_checkpoint", "echo no archive; exit 7"});
-  EXPECT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(
+      runs.train({"--max_iterations", "3", "--run_name", "r", "--after_checkpoint", "echo no archive; exit 7"}), 0,
+      {"warning: ", "--after_checkpoint \"echo no archive; exit 7\"", "iter_000003.h5", "exit code 7",
+       "after_checkpoint.log"});
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-  expect_mentions(result.err, {"warning: ", "--after_checkpoint \"echo no archive; exit 7\"", "iter_000003.h5",
-                               "exit code 7", "after_checkpoint.log"});
   EXPECT_EQ(slurp(runs.run("r") / "logs" / "after_checkpoint.log"), "no archive\n");
 }
 

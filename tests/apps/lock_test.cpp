@@ -9,7 +9,7 @@ namespace drl::test {
 namespace {
 
 const Process::Variables kNoLocks = {{"LD_PRELOAD", built("tests/run/libno_locks.so")}};
-const Words kEndless = {"--max_iterations", "1000000000", "--run_name", "r", "--save_interval", "5"};
+const Words kEndless = "--max_iterations 1000000000 --run_name r --save_interval 5"_words;
 
 class NoLocks : public testing::Test {
  protected:
@@ -23,10 +23,7 @@ TEST_F(NoLocks, OnlyOneOfTwoSimultaneousStartsSucceeds) {
       << first.err() << second.err();
   ASSERT_TRUE(first.running() || second.running());
   Process &winner = first.running() ? first : second, &loser = first.running() ? second : first;
-  const Result lost = loser.wait();
-  EXPECT_EQ(lost.exit_code, 2);
-  EXPECT_EQ(count_lines(lost.err), 1u) << lost.err;
-  expect_mentions(lost.err, {"error: ", runs.run("r").string(), "in use", "--run_name"});
+  expect_error(loser.wait(), {runs.run("r").string(), "in use", "--run_name"});
   expect_mentions(winner.err() + winner.out(), {"lock file"});
   EXPECT_EQ(run_json(runs.run("r")).at("lock"), "file");
   winner.signal(SIGUSR1);
@@ -40,8 +37,8 @@ TEST_F(NoLocks, AKilledRunIsTakenOverAndResumed) {
   killed.signal(SIGKILL);
   EXPECT_EQ(killed.wait().exit_code, 137);
   const int saved = newest_checkpoint(runs.run("r"));
-  const Result next = runs.train({"--run_name", "r", "--max_iterations", std::to_string(saved + 3)}, kNoLocks);
-  EXPECT_EQ(next.exit_code, 0) << next.err;
+  const Result next =
+      expect_exit(runs.train({"--run_name", "r", "--max_iterations", std::to_string(saved + 3)}, kNoLocks), 0);
   expect_mentions(next.out + next.err, {"resuming "});
   EXPECT_EQ(iterations(runs.run("r")), count_to(saved + 3));
 }
@@ -53,21 +50,18 @@ TEST_F(NoLocks, AProcessWhoseRunWasTakenOverEndsWithoutSaving) {
   process.signal(SIGSTOP);
   spill(runs.run("r") / ".lock.owner.2", "{}");
   process.signal(SIGCONT);
-  const Result result = process.wait();
-  EXPECT_EQ(result.exit_code, 1);
-  expect_mentions(result.err, {"error: ", "another process", runs.run("r").string()});
+  expect_exit(process.wait(), 1, {"error: ", "another process", runs.run("r").string()});
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "running");
 }
 
 TEST_F(NoLocks, CheckpointsCanBeRead) {
-  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "3"}, kNoLocks).exit_code, 0);
+  expect_exit(runs.train("--run_name r --max_iterations 3"_words, kNoLocks), 0);
   const std::string file = checkpoint_file(runs.run("r"), 3);
   for (const Words& command : {Words{kCheckpointProgram, "show", file}, Words{kCheckpointProgram, "verify", file},
                                Words{kEval, "--checkpoint", file, "--episodes", "2"},
                                Words{kEval, "--run", runs.run("r").string(), "--episodes", "2", "--record",
                                      (runs.folder / "e.h5").string()}}) {
-    const Result result = run_program(command, kNoLocks);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const Result result = expect_exit(run_program(command, kNoLocks), 0);
     EXPECT_EQ(result.err, "");
   }
 }

@@ -9,16 +9,15 @@ namespace {
 const Words kLibrary = {"--task_library", built("tests/envs/libraries/libtest_programs.so"), "--task_library",
                         built("tests/envs/libraries/libtest_faulty.so")};
 
-const Words kOptions = {"--init_at_random_ep_len", "false"};
+const Words kOptions = "--init_at_random_ep_len false"_words;
 
 // The dumps of a run that has lost environments.
 DRL_ON_RANKS(LostStates);
 
 struct Dumps {
   explicit Dumps(const std::string& task, const Words& more = {}) : runs(task) {
-    const Result result = runs.train(kLibrary + kOptions + Words{"--run_name", "r", "--nan_policy", "dump"} + more);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    expect_mentions(result.err, {"warning: ", "not finite", "lost_states"});
+    expect_exit(runs.train(kLibrary + kOptions + "--run_name r --nan_policy dump"_words + more), 0,
+                {"warning: ", "not finite", "lost_states"});
   }
   fs::path file(int rank = 0) const { return runs.run("r") / "lost_states" / ("rank_" + std::to_string(rank) + ".h5"); }
   Checkpoint read(int rank = 0) const { return read_arrays(file(rank), "drl-lost-states"); }
@@ -69,8 +68,7 @@ TEST_P(LostStates, AreReplayedWithTheirNumbers) {
       const auto environment = std::get<int64_t>(states.attributes.at(group + "environment"));
       EXPECT_EQ(environment / 16, rank);
       if (std::exchange(seen[action], true)) continue;
-      const Result result = dumps.replay({"--index", std::to_string(k)}, rank);
-      EXPECT_EQ(result.exit_code, 0) << result.err;
+      const Result result = expect_exit(dumps.replay({"--index", std::to_string(k)}, rank), 0);
       EXPECT_EQ(result.err, "");
       const char* names[] = {"", "state/lifetime", "observation[0]", "critic's observation[0]", "reward"};
       expect_mentions(result.out, {std::string("not finite after the step: ") + names[action] + "\n",
@@ -95,9 +93,8 @@ TEST_P(LostStates, OfASimulatorAreReplayed) {
       EXPECT_EQ(first<int64_t>(states, Dumps::group(k) + "env/state/steps"), 2);
       EXPECT_EQ(first<int32_t>(states, Dumps::group(k) + "action"), 2);
     }
-    const Result result = dumps.replay({}, rank);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    expect_mentions(result.out, {"state/steps", "state/last", "not finite after the step: reward\n"});
+    expect_mentions(expect_exit(dumps.replay({}, rank), 0).out,
+                    {"state/steps", "state/last", "not finite after the step: reward\n"});
   }
   EXPECT_GT(lost, 0);
   EXPECT_EQ(count, lost);
@@ -119,7 +116,8 @@ TEST_P(LostStates, AreThoseThatTheRunObserved) {
       after_reset += first<int32_t>(states, group + "env/age") == 0;
     }
     EXPECT_GT(after_reset, 20);
-    expect_mentions(dumps.replay({"--index", "7"}, rank).out, {"not finite after the step: state/x, observation[0]\n"});
+    expect_mentions(dumps.replay("--index 7"_words, rank).out,
+                    {"not finite after the step: state/x, observation[0]\n"});
   }
 }
 
@@ -133,9 +131,7 @@ TEST_P(LostStates, OfARobotAreReplayedInLanesAndByLibmujoco) {
     for (int rank = 0; rank < rank_count; ++rank) {
       const Checkpoint states = dumps.read(rank);
       ASSERT_GT(Dumps::count(states), 0) << physics;
-      const Result result = dumps.replay({"--index", std::to_string(Dumps::count(states) - 1)}, rank);
-      EXPECT_EQ(result.exit_code, 0) << result.err;
-      expect_mentions(result.out,
+      expect_mentions(expect_exit(dumps.replay({"--index", std::to_string(Dumps::count(states) - 1)}, rank), 0).out,
                       {"state/physics", "observation qpos[0]", "action front_foot", "\nnot finite after the step: "});
     }
   }
@@ -145,7 +141,7 @@ TEST_P(LostStates, OfARobotAreReplayedInLanesAndByLibmujoco) {
 
 TEST_P(LostStates, ChangeNothingElse) {
   const Dumps dumps("Diverging", {"--max_iterations", "4"});
-  ASSERT_EQ(dumps.runs.train(kLibrary + kOptions + Words{"--run_name", "reset", "--max_iterations", "4"}).exit_code, 0);
+  expect_exit(dumps.runs.train(kLibrary + kOptions + "--run_name reset --max_iterations 4"_words), 0);
   EXPECT_EQ(metrics(dumps.runs.run("r")), metrics(dumps.runs.run("reset")));
   EXPECT_EQ(datasets(checkpoint_file(dumps.runs.run("r"), 4)), datasets(checkpoint_file(dumps.runs.run("reset"), 4)));
   EXPECT_FALSE(fs::exists(dumps.runs.run("reset") / "lost_states"));
@@ -162,9 +158,9 @@ TEST(BadLostStates, AreOneError) {
   const Dumps dumps("Diverging", {"--max_iterations", "4"});
   const std::string file = dumps.file().string(), count = std::to_string(Dumps::count(dumps.read()));
   expect_refused(dumps.replay({"--index", count}), {file, "index", count});
-  expect_refused(dumps.replay({"--index", "-1"}), {"index"});
-  expect_refused(dumps.replay({"--episodes", "3"}), {"--episodes", "--replay_dump"});
-  expect_refused(dumps.replay({"--run", "r"}), {"--run", "--replay_dump"});
+  expect_refused(dumps.replay("--index -1"_words), {"index"});
+  expect_refused(dumps.replay("--episodes 3"_words), {"--episodes", "--replay_dump"});
+  expect_refused(dumps.replay("--run r"_words), {"--run", "--replay_dump"});
   expect_refused(run_program({kEval, "--task", "CartPole-v1", "--agent", "zero", "--index", "1"}), {"--index"});
   const auto replay = [&](const fs::path& other) { return run_program({kEval, "--replay_dump", other.string()}); };
   expect_refused(replay(dumps.runs.folder / "none.h5"), {"none.h5", "No such file"});

@@ -29,17 +29,14 @@ TEST(AddressSpace, IsRefusedIfItIsTooSmallForLibtorch) {
   if (!kCanLimitAddresses) GTEST_SKIP() << kReserved;
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
-  const Words torch = {"--nets", "torch", "--max_iterations", "1"};
-  ASSERT_EQ(runs.train(torch + Words{"--run_name", "r"}).exit_code, 0);
+  const Words torch = "--nets torch --max_iterations 1"_words;
+  expect_exit(runs.train(torch + "--run_name r"_words), 0);
   const std::string file = checkpoint_file(runs.run("r"), 1);
   for (const Words& command :
-       {runs.command(torch + Words{"--run_name", "s"}), Words{kEval, "--checkpoint", file, "--episodes", "1"}}) {
+       {runs.command(torch + "--run_name s"_words), Words{kEval, "--checkpoint", file, "--episodes", "1"}}) {
     const int least = least_that_loads(command);
-    const Result result = run_within(least + 500000, command);
-    EXPECT_EQ(result.exit_code, 2) << result.out << result.err;
-    expect_mentions(result.err, {"error: ", "address space"});
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    EXPECT_EQ(run_within(least + 4000000, command).exit_code, 0);
+    expect_error(run_within(least + 500000, command), {"address space"});
+    expect_exit(run_within(least + 4000000, command), 0);
   }
 }
 
@@ -72,12 +69,10 @@ TEST(Limits, OfFilesAndTheStackAreRefusedIfTheyAreTooLow) {
   const Runs runs;
   for (const auto& [limit, number] : {std::pair{"ulimit -n ", "16"}, {"ulimit -s ", "256"}}) {
     for (const Words& command :
-         {runs.command({"--max_iterations", "1"}), runs.command({"--max_iterations", "1", "--ranks", "2"}),
+         {runs.command("--max_iterations 1"_words), runs.command("--max_iterations 1 --ranks 2"_words),
           Words{kEval, "--checkpoint", "missing.h5"}}) {
-      const Result result = run_limited(limit + std::string(number), command);
-      EXPECT_EQ(result.exit_code, 2) << result.err;
-      EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-      expect_mentions(result.err, {"error: ", limit, number, fs::path(command.front()).filename().string()});
+      expect_error(run_limited(limit + std::string(number), command),
+                   {limit, number, fs::path(command.front()).filename().string()});
     }
   }
   EXPECT_FALSE(fs::exists(runs.path()));
@@ -86,9 +81,8 @@ TEST(Limits, OfFilesAndTheStackAreRefusedIfTheyAreTooLow) {
 TEST(Limits, AreRaisedIfTheyAreSoft) {
   const Runs runs;
   const std::string limits = "ulimit -Sn 16; ulimit -Ss 64";
-  for (const Words& ranks : {Words{}, Words{"--ranks", "2"}}) {
-    const Result result = run_limited(limits, runs.command(Words{"--max_iterations", "1"} + ranks));
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const Words& ranks : {Words{}, "--ranks 2"_words}) {
+    expect_exit(run_limited(limits, runs.command("--max_iterations 1"_words + ranks)), 0);
   }
 }
 
@@ -96,10 +90,9 @@ TEST(Limits, AreRaisedIfTheyAreSoft) {
 TEST(Limits, OfThreadsAreNamed) {
   if (!kCanLimitAddresses) GTEST_SKIP() << kReserved;
   const Runs runs;
-  const Words command = runs.command({"--max_iterations", "1", "--threads", "200"});
-  const Result result = run_within(least_that_loads(command) + 200000, command);
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_mentions(result.err, {"error: ", "threads", "ulimit -v", "--threads"});
+  const Words command = runs.command("--max_iterations 1 --threads 200"_words);
+  expect_exit(run_within(least_that_loads(command) + 200000, command), 1,
+              {"error: ", "threads", "ulimit -v", "--threads"});
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ class MotionOnTwoRanks : public testing::Test {
   }
   // Runs four iterations whose learning rate is too small to change a parameter.
   Result train(const std::string& name, const Words& more) const {
-    return runs_.train(Words{"--quiet", "--device", "cpu", "--max_iterations", "4", "--num_steps_per_env", "24"} +
-                       Words{"--policy.actor_hidden_dims", "16", "--policy.critic_hidden_dims", "16"} +
-                       Words{"--ppo.obs_normalization", "false", "--ppo.schedule", "fixed"} +
+    return runs_.train("--quiet --device cpu --max_iterations 4 --num_steps_per_env 24"_words +
+                       "--policy.actor_hidden_dims 16 --policy.critic_hidden_dims 16"_words +
+                       "--ppo.obs_normalization false --ppo.schedule fixed"_words +
                        Words{"--ppo.learning_rate", "1e-12", "--run_name", name} + more);
   }
   // Returns the averages of failures in each part of the motion.
@@ -48,10 +48,7 @@ TEST_F(MotionOnTwoRanks, RefuseFilesThatAreNoMotions) {
   const std::string file = (runs_.folder / "walk.h5").string();
   spill(file, "not a motion");
   for (const std::string& motion : {file, file + ".missing"}) {
-    const Result result = train("bad", {"--env.motion", motion});
-    EXPECT_EQ(result.exit_code, 2);
-    expect_mentions(result.err, {"error: ", motion});
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_error(train("bad", {"--env.motion", motion}), {motion});
     EXPECT_FALSE(fs::exists(runs_.run("bad")));
   }
 }

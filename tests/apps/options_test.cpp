@@ -10,12 +10,10 @@
 namespace drl::test {
 namespace {
 
-const Words kTasks = {"Acrobot-v1",     "Cartpole",   "CartPole-v1", "MountainCarContinuous-v0",
-                      "MountainCar-v0", "Pendulum-v1"};
+const Words kTasks = "Acrobot-v1 Cartpole CartPole-v1 MountainCarContinuous-v0 MountainCar-v0 Pendulum-v1"_words;
 
 std::string print_config(const Words& options) {
-  const Result result = run_program(Words{kTrain, "--print_config"} + options);
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(run_program(Words{kTrain, "--print_config"} + options), 0);
   EXPECT_EQ(result.err, "");
   return result.out;
 }
@@ -41,8 +39,7 @@ std::set<std::string> names_in(const std::string& config) {
 
 // Lists drl's own tasks first, then those of the library that is installed beside it.
 TEST(Tasks, AreListedWithTheirSizesAndTheirLibraryOnce) {
-  const Result result = run_program({kTrain, "--list_tasks"});
-  EXPECT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(run_program({kTrain, "--list_tasks"}), 0);
   std::vector<std::string> names;
   for (const std::string& line : split(result.out, '\n')) {
     EXPECT_LE(line.starts_with("#") ? 0 : line.size(), 120) << line;
@@ -129,9 +126,9 @@ TEST(ExampleConfigs, OfOtherTrainersReplaceAllThatPresetsSetAndTrain) {
 TEST(Config, IsAcceptedAsPrinted) {
   const TempFolder folder;
   const std::string file = folder / "my.ini";
-  for (const Words& options : {Words{}, Words{"--task", "Cartpole"},
-                               Words{"--task", "Pendulum-v1", "--num_envs", "48", "--ppo.gamma", "0.123456789012345",
-                                     "--target_reward", "-3.5", "--policy.actor_hidden_dims", "none"}}) {
+  for (const Words& options : {Words{}, "--task Cartpole"_words,
+                               "--task Pendulum-v1 --num_envs 48 --ppo.gamma 0.123456789012345 --target_reward -3.5 "
+                               "--policy.actor_hidden_dims none"_words}) {
     const std::string config = print_config(options);
     spill(file, config);
     EXPECT_EQ(print_config({"--config", file}), config);
@@ -140,11 +137,11 @@ TEST(Config, IsAcceptedAsPrinted) {
 
 TEST(Config, AcceptsTheOptionsOfARun) {
   const Runs runs;
-  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "1", "--ppo.gamma", "0.5"}).exit_code, 0);
+  expect_exit(runs.train("--run_name r --max_iterations 1 --ppo.gamma 0.5"_words), 0);
   EXPECT_EQ(print_config({"--config", runs.run("r") / "options.ini"}), slurp(runs.run("r") / "options.ini"));
-  const Result again = run_program(
-      {kTrain, "--config", runs.run("r") / "options.ini", "--runs_dir", runs.path().string(), "--run_name", "s"});
-  ASSERT_EQ(again.exit_code, 0) << again.err;
+  expect_exit(run_program({kTrain, "--config", runs.run("r") / "options.ini", "--runs_dir", runs.path().string(),
+                           "--run_name", "s"}),
+              0);
   EXPECT_EQ(datasets(checkpoint_file(runs.run("s"), 1)), datasets(checkpoint_file(runs.run("r"), 1)));
 }
 
@@ -153,7 +150,7 @@ TEST(Config, OverridesPresetsAndIsOverriddenByTheCommandLine) {
   const TempFolder folder;
   const std::string file = folder / "my.ini";
   spill(file, "task = CartPole-v1\nnum_envs = 40\n[ppo]\ngamma = 0.5\nlam = 0.25\n");
-  const std::string defaults = print_config({}), preset = print_config({"--task", "CartPole-v1"});
+  const std::string defaults = print_config({}), preset = print_config("--task CartPole-v1"_words);
   const std::string config = print_config({"--config", file, "--ppo.gamma", "0.75"});
   EXPECT_EQ(value_of(config, "gamma"), "0.75");
   EXPECT_EQ(value_of(config, "lam"), "0.25");
@@ -166,14 +163,13 @@ TEST(Config, OverridesPresetsAndIsOverriddenByTheCommandLine) {
 }
 
 TEST(CommandLine, DashAndUnderscoreAreInterchangeable) {
-  EXPECT_EQ(print_config({"--task", "Cartpole", "--num-envs", "40", "--ppo.learning-rate=0.5"}),
-            print_config({"--task", "Cartpole", "--num_envs", "40", "--ppo.learning_rate=0.5"}));
+  EXPECT_EQ(print_config("--task Cartpole --num-envs 40 --ppo.learning-rate=0.5"_words),
+            print_config("--task Cartpole --num_envs 40 --ppo.learning_rate=0.5"_words));
 }
 
 TEST(CommandLine, ExplainsOptionsOfIsaacLab) {
   const Runs runs;
-  const Result result = runs.train({"--headless", "--distributed", "--num_gpus", "1", "--max_iterations", "1"});
-  EXPECT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(runs.train("--headless --distributed --num_gpus 1 --max_iterations 1"_words), 0);
   EXPECT_EQ(count_lines(result.err), 3u) << result.err;
   expect_mentions(result.err, {"--headless", "--distributed", "--num_gpus"});
 }
@@ -202,13 +198,11 @@ TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
     expect_mentions(result.err, {typed[0].substr(0, typed[0].find('=')), answer});
   }
-  const Result gpus = run_program({kTrain, "--task", "Cartpole", "--num_gpus", "4"});
-  EXPECT_EQ(gpus.exit_code, 2);
-  expect_mentions(gpus.err, {"--ranks 4"});
+  expect_exit(run_program({kTrain, "--task", "Cartpole", "--num_gpus", "4"}), 2, {"--ranks 4"});
 }
 
 TEST(Tasks, HaveTheNamesOfOtherProjectsIfTheyAreTheSame) {
-  const std::string ours = print_config({"--task", "Cartpole"});
+  const std::string ours = print_config("--task Cartpole"_words);
   for (const char* theirs : {"Isaac-Cartpole-v0", "Isaac-Cartpole-Play-v0"})
     EXPECT_EQ(print_config({"--task", theirs}), ours);
   expect_mentions(ours, {"task = Cartpole"});
@@ -217,7 +211,7 @@ TEST(Tasks, HaveTheNamesOfOtherProjectsIfTheyAreTheSame) {
                                       "1", "--quiet", "--runs_dir", runs.path(), "--run_name", "r"});
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_EQ(newest_checkpoint(runs.run("r")), 1) << "in the directory of Cartpole";
-  EXPECT_EQ(run_program({kEval, "--task", "Isaac-Cartpole-v0", "--agent", "zero", "--episodes", "1"}).exit_code, 0);
+  expect_exit(run_program({kEval, "--task", "Isaac-Cartpole-v0", "--agent", "zero", "--episodes", "1"}), 0);
 }
 
 TEST(Tasks, OfOtherProjectsThatDifferAreAnErrorThatNamesTheNearestAndTheDifference) {
@@ -238,7 +232,7 @@ TEST(Tasks, OfOtherProjectsThatDifferAreAnErrorThatNamesTheNearestAndTheDifferen
 }
 
 TEST(CommandLine, AListOfGpusMayHaveSeveralWords) {
-  for (const Words& typed : {Words{"--gpu-ids", "0", "2"}, {"--gpu_ids", "0", "2", "--seed", "3"}})
+  for (const Words& typed : {"--gpu-ids 0 2"_words, {"--gpu_ids", "0", "2", "--seed", "3"}})
     EXPECT_EQ(value_of(print_config(typed), "gpu_ids"), "0,2");
 }
 
@@ -249,24 +243,19 @@ TEST(NumEnvsTotal, IsDividedOverTheRanks) {
                              "--ppo.num_mini_batches", "2", "--runs_dir", runs.path()} +
                        more);
   };
-  const Result two = train({"--ranks", "2", "--num_envs_total", "64", "--run_name", "two"});
-  EXPECT_EQ(two.exit_code, 0) << two.err;
+  const Result two = expect_exit(train("--ranks 2 --num_envs_total 64 --run_name two"_words), 0);
   expect_mentions(two.out, {"32 per rank", "64 in total"});
-  const Result resumed = train({"--load_run", "two", "--max_iterations", "2", "--ranks", "1"});
-  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-  expect_mentions(resumed.out, {"64 per rank", "64 in total"});
-  const Result odd = train({"--ranks", "2", "--num_envs_total", "33"});
-  EXPECT_EQ(odd.exit_code, 2);
-  expect_mentions(odd.err, {"--num_envs_total 33", "2 ranks", "--num_envs_total 32 or 34"});
-  const Result uneven = train({"--ranks", "2", "--num_envs_total", "64", "--ppo.num_mini_batches", "5"});
-  EXPECT_EQ(uneven.exit_code, 2);
-  expect_mentions(uneven.err, {"--num_envs 32 ", "--num_envs_total is 64", "use --num_envs_total 60 or 70"});
-  expect_mentions(train({"--num_envs", "16", "--num_envs_total", "32"}).err, {"--num_envs", "no effect"});
+  expect_mentions(expect_exit(train("--load_run two --max_iterations 2 --ranks 1"_words), 0).out,
+                  {"64 per rank", "64 in total"});
+  expect_exit(train("--ranks 2 --num_envs_total 33"_words), 2,
+              {"--num_envs_total 33", "2 ranks", "--num_envs_total 32 or 34"});
+  expect_exit(train("--ranks 2 --num_envs_total 64 --ppo.num_mini_batches 5"_words), 2,
+              {"--num_envs 32 ", "--num_envs_total is 64", "use --num_envs_total 60 or 70"});
+  expect_mentions(train("--num_envs 16 --num_envs_total 32"_words).err, {"--num_envs", "no effect"});
 }
 
 TEST(CommandLine, AListMayHaveBrackets) {
-  const std::string config = print_config({"--policy.actor_hidden_dims", "[64,32]"});
-  expect_mentions(config, {"actor_hidden_dims = 64,32"});
+  expect_mentions(print_config("--policy.actor_hidden_dims [64,32]"_words), {"actor_hidden_dims = 64,32"});
 }
 
 TEST(Help, OfAllListsEveryOptionOnceWithin80Columns) {
@@ -274,8 +263,7 @@ TEST(Help, OfAllListsEveryOptionOnceWithin80Columns) {
   expected.insert({"config", "ranks", "threads", "quiet", "preflight", "help", "version", "list_tasks", "print_config",
                    "task_library", "runs_dir", "run_name", "resume", "load_run", "checkpoint", "init_from", "fresh",
                    "after_checkpoint"});
-  const Result result = run_program({kTrain, "--help", "all"});
-  EXPECT_EQ(result.exit_code, 0);
+  const Result result = expect_exit(run_program({kTrain, "--help", "all"}), 0);
   EXPECT_EQ(result.err, "");
   std::multiset<std::string> found;
   const std::regex option("^  (-. \\[ )?--([a-z_.]+)");
@@ -291,14 +279,13 @@ TEST(Help, OfAllListsEveryOptionOnceWithin80Columns) {
 
 TEST(Help, OfOtherProgramsFitsIn80Columns) {
   for (const std::string& program : {kEval, kCheckpointProgram}) {
-    const Result result = run_program({program, "--help"});
-    EXPECT_EQ(result.exit_code, 0);
+    const Result result = expect_exit(run_program({program, "--help"}), 0);
     for (const std::string& line : split(result.out, '\n')) EXPECT_LE(line.size(), 80u) << line;
   }
 }
 
 TEST(Help, ShowsThePreset) {
-  const std::string preset = print_config({"--task", "Pendulum-v1"}),
+  const std::string preset = print_config("--task Pendulum-v1"_words),
                     help = run_program({kTrain, "--help", "--task", "Pendulum-v1"}).out;
   for (const char* name : {"num_envs", "max_iterations"})
     EXPECT_NE(help.find(std::string("  --") + name + " " + value_of(preset, name) + " "), std::string::npos) << help;

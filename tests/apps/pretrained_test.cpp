@@ -13,11 +13,11 @@ class Pretrained : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     runs = new Runs("Cartpole");
-    ASSERT_EQ(runs->train({"--run_name", "r", "--max_iterations", "3", "--ppo.obs_normalization", "--ppo.gamma", "0.9",
-                           "--policy.activation", "relu"})
-                  .exit_code,
-              0);
-    ASSERT_EQ(eval({"--run", runs->run("r").string(), "--save_pretrained", file()}).exit_code, 0);
+    expect_exit(
+        runs->train(
+            "--run_name r --max_iterations 3 --ppo.obs_normalization --ppo.gamma 0.9 --policy.activation relu"_words),
+        0);
+    expect_exit(eval({"--run", runs->run("r").string(), "--save_pretrained", file()}), 0);
   }
   static void TearDownTestSuite() { delete runs; }
   static Result eval(const Words& options) { return run_program(Words{kEval, "--episodes", "10"} + options); }
@@ -57,24 +57,18 @@ TEST_F(Pretrained, NamesTheCommandThatTrainedIt) {
   const auto command = std::get<std::string>(read_checkpoint(file()).attributes.at("trained_by"));
   expect_mentions(command, {"--task Cartpole", "--ranks 1", "--ppo.gamma 0.9"});
   const std::string runs_dir = (runs->folder / "again").string();
-  const Result result = run_program(
-      {"sh", "-c", "PATH=" + bin("") + ":$PATH; " + command + " --quiet --run_name r --runs_dir " + runs_dir});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  expect_exit(run_program({"sh", "-c",
+                           "PATH=" + bin("") + ":$PATH; " + command + " --quiet --run_name r --runs_dir " + runs_dir}),
+              0);
   EXPECT_EQ(datasets(checkpoint_file(runs_dir + "/Cartpole/r", 3)), datasets(checkpoint_file(runs->run("r"), 3)));
 }
 
 TEST_F(Pretrained, InitFromLoadsTheActorAndStartsTheCriticAnew) {
-  const Words still = {"--ppo.obs_normalization",
-                       "--policy.activation",
-                       "relu",
-                       "--ppo.schedule",
-                       "fixed",
-                       "--ppo.learning_rate",
-                       "1e-30"};  // changes no weight
-  const Result result = init_from(still);
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Words still =  // this learning rate changes no weight
+      "--ppo.obs_normalization --policy.activation relu --ppo.schedule fixed --ppo.learning_rate 1e-30"_words;
+  const Result result = expect_exit(init_from(still), 0);
   expect_mentions(result.out + result.err, {"critic", file()});
-  ASSERT_EQ(runs->train(still + Words{"--run_name", "anew", "--max_iterations", "1"}).exit_code, 0);
+  expect_exit(runs->train(still + "--run_name anew --max_iterations 1"_words), 0);
   const Checkpoint pupil = read_checkpoint(checkpoint_file(runs->run("pupil"), 1)), policy = read_checkpoint(file()),
                    anew = read_checkpoint(checkpoint_file(runs->run("anew"), 1));
   int of_critic = 0;
@@ -95,9 +89,9 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
     EXPECT_EQ(result.exit_code, 2);
     expect_mentions(result.err, words);
   };
-  expect_refused(init_from({"--task", "Pendulum-v1"}), {file(), "Cartpole", "Pendulum-v1"});
-  const Words relu = {"--policy.activation", "relu"};
-  expect_refused(init_from(relu + Words{"--ppo.obs_normalization", "--policy.actor_hidden_dims", "7"}),
+  expect_refused(init_from("--task Pendulum-v1"_words), {file(), "Cartpole", "Pendulum-v1"});
+  const Words relu = "--policy.activation relu"_words;
+  expect_refused(init_from(relu + "--ppo.obs_normalization --policy.actor_hidden_dims 7"_words),
                  {file(), "policy/actor/0/weight", "give --policy.actor_hidden_dims 32,32\n"});
   expect_refused(init_from(relu), {file(), "normalizer/obs", "--ppo.obs_normalization true"});
   expect_refused(runs->train({"--run_name", "whole", "--checkpoint", file(), "--ppo.obs_normalization"}),
@@ -112,7 +106,7 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
 // Arrays of the same shapes, with another activation or normaliser, compute something else.
 TEST_F(Pretrained, RefusesOptionsThatChangeWhatTheNetworkComputes) {
   const std::string whole = checkpoint_file(runs->run("r"), 3).string();
-  const Words same = {"--ppo.obs_normalization", "--policy.activation", "relu"};
+  const Words same = "--ppo.obs_normalization --policy.activation relu"_words;
   for (const auto& [option, here, there] : {std::tuple{"policy.activation", "tanh", "relu"},
                                             {"ppo.obs_normalization_eps", "0.001", "0.01"},
                                             {"ppo.obs_normalization_clip", "3", "10"}}) {
@@ -130,8 +124,7 @@ TEST_F(Pretrained, RefusesToWriteOverOtherFiles) {
   const std::string text = (runs->folder / "text").string(), video = (runs->folder / "v.gif").string();
   spill(text, "precious");
   const auto refused = [&](const Words& outputs) {
-    const Result result = eval(Words{"--checkpoint", file()} + outputs);
-    EXPECT_EQ(result.exit_code, 2);
+    const Result result = expect_exit(eval(Words{"--checkpoint", file()} + outputs), 2);
     EXPECT_EQ(result.out, "");
     return result.err;
   };
@@ -150,10 +143,9 @@ TEST_F(Pretrained, SaveReadsTheCheckpointBeforeTheEpisodes) {
   damaged.attributes.erase("world_size");
   const fs::path from = runs->folder / "damaged.h5", record = runs->folder / "episodes.h5";
   write_checkpoint(from, damaged);
-  const Result result = eval(
-      {"--checkpoint", from.string(), "--record", record.string(), "--save_pretrained", from.string() + ".policy"});
-  EXPECT_EQ(result.exit_code, 2);
-  expect_mentions(result.err, {from.string(), "world_size"});
+  expect_exit(eval({"--checkpoint", from.string(), "--record", record.string(), "--save_pretrained",
+                    from.string() + ".policy"}),
+              2, {from.string(), "world_size"});
   EXPECT_FALSE(fs::exists(record));
 }
 
@@ -161,17 +153,16 @@ TEST_F(Pretrained, SaveReadsTheCheckpointBeforeTheEpisodes) {
 TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
   const Runs runs("Ladder");
   const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
-  ASSERT_EQ(runs.train(library + Words{"--run_name", "r", "--max_iterations", "1"}).exit_code, 0);
+  expect_exit(runs.train(library + "--run_name r --max_iterations 1"_words), 0);
   const std::string policy = (runs.folder / "policy.h5").string();
-  ASSERT_EQ(run_program(Words{kEval, "--run", runs.run("r").string(), "--save_pretrained", policy} + library).exit_code,
-            0);
+  expect_exit(run_program(Words{kEval, "--run", runs.run("r").string(), "--save_pretrained", policy} + library), 0);
   for (const Result& result :
        {run_program({kEval, "--checkpoint", policy}), runs.train({"--run_name", "pupil", "--init_from", policy})}) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
     expect_mentions(result.err, {policy, "Ladder", "libtest_programs.so", "--task_library"});
   }
-  EXPECT_EQ(run_program(Words{kEval, "--checkpoint", policy} + library).exit_code, 0);
+  expect_exit(run_program(Words{kEval, "--checkpoint", policy} + library), 0);
 }
 
 // The command also names the policy with which the run began, even after it was resumed, and the library of its task.
@@ -184,10 +175,10 @@ TEST(PretrainedOfALibrary, TheCommandNamesFilesWithoutDirectories) {
                        library)
         .exit_code;
   };
-  ASSERT_EQ(runs.train(library + Words{"--run_name", "a", "--max_iterations", "1"}).exit_code, 0);
+  expect_exit(runs.train(library + "--run_name a --max_iterations 1"_words), 0);
   ASSERT_EQ(save("a", first), 0);
-  ASSERT_EQ(runs.train(library + Words{"--run_name", "b", "--max_iterations", "1", "--init_from", first}).exit_code, 0);
-  ASSERT_EQ(runs.train(library + Words{"--load_run", "b", "--max_iterations", "2"}).exit_code, 0);
+  expect_exit(runs.train(library + Words{"--run_name", "b", "--max_iterations", "1", "--init_from", first}), 0);
+  expect_exit(runs.train(library + "--load_run b --max_iterations 2"_words), 0);
   ASSERT_EQ(save("b", second), 0);
   const Checkpoint policy = read_checkpoint(second);
   EXPECT_EQ(std::get<int64_t>(policy.attributes.at("iteration")), 2);
@@ -204,16 +195,16 @@ TEST(PretrainedOfAModel, NamesNoDirectory) {
   const std::string model = (runs.folder / "own.xml").string(), policy = (runs.folder / "policy.h5").string();
   fs::copy_file(built("share/drl/models/hopper.xml"), model);
   fs::copy_file(built("share/drl/models/scene.xml"), runs.folder / "scene.xml");
-  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "1", "--env.xml_file", model}).exit_code, 0);
+  expect_exit(runs.train({"--run_name", "r", "--max_iterations", "1", "--env.xml_file", model}), 0);
   const std::string run = runs.run("r").string();
-  ASSERT_EQ(run_program({kEval, "--run", run, "--episodes", "1", "--save_pretrained", policy}).exit_code, 0);
+  expect_exit(run_program({kEval, "--run", run, "--episodes", "1", "--save_pretrained", policy}), 0);
   const Checkpoint saved = read_checkpoint(policy);
   for (const char* name : {"trained_by", "options"}) {
     const auto& text = std::get<std::string>(saved.attributes.at(name));
     expect_mentions(text, {"own.xml"});
     EXPECT_EQ(text.find(runs.folder.path().string()), std::string::npos) << text;
   }
-  EXPECT_EQ(run_program({kEval, "--checkpoint", policy, "--episodes", "1", "--xml_file", model}).exit_code, 0);
+  expect_exit(run_program({kEval, "--checkpoint", policy, "--episodes", "1", "--xml_file", model}), 0);
 }
 
 #endif
@@ -230,9 +221,7 @@ Words names_of_policies() {
 TEST(PretrainedFolder, AnUnknownNameListsThePoliciesAndTheNearest) {
   for (const Words& command : {Words{kEval, "--pretrained", "CartPole-v2"},
                                Words{kTrain, "--task", "CartPole-v1", "--init_from", "pretrained/CartPole-v2"}}) {
-    const Result result = run_program(command);
-    EXPECT_EQ(result.exit_code, 2);
-    expect_mentions(result.err, {"CartPole-v2", "did you mean CartPole-v1"});
+    const Result result = expect_exit(run_program(command), 2, {"CartPole-v2", "did you mean CartPole-v1"});
     for (const std::string& name : names_of_policies()) expect_mentions(result.err, {name});
   }
   expect_mentions(run_program({kEval, "--pretrained", "Go1"}).err, {"did you mean Go1-Velocity-Flat"});

@@ -37,8 +37,7 @@ class ReportProgram : public testing::Test {
 };
 
 TEST_F(ReportProgram, WritesThePageAndASummary) {
-  const Result result = report({at("Cart"), at("Pole/c"), at("Cart/a")});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(report({at("Cart"), at("Pole/c"), at("Cart/a")}), 0);
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(count_lines(result.out), 6u) << result.out;
   EXPECT_TRUE(result.out.starts_with(page().string() + " (")) << result.out;
@@ -53,16 +52,13 @@ TEST_F(ReportProgram, WritesThePageAndASummary) {
 TEST_F(ReportProgram, SumsTheEnergyOfTheRunsWhoseEnergyIsKnown) {
   for (const char* name : {"Cart/a", "Cart/b"})
     spill(folder_ / name / "run.json", R"({"task": "Cart", "env_steps": 1000, "gpu_energy_joules": 1500000})");
-  const Result result = report({at("Cart"), at("Pole/c")});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_mentions(result.out, {"3.00 MJ", "2 runs\n"});
+  expect_mentions(expect_exit(report({at("Cart"), at("Pole/c")}), 0).out, {"3.00 MJ", "2 runs\n"});
 }
 
 TEST_F(ReportProgram, LeavesOutRunsThatCannotBeRead) {
   spill(folder_ / "Cart/a/metrics.csv", "garbage");
   spill(folder_ / "Cart/a/run.json", "garbage");
-  const Result result = report({at("Cart"), at("nothing<here>")});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(report({at("Cart"), at("nothing<here>")}), 0);
   EXPECT_EQ(count_lines(result.err), 2u) << result.err;
   expect_mentions(result.err, {"Cart/a", "run.json", "nothing<here>"});
   const std::string html = slurp(page());
@@ -86,11 +82,7 @@ TEST_F(ReportProgram, ReportsErrorsInOneLine) {
   for (const auto& [words, part] : mistakes) {
     const bool own_output =
         std::ranges::find(words, "-o") != words.end() || std::ranges::find(words, "--output") != words.end();
-    const Result result = own_output ? run_program(Words{kReport} + words) : report(words);
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    expect_mentions(result.err, {"error: ", part});
-    EXPECT_EQ(result.out, "");
+    expect_error(own_output ? run_program(Words{kReport} + words) : report(words), {part});
   }
   EXPECT_EQ(slurp(folder_ / "notes.txt"), "mine");
   EXPECT_FALSE(fs::exists(page()));
@@ -98,8 +90,7 @@ TEST_F(ReportProgram, ReportsErrorsInOneLine) {
 
 TEST_F(ReportProgram, PrintsItsHelpAndVersion) {
   for (const char* word : {"--help", "-h"}) {
-    const Result result = run_program({kReport, word});
-    EXPECT_EQ(result.exit_code, 0);
+    const Result result = expect_exit(run_program({kReport, word}), 0);
     EXPECT_NE(result.out.find("drl_report runs/Cartpole/latest"), std::string::npos);
     EXPECT_NE(result.out.find("--film_size"), std::string::npos);
   }

@@ -27,8 +27,7 @@ class Resume : public testing::TestWithParam<std::tuple<int, Case>> {
   }
   // Leaves checkpoints up to iteration 14, and later rows in metrics.csv, as after a crash.
   void kill_past_iteration_14(const std::string& run) {
-    Process process(
-        runs.command(options(run, 1000000) + Words{"--save_interval", "7", "--keep_checkpoints", "1000000"}));
+    Process process(runs.command(options(run, 1000000) + "--save_interval 7 --keep_checkpoints 1000000"_words));
     ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run(run)) >= 14; })) << process.err();
     runs.signal_rank(0, SIGKILL);
     EXPECT_EQ(process.wait().exit_code, 128 + SIGKILL);
@@ -52,15 +51,15 @@ std::string name_of(const testing::TestParamInfo<std::tuple<int, Case>>& info) {
 }
 
 TEST_P(Resume, IsBitIdentical) {
-  ASSERT_EQ(train("whole", 20).exit_code, 0);
+  expect_exit(train("whole", 20), 0);
 
-  ASSERT_EQ(train("parts", 9).exit_code, 0);
+  expect_exit(train("parts", 9), 0);
   ASSERT_EQ(iterations(runs.run("parts")), count_to(9));
-  ASSERT_EQ(train("parts", 20).exit_code, 0);
+  expect_exit(train("parts", 20), 0);
   expect_whole("parts");
 
   kill_past_iteration_14("killed");
-  ASSERT_EQ(train("killed", 20).exit_code, 0);
+  expect_exit(train("killed", 20), 0);
   expect_whole("killed");
 }
 
@@ -103,32 +102,24 @@ TEST(ResumeOptions, KeepThePhysicsEngine) {
   const auto train = [&](const std::string& iterations, const Words& more) {
     return runs.train(Words{"--run_name", "r", "--max_iterations", iterations} + more);
   };
-  const Result first = train("2", {});
-  ASSERT_EQ(first.exit_code, 0) << first.err;
-  expect_mentions(first.out, {"  physics      lanes\n"});
+  expect_mentions(expect_exit(train("2", {}), 0).out, {" physics lanes\n"});
   EXPECT_NE(slurp(runs.run("r") / "options.ini").find("\nphysics = lanes "), std::string::npos);
   EXPECT_NE(slurp(runs.run("r") / "run.json").find("\"physics\": \"lanes\""), std::string::npos);
-  EXPECT_EQ(train("3", {"--env.physics", "auto"}).exit_code, 0);
-  const Result other = train("4", {"--env.physics", "mujoco", "--resume"});
-  EXPECT_EQ(other.exit_code, 2);
-  expect_mentions(other.err, {"error: ", "env.physics: lanes -> mujoco"});
-  const Result unresumable = train("4", {"--env.physics", "mujoco"});
-  EXPECT_EQ(unresumable.exit_code, 2);
+  expect_exit(train("3", {"--env.physics", "auto"}), 0);
+  expect_exit(train("4", {"--env.physics", "mujoco", "--resume"}), 2, {"error: ", "env.physics: lanes -> mujoco"});
+  const Result unresumable = expect_exit(train("4", {"--env.physics", "mujoco"}), 2);
   EXPECT_EQ(unresumable.err.find("--resume"), std::string::npos) << unresumable.err;
   expect_mentions(unresumable.err, {"--fresh", "--run_name"});
   for (const char* option : {"physics", "xml_file"}) {
     const std::string name = option, value = name == "physics" ? "mujoco" : "half_cheetah.xml";
-    const Result twice =
-        run_program({kEval, "--run", runs.run("r").string(), "--" + name, value, "--env." + name, value});
-    EXPECT_EQ(twice.exit_code, 2);
-    expect_mentions(twice.err, {"error: ", "--" + name + " and --env." + name});
+    expect_exit(run_program({kEval, "--run", runs.run("r").string(), "--" + name, value, "--env." + name, value}), 2,
+                {"error: ", "--" + name + " and --env." + name});
   }
   for (const char* physics : {"run", "lanes", "mujoco"})
-    EXPECT_EQ(run_program({kEval, "--run", runs.run("r").string(), "--episodes", "2", "--physics", physics}).exit_code,
-              0);
+    expect_exit(run_program({kEval, "--run", runs.run("r").string(), "--episodes", "2", "--physics", physics}), 0);
 
-  ASSERT_EQ(train("2", {"--run_name", "libmujoco", "--env.physics", "mujoco"}).exit_code, 0);
-  EXPECT_EQ(train("3", {"--load_run", "libmujoco", "--run_name", "libmujoco"}).exit_code, 0);
+  expect_exit(train("2", {"--run_name", "libmujoco", "--env.physics", "mujoco"}), 0);
+  expect_exit(train("3", {"--load_run", "libmujoco", "--run_name", "libmujoco"}), 0);
   EXPECT_NE(slurp(runs.run("libmujoco") / "options.ini").find("\nphysics = mujoco "), std::string::npos);
 }
 
@@ -148,39 +139,31 @@ TEST(ResumeOptions, KeepTheModelAndFrameSkipOfARobot) {
   const Runs runs("HalfCheetah-v5");
   const fs::path own = runs.folder / "own/my.xml";
   copy_model(own, "timestep=\"0.01\"", "timestep=\"0.005\"");
-  const Words options = {"--run_name", "r", "--env.frame_skip", "2"};
-  Words command = runs.command(options + Words{"--env.xml_file", "own/my.xml", "--max_iterations", "1"});
-  const Result first = run_program(Words{"env", "-C", runs.folder.path().string()} + command);
-  ASSERT_EQ(first.exit_code, 0) << first.err;
-  expect_mentions(first.out, {"  physics      libmujoco", own.string(), "my.xml ("});
+  const Words options = "--run_name r --env.frame_skip 2"_words;
+  Words command = runs.command(options + "--env.xml_file own/my.xml --max_iterations 1"_words);
+  expect_mentions(expect_exit(run_program(Words{"env", "-C", runs.folder.path().string()} + command), 0).out,
+                  {" physics libmujoco", own.string(), "my.xml ("});
   const std::string ini = slurp(runs.run("r") / "options.ini");
   EXPECT_NE(ini.find("\nxml_file = " + own.string() + " "), std::string::npos) << ini;
   EXPECT_NE(ini.find("\nframe_skip = 2 "), std::string::npos) << ini;
 
-  const Result same = runs.train(options + Words{"--env.xml_file", own.string(), "--max_iterations", "2"});
-  EXPECT_EQ(same.exit_code, 0) << same.err;
-  expect_mentions(same.err, {"resuming ", "the same options"});
-  EXPECT_EQ(runs.train({"--load_run", "r", "--max_iterations", "3"}).exit_code, 0);
-  const Result other = runs.train({"--run_name", "r", "--env.xml_file", own.string(), "--max_iterations", "4"});
-  EXPECT_EQ(other.exit_code, 2);
-  expect_mentions(other.err, {"error: ", "env.frame_skip: 2 -> 5"});
+  expect_exit(runs.train(options + Words{"--env.xml_file", own.string(), "--max_iterations", "2"}), 0,
+              {"resuming ", "the same options"});
+  expect_exit(runs.train("--load_run r --max_iterations 3"_words), 0);
+  expect_exit(runs.train({"--run_name", "r", "--env.xml_file", own.string(), "--max_iterations", "4"}), 2,
+              {"error: ", "env.frame_skip: 2 -> 5"});
 
   const fs::path recording = runs.folder / "played.h5", elsewhere = runs.folder / "elsewhere/the_same.xml";
   const auto eval = [&](const Words& more) {
     return run_program(Words{kEval, "--run", runs.run("r").string(), "--episodes", "1"} + more);
   };
-  const Result played = eval({"--record", recording.string()});
-  EXPECT_EQ(played.exit_code, 0);
+  const Result played = expect_exit(eval({"--record", recording.string()}), 0);
   EXPECT_EQ(played.err, "");
   EXPECT_EQ(std::get<double>(read_arrays(recording, "drl-recording").attributes.at("dt")), 0.01);
   copy_model(elsewhere, "timestep=\"0.01\"", "timestep=\"0.005\"");
   fs::remove(own);
-  const Result gone = eval({});
-  EXPECT_EQ(gone.exit_code, 2);
-  EXPECT_EQ(count_lines(gone.err), 1u) << gone.err;
-  expect_mentions(gone.err, {"error: ", own.string()});
-  const Result moved = eval({"--xml_file", elsewhere.string()});
-  EXPECT_EQ(moved.exit_code, 0);
+  expect_error(eval({}), {own.string()});
+  const Result moved = expect_exit(eval({"--xml_file", elsewhere.string()}), 0);
   EXPECT_EQ(moved.err, "");
   EXPECT_EQ(moved.out, played.out);
 }
@@ -190,13 +173,13 @@ TEST(ResumeOptions, WarnAboutAChangedModelOfARobot) {
   const fs::path model = runs.folder / "models/half_cheetah.xml";
   copy_model(model);
   const Process::Variables variables = {{"DRL_MODELS", model.parent_path()}};
-  const Words command = {"--run_name", "r", "--env.physics", "mujoco"};
-  ASSERT_EQ(runs.train(command + Words{"--max_iterations", "1"}, variables).exit_code, 0);
+  const Words command = "--run_name r --env.physics mujoco"_words;
+  expect_exit(runs.train(command + "--max_iterations 1"_words, variables), 0);
   const Words eval = {kEval, "--run", runs.run("r").string(), "--episodes", "1"};
   EXPECT_EQ(run_program(eval, variables).err, "");
   copy_model(model, "timestep=\"0.01\"", "timestep=\"0.005\"");
   for (const Result& result :
-       {run_program(eval, variables), runs.train(command + Words{"--max_iterations", "2"}, variables)}) {
+       {run_program(eval, variables), runs.train(command + "--max_iterations 2"_words, variables)}) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     expect_mentions(result.err, {"warning: ", model.string(), "half_cheetah.xml ("});
   }
@@ -220,10 +203,7 @@ TEST(RobotOptions, ThatCannotBeUsedCauseOneError) {
            {{"--env.xml_file", "half_cheetah.xml"}, "half_cheetah.xml", "6 actuators"},
            {{"--env.frame_skip", "0"}, "env.frame_skip", ""},
            {{"--env.frame_skip", "4", "--env.physics", "lanes"}, "--env.physics lanes", ""}}) {
-    const Result result = runs.train(options + Words{"--max_iterations", "1"});
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    expect_mentions(result.err, {"error: ", mentioned, reason});
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+    expect_error(runs.train(options + "--max_iterations 1"_words), {mentioned, reason});
   }
   EXPECT_FALSE(fs::exists(runs.path()));
 }
@@ -231,11 +211,9 @@ TEST(RobotOptions, ThatCannotBeUsedCauseOneError) {
 
 TEST(ResumeOptions, ForIntervalsAndReportsDoNotAffectTheResults) {
   const Runs runs;
-  ASSERT_EQ(runs.train({"--run_name", "a", "--max_iterations", "6"}).exit_code, 0);
-  ASSERT_EQ(runs.train({"--run_name", "b", "--max_iterations", "6", "--save_interval", "2", "--eval_interval", "3",
-                        "--logger", "none", "--quiet"})
-                .exit_code,
-            0);
+  expect_exit(runs.train("--run_name a --max_iterations 6"_words), 0);
+  expect_exit(
+      runs.train("--run_name b --max_iterations 6 --save_interval 2 --eval_interval 3 --logger none --quiet"_words), 0);
   EXPECT_EQ(datasets(checkpoint_file(runs.run("a"), 6)), datasets(checkpoint_file(runs.run("b"), 6)));
   EXPECT_EQ(metrics(runs.run("a")), metrics(runs.run("b")));
 }
@@ -267,10 +245,10 @@ void make_older(const fs::path& run, int iteration) {
 // drl 0.1 normalised by sqrt(variance + 1e-8), without clipping.
 TEST(OlderRun, ResumesWithItsOwnNormalisation) {
   const Runs runs;
-  const Words as_before = {"--ppo.obs_normalization", "--ppo.obs_normalization_eps", "1e-4",
-                           "--ppo.obs_normalization_clip", "0"};
+  const Words as_before =
+      "--ppo.obs_normalization --ppo.obs_normalization_eps 1e-4 --ppo.obs_normalization_clip 0"_words;
   for (const char* name : {"whole", "older"})
-    ASSERT_EQ(runs.train(as_before + Words{"--run_name", name, "--max_iterations", "3"}).exit_code, 0);
+    expect_exit(runs.train(as_before + Words{"--run_name", name, "--max_iterations", "3"}), 0);
   make_older(runs.run("older"), 3);
   const auto evaluate = [&](const char* run) {
     return run_program({kEval, "--run", runs.run(run), "--episodes", "5", "--json"});
@@ -278,22 +256,17 @@ TEST(OlderRun, ResumesWithItsOwnNormalisation) {
   EXPECT_EQ(nlohmann::json::parse(evaluate("older").out).at("returns"),
             nlohmann::json::parse(evaluate("whole").out).at("returns"));
 
-  const Result refused =
-      runs.train({"--run_name", "older", "--ppo.obs_normalization", "true", "--max_iterations", "6"});
-  EXPECT_EQ(refused.exit_code, 2);
-  expect_mentions(refused.err, {"ppo.obs_normalization_eps: 1e-04 -> 0.01", "ppo.obs_normalization_clip: 0 -> 10"});
-  for (const char* name : {"whole", "older"})
-    ASSERT_EQ(runs.train({"--load_run", name, "--max_iterations", "6"}).exit_code, 0);
+  expect_exit(runs.train("--run_name older --ppo.obs_normalization true --max_iterations 6"_words), 2,
+              {"ppo.obs_normalization_eps: 1e-04 -> 0.01", "ppo.obs_normalization_clip: 0 -> 10"});
+  for (const char* name : {"whole", "older"}) expect_exit(runs.train({"--load_run", name, "--max_iterations", "6"}), 0);
   EXPECT_EQ(datasets(checkpoint_file(runs.run("older"), 6)), datasets(checkpoint_file(runs.run("whole"), 6)));
 }
 
 TEST(OlderRun, WithoutNormalisationHasTheSameOptions) {
   const Runs runs;
-  ASSERT_EQ(runs.train({"--run_name", "r", "--max_iterations", "2"}).exit_code, 0);
+  expect_exit(runs.train("--run_name r --max_iterations 2"_words), 0);
   make_older(runs.run("r"), 2);
-  const Result result = runs.train({"--run_name", "r", "--max_iterations", "3"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_mentions(result.err, {"resuming ", "the same options"});
+  expect_exit(runs.train("--run_name r --max_iterations 3"_words), 0, {"resuming ", "the same options"});
 }
 
 }  // namespace

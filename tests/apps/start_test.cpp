@@ -12,22 +12,20 @@ Words iterations_of(int n) { return {"--max_iterations", std::to_string(n)}; }
 
 TEST_P(Start, SkipsADamagedCheckpoint) {
   const Runs runs;
-  for (int n : {2, 4}) ASSERT_EQ(runs.train(Words{"--run_name", "r"} + iterations_of(n)).exit_code, 0);
+  for (int n : {2, 4}) ASSERT_EQ(runs.train("--run_name r"_words + iterations_of(n)).exit_code, 0);
   const fs::path newest = checkpoint_file(runs.run("r"), 4);
   const std::vector<Tensor> as_it_was = datasets(newest);
   spill(newest, slurp(newest).substr(0, 5000));
-  const Result result = runs.train(Words{"--run_name", "r"} + iterations_of(4));
-  EXPECT_EQ(result.exit_code, 0);
-  expect_mentions(result.err, {"warning: ", newest.string(), "truncated"});
+  expect_exit(runs.train("--run_name r"_words + iterations_of(4)), 0, {"warning: ", newest.string(), "truncated"});
   EXPECT_EQ(datasets(newest), as_it_was);
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
 }
 
 TEST_P(Start, CheckpointStartsANewRunFromTheWholeState) {
   const Runs runs;
-  for (int n : {3, 5}) ASSERT_EQ(runs.train(Words{"--run_name", "whole"} + iterations_of(n)).exit_code, 0);
+  for (int n : {3, 5}) ASSERT_EQ(runs.train("--run_name whole"_words + iterations_of(n)).exit_code, 0);
   const std::string file = checkpoint_file(runs.run("whole"), 3);
-  ASSERT_EQ(runs.train(Words{"--run_name", "from", "--checkpoint", file} + iterations_of(5)).exit_code, 0);
+  expect_exit(runs.train(Words{"--run_name", "from", "--checkpoint", file} + iterations_of(5)), 0);
   EXPECT_EQ(datasets(checkpoint_file(runs.run("from"), 5)), datasets(checkpoint_file(runs.run("whole"), 5)));
   EXPECT_EQ(iterations(runs.run("from")), (std::vector<int>{4, 5}));
   const Result again = runs.train(Words{"--run_name", "from", "--checkpoint", file} + iterations_of(5));
@@ -36,16 +34,15 @@ TEST_P(Start, CheckpointStartsANewRunFromTheWholeState) {
 
 TEST_P(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
   const Runs runs;
-  const Words normalised = {"--ppo.obs_normalization", "true"};
-  ASSERT_EQ(runs.train(normalised + Words{"--run_name", "teacher"} + iterations_of(3)).exit_code, 0);
+  const Words normalised = "--ppo.obs_normalization true"_words;
+  expect_exit(runs.train(normalised + "--run_name teacher"_words + iterations_of(3)), 0);
   const fs::path file = checkpoint_file(runs.run("teacher"), 3);
   // A learning rate of 1e-30 changes no weight, so the loaded weights are still the same after an iteration.
-  ASSERT_EQ(runs.train(normalised +
-                       Words{"--run_name", "pupil", "--init_from", file.string(), "--ppo.schedule", "fixed",
-                             "--ppo.learning_rate", "1e-30"} +
-                       iterations_of(1))
-                .exit_code,
-            0);
+  expect_exit(runs.train(normalised +
+                         Words{"--run_name", "pupil", "--init_from", file.string(), "--ppo.schedule", "fixed",
+                               "--ppo.learning_rate", "1e-30"} +
+                         iterations_of(1)),
+              0);
   EXPECT_EQ(iterations(runs.run("pupil")), count_to(1));
   const Checkpoint teacher = read_checkpoint(file), pupil = read_checkpoint(checkpoint_file(runs.run("pupil"), 1));
   EXPECT_EQ(std::get<int64_t>(pupil.attributes.at("env_steps")), 16 * 4 * rank_count);

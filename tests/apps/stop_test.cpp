@@ -12,8 +12,7 @@ namespace {
 
 DRL_ON_RANKS(Stop);
 
-const Words kEndless = {"--max_iterations", "1000000000", "--ppo.schedule",  "fixed",
-                        "--run_name",       "r",          "--save_interval", "10"};
+const Words kEndless = "--max_iterations 1000000000 --ppo.schedule fixed --run_name r --save_interval 10"_words;
 
 bool is_under_way(const Runs& runs) { return newest_checkpoint(runs.run("r")) > 0; }
 
@@ -43,8 +42,7 @@ void expect_stop_by(int signal, int exit_code) {
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   process.signal(signal);
-  const Result result = process.wait();
-  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  const Result result = expect_exit(process.wait(), exit_code);
   EXPECT_EQ(result.err, "");
   expect_resumable(runs, result.out);
 }
@@ -64,8 +62,7 @@ Result raised(const Runs& runs, int signal, bool in_ranks) {
 
 TEST_P(Stop, BySigusr1BeforeTheTrainingSavesAfterTheFirstIteration) {
   const Runs runs;
-  const Result result = raised(runs, SIGUSR1, rank_count > 1);
-  EXPECT_EQ(result.exit_code, 75) << result.err;
+  expect_exit(raised(runs, SIGUSR1, rank_count > 1), 75);
   EXPECT_EQ(newest_checkpoint(runs.run("r")), 1);
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "stopped");
 }
@@ -73,10 +70,9 @@ TEST_P(Stop, BySigusr1BeforeTheTrainingSavesAfterTheFirstIteration) {
 TEST_P(Stop, ByAnotherSignalBeforeTheTrainingIsOneError) {
   for (const auto& [signal, exit_code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}, {SIGHUP, 143}}) {
     const Runs runs;
-    const Result result = raised(runs, signal, rank_count > 1);
-    EXPECT_EQ(result.exit_code, exit_code);
+    const Result result =
+        expect_exit(raised(runs, signal, rank_count > 1), exit_code, {"stopped by ", "before the training began"});
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    expect_mentions(result.err, {"stopped by ", "before the training began"});
     EXPECT_FALSE(fs::exists(runs.run("r")));
   }
 }
@@ -97,8 +93,7 @@ TEST_P(Stop, ByTheFileStopSavesAndRemovesTheFile) {
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   spill(runs.run("r") / "STOP", "");
-  const Result result = process.wait();
-  EXPECT_EQ(result.exit_code, 75);
+  const Result result = expect_exit(process.wait(), 75);
   EXPECT_FALSE(fs::exists(runs.run("r") / "STOP"));
   expect_resumable(runs, result.out);
 }
@@ -108,17 +103,16 @@ TEST_P(Stop, IsAFailureIfTheRunIsRemoved) {
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   fs::rename(runs.run("r"), runs.path() / "elsewhere");
-  const Result result = process.wait();
-  EXPECT_EQ(result.exit_code, 1);
-  expect_mentions(result.err, {"error: ", runs.run("r").string(), "gone"});
+  expect_exit(process.wait(), 1, {"error: ", runs.run("r").string(), "gone"});
   EXPECT_FALSE(fs::exists(runs.run("r")));
 }
 
 // One iteration would take minutes, so the process must not wait for its end.
 TEST_P(Stop, ByASecondSigintIsImmediate) {
   const Runs runs;
-  Process process(runs.command({"--max_iterations", "1000000000", "--run_name", "r", "--num_envs", "4096",
-                                "--num_steps_per_env", "32", "--ppo.num_learning_epochs", "1000"}));
+  Process process(
+      runs.command("--max_iterations 1000000000 --run_name r --num_envs 4096 --num_steps_per_env 32 "
+                   "--ppo.num_learning_epochs 1000"_words));
   ASSERT_TRUE(wait_until([&] { return fs::exists(runs.run("r") / "run.json"); })) << process.err();
   process.signal(SIGINT);
   // Signals that arrive at the same time may be merged, so SIGINT is sent repeatedly.
@@ -136,7 +130,7 @@ TEST_P(Stop, CancelsTheLastVideo) {
   spill(bin / "nice", "#!/bin/sh\necho $$ > '" + started.string() + ".new'\nmv '" + started.string() + ".new' '" +
                           started.string() + "'\nexec sleep 1000\n");
   fs::permissions(bin / "nice", fs::perms::owner_all);
-  Process process(runs.command({"--run_name", "cancelled", "--max_iterations", "2", "--video_interval", "1"}),
+  Process process(runs.command("--run_name cancelled --max_iterations 2 --video_interval 1"_words),
                   {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
   const auto waits = [&] {
     return process.out().find("done at iteration 2") != std::string::npos && (rank_count > 1 || fs::exists(started));
@@ -157,8 +151,7 @@ TEST_P(Stop, CancelsTheLastVideo) {
 
 TEST(StopOnOneRank, ByTheTargetRewardIsASuccess) {
   const Runs runs;
-  const Result result = runs.train({"--run_name", "r", "--target_reward", "-1000"});
-  EXPECT_EQ(result.exit_code, 0);
+  expect_exit(runs.train("--run_name r --target_reward -1000"_words), 0);
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "target reached");
   EXPECT_LT(iterations(runs.run("r")).size(), 150u);
 }
@@ -167,18 +160,16 @@ using StopOnTwoRanks = OnTwoRanks;
 
 TEST_F(StopOnTwoRanks, BySigusr1BeforeTheRanksAreStartedWaitsForThem) {
   const Runs runs;
-  const Result result = raised(runs, SIGUSR1, false);
-  EXPECT_EQ(result.exit_code, 75) << result.err;
+  expect_exit(raised(runs, SIGUSR1, false), 75);
   EXPECT_EQ(newest_checkpoint(runs.run("r")), 1);
 }
 
 TEST_F(StopOnTwoRanks, ByASignalBeforeTheRanksAreStartedSaysSo) {
   for (const auto& [signal, exit_code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}}) {
     const Runs runs;
-    const Result result = raised(runs, signal, false);
-    EXPECT_EQ(result.exit_code, exit_code);
+    const Result result =
+        expect_exit(raised(runs, signal, false), exit_code, {"stopped by ", "before the training began"});
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    expect_mentions(result.err, {"stopped by ", "before the training began"});
     EXPECT_FALSE(fs::exists(runs.path()));
   }
 }
@@ -188,9 +179,7 @@ void expect_all_end_when_one_is_killed(int rank) {
   Process process(runs.command(kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   runs.signal_rank(rank, SIGKILL);
-  const Result result = process.wait(20);
-  EXPECT_EQ(result.exit_code, 128 + SIGKILL);
-  expect_mentions(result.err, {"error: ", "signal 9"});
+  expect_exit(process.wait(20), 128 + SIGKILL, {"error: ", "signal 9"});
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
 }
 
@@ -201,12 +190,11 @@ TEST_F(StopOnTwoRanks, DeadRankEndsTheOthers) {
 
 void expect_the_run_ends_when_one_is_stopped(int rank) {
   const Runs runs;
-  Process process(runs.command(kEndless + Words{"--comm_timeout", "2"}));
+  Process process(runs.command(kEndless + "--comm_timeout 2"_words));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   runs.signal_rank(rank, SIGSTOP);
-  const Result result = process.wait(60);
-  EXPECT_EQ(result.exit_code, 1);
-  expect_mentions(result.err, {"error: ", "no answer from rank " + std::to_string(rank), "stopped", "--comm_timeout"});
+  expect_exit(process.wait(60), 1,
+              {"error: ", "no answer from rank " + std::to_string(rank), "stopped", "--comm_timeout"});
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
 }
 
@@ -218,7 +206,7 @@ TEST_F(StopOnTwoRanks, StoppedRankEndsTheRunAndIsNamed) {
 // The ranks of a suspended job (scontrol suspend) stop and go on together.
 TEST_F(StopOnTwoRanks, StoppedRanksGoOnTogether) {
   const Runs runs;
-  Process process(runs.command(kEndless + Words{"--comm_timeout", "2"}));
+  Process process(runs.command(kEndless + "--comm_timeout 2"_words));
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   for (const int rank : {0, 1}) runs.signal_rank(rank, SIGSTOP);
   std::this_thread::sleep_for(std::chrono::seconds(4));
@@ -247,9 +235,8 @@ TEST_F(StopOnTwoRanks, FailingRankEndsTheOthersAndIsNamed) {
                          "8192",
                          "--max_iterations",
                          "1"};
-  const Result result = run_program(mpirun(2) + Words{"bash", "-c", limited, "bash"} + program);
-  EXPECT_EQ(result.exit_code, 1);
-  expect_mentions(result.err, {"error: [rank 1 on ", "memory", "--num_envs"});
+  expect_exit(run_program(mpirun(2) + Words{"bash", "-c", limited, "bash"} + program), 1,
+              {"error: [rank 1 on ", "memory", "--num_envs"});
 }
 
 // Returns the states of the ranks, such as {'S', 'R'}; T means stopped.
@@ -282,8 +269,7 @@ TEST_F(StopOnTwoRanks, BySigusr1ToMpirunReachesTheRanks) {
   Process process(mpirun(2) + program + kEndless);
   ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
   process.signal(SIGUSR1);
-  const Result result = process.wait();
-  EXPECT_EQ(result.exit_code, 75);
+  const Result result = expect_exit(process.wait(), 75);
   EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
   EXPECT_TRUE(resume_command(result.out).starts_with("mpirun -n 2 " + kTrain)) << result.out;
 }

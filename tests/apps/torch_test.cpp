@@ -42,30 +42,24 @@ TEST_P(Libtorch, IsNotNeededByDefault) {
   if (!has_fused_multiply_add()) GTEST_SKIP() << "this CPU has no multiply-add";
   const WithoutTorch runs;
   for (const Words& more : {Words{}, {"--policy.layer_norm", "true"}}) {
-    const Result trained = runs.run_there(more + Words{"--run_name", "r", "--fresh", "--max_iterations", "2"});
-    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    const Result trained = expect_exit(runs.run_there(more + "--run_name r --fresh --max_iterations 2"_words), 0);
     EXPECT_NE((trained.out + trained.err).find("fused networks"), std::string::npos) << trained.out << trained.err;
     const std::string file = checkpoint_file(runs.run("r"), 2);
-    const Result played = run_program({runs.folder / "bin/drl_eval", "--checkpoint", file, "--episodes", "2"});
-    EXPECT_EQ(played.exit_code, 0) << played.err;
+    expect_exit(run_program({runs.folder / "bin/drl_eval", "--checkpoint", file, "--episodes", "2"}), 0);
   }
 }
 
 TEST_P(Libtorch, IsReportedInOneLineIfItIsMissing) {
   const WithoutTorch runs;
-  const Result result = runs.run_there({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});
-  EXPECT_EQ(result.exit_code, 2) << result.err;
-  expect_mentions(result.err, {"error: ", "libtorch", "--nets torch",
-                               built_with_torch() ? "lib/drl/drl_torch.so" : "DRL_WITH_TORCH"});
-  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
+  expect_error(runs.run_there("--nets torch --run_name r --max_iterations 1"_words),
+               {"libtorch", "--nets torch", built_with_torch() ? "lib/drl/drl_torch.so" : "DRL_WITH_TORCH"});
   EXPECT_FALSE(fs::exists(runs.run("r")));
 }
 
 TEST_P(Libtorch, IsOpenedIfItIsNeeded) {
   if (!built_with_torch()) GTEST_SKIP() << "built without libtorch";
   const Runs runs;
-  const Result result = runs.train({"--nets", "torch", "--run_name", "r", "--max_iterations", "1"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(runs.train("--nets torch --run_name r --max_iterations 1"_words), 0);
   EXPECT_NE((result.out + result.err).find("libtorch "), std::string::npos) << result.out << result.err;
 }
 

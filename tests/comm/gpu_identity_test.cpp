@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../support/mentions.hpp"
-#include "base/check.hpp"
+#include "../support/errors.hpp"
 #include "comm/patience.hpp"
 #include "comm/roll_call.hpp"
 #include "comm/wire.hpp"
@@ -29,39 +28,33 @@ std::vector<GpuIdentity> good_ranks() {
   return ranks;
 }
 
-// Returns the error message of check_identities, or "" if it throws none.
-std::string error_of(const std::vector<GpuIdentity>& ranks, bool may_share = false) {
-  try {
-    check_identities(ranks, may_share);
-    return "";
-  } catch (const UsageError& error) {
-    return error.what();
-  }
+std::string refused(const std::vector<GpuIdentity>& ranks, bool may_share = false) {
+  return error_of([&] { check_identities(ranks, may_share); });
 }
 
 TEST(CheckIdentities, AcceptsMatchingRanks) {
-  EXPECT_EQ(error_of(good_ranks()), "");
-  EXPECT_EQ(error_of({good_ranks()[0]}), "");
+  EXPECT_EQ(refused(good_ranks()), "");
+  EXPECT_EQ(refused({good_ranks()[0]}), "");
 }
 
 TEST(CheckIdentities, ReportsRanksOnOneGpu) {
   std::vector<GpuIdentity> ranks = good_ranks();
   ranks[3].uuid = ranks[2].uuid, ranks[3].pci = ranks[2].pci;
-  expect_mentions(error_of(ranks), {"ranks 2, 3 on node2", "same GPU", "(H200, 0000:00:00, GPU-2)",
-                                    "srun --ntasks-per-node", "srun --gpu-bind=none", "CUDA_VISIBLE_DEVICES"});
-  EXPECT_EQ(error_of(ranks, true), "");
+  expect_mentions(refused(ranks), {"ranks 2, 3 on node2", "same GPU", "(H200, 0000:00:00, GPU-2)",
+                                   "srun --ntasks-per-node", "srun --gpu-bind=none", "CUDA_VISIBLE_DEVICES"});
+  EXPECT_EQ(refused(ranks, true), "");
 }
 
 TEST(CheckIdentities, RecognisesAGpuByUuidOrPciAddress) {
   std::vector<GpuIdentity> containers = good_ranks();  // 0 and 3: containers of one machine
   containers[3].uuid = containers[0].uuid;
-  expect_mentions(error_of(containers), {"rank 0 on node1; rank 3 on node2", "same GPU"});
+  expect_mentions(refused(containers), {"rank 0 on node1; rank 3 on node2", "same GPU"});
   std::vector<GpuIdentity> parts = good_ranks();  // MIG instances of one GPU, which NCCL refuses
   parts[1].pci = parts[0].pci;
-  expect_mentions(error_of(parts), {"ranks 0, 1 on node1", "same GPU"});
+  expect_mentions(refused(parts), {"ranks 0, 1 on node1", "same GPU"});
   std::vector<GpuIdentity> nameless = good_ranks();
   for (GpuIdentity& rank : nameless) rank.uuid = "";
-  EXPECT_EQ(error_of(nameless), "");
+  EXPECT_EQ(refused(nameless), "");
 }
 
 TEST(FirstRanksOfGpus, AreOneForEachGpu) {
@@ -77,14 +70,14 @@ TEST(CheckIdentities, ReportsRanksThatDiffer) {
   ranks[1].build = "0.1.0 (cf3dcff)";
   ranks[2].nccl = ranks[3].nccl = "2.27.3";
   ranks[3].driver = "";
-  expect_mentions(error_of(ranks), {"builds", "0.1.0 (808f62d) (rank 0 on node1; ranks 2, 3 on node2)",
-                                    "0.1.0 (cf3dcff) (rank 1 on node1)"});
+  expect_mentions(refused(ranks), {"builds", "0.1.0 (808f62d) (rank 0 on node1; ranks 2, 3 on node2)",
+                                   "0.1.0 (cf3dcff) (rank 1 on node1)"});
   ranks[1].build = ranks[0].build;
-  expect_mentions(error_of(ranks),
+  expect_mentions(refused(ranks),
                   {"NCCL", "2.28.9 (ranks 0, 1 on node1)", "2.27.3 (ranks 2, 3 on node2)", "LD_LIBRARY_PATH"});
   ranks[2].nccl = ranks[3].nccl = "2.28.9";
-  expect_mentions(error_of(ranks), {"drivers", "580.65.06, CUDA 13.0 (ranks 0, 1 on node1; rank 2 on node2)",
-                                    "unknown (rank 3 on node2)", "sbatch --exclude"});
+  expect_mentions(refused(ranks), {"drivers", "580.65.06, CUDA 13.0 (ranks 0, 1 on node1; rank 2 on node2)",
+                                   "unknown (rank 3 on node2)", "sbatch --exclude"});
 }
 
 TEST(GpuIdentity, SurvivesTheConversionToJson) {

@@ -2,21 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include "../support/environment.hpp"
 
 namespace drl {
 namespace {
 
 // Returns the variables that change: "NAME=value" if set, "NAME" if unset.
-std::vector<std::string> changes(const std::map<std::string, std::string>& variables, bool mpich) {
-  const auto settings = host_data_only(
-      [&](const char* name) {
-        const auto found = variables.find(name);
-        return found == variables.end() ? std::nullopt : std::optional(found->second);
-      },
-      mpich);
+std::vector<std::string> changes(const Variables& variables, bool mpich) {
   std::vector<std::string> texts;
-  for (const auto& [name, value] : settings) texts.push_back(name + (value ? "=" + std::string(value) : ""));
+  for (const auto& [name, value] : host_data_only(environment_of(variables), mpich))
+    texts.push_back(name + (value ? "=" + std::string(value) : ""));
   return texts;
 }
 

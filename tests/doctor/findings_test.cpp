@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "../support/mentions.hpp"
 #include "doctor/rounds.hpp"
+#include "finding.hpp"
 
 namespace drl {
 namespace {
@@ -25,33 +25,25 @@ std::map<int, RollCallAnswer> without(int rank) {
 }
 
 TEST(Exchange, IsOkIfAllRanksAnswer) {
-  const Check check = exchange_finding(4, all_present(), 60);
-  EXPECT_EQ(check.status, Status::ok);
-  expect_mentions(check.finding, {"4 ranks", "2 nodes"});
+  expect_finding(exchange_finding(4, all_present(), 60), Status::ok, {"4 ranks", "2 nodes"});
 }
 
 TEST(Exchange, NamesAMissingRankAndItsNode) {
-  const Check check = exchange_finding(4, without(3), 60);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"rank 3 on n2", "60 s"});
-  expect_mentions(check.remedy, {"srun --exclude=NODE"});
+  expect_finding(exchange_finding(4, without(3), 60), Status::failed, {"rank 3 on n2", "60 s"},
+                 {"srun --exclude=NODE"});
 }
 
 TEST(Exchange, NamesNoNodeIfAllItsRanksAreMissing) {
   std::map<int, RollCallAnswer> present = without(3);
   present.erase(2);
-  const Check check = exchange_finding(4, present, 60);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"ranks 2, 3 within 60 s"});
+  expect_finding(exchange_finding(4, present, 60), Status::failed, {"ranks 2, 3 within 60 s"});
 }
 
 TEST(Exchange, NamesPairsThatCannotReachEachOther) {
   std::map<int, RollCallAnswer> present = all_present();
   present[3].missing_peers = {1};
-  const Check check = exchange_finding(4, present, 60);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"60 s", "from rank 1 on n1", "to rank 3 on n2"});
-  expect_mentions(check.remedy, {"firewall"});
+  expect_finding(exchange_finding(4, present, 60), Status::failed, {"60 s", "from rank 1 on n1", "to rank 3 on n2"},
+                 {"firewall"});
 }
 
 TEST(Exchange, NamesAtMostThreePairs) {
@@ -72,25 +64,19 @@ TEST(Exchange, ConnectsManyRanksAtDistancesOfPowersOfTwo) {
 }
 
 TEST(Exchange, NamesRanksMissingInALaterCheck) {
-  const Check check = no_answer_finding({2, 3}, kHosts, 60);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"ranks 2, 3 on n2", "60 s"});
-  expect_mentions(check.remedy, {"ps", "srun --exclude=NODE"});
+  expect_finding(no_answer_finding({2, 3}, kHosts, 60), Status::failed, {"ranks 2, 3 on n2", "60 s"},
+                 {"ps", "srun --exclude=NODE"});
 }
 
 TEST(Start, NamesRanksThatDidNotStart) {
   const LaunchInfo launch{.launcher = "srun", .rank = 1, .world_size = 4};
-  const Check check = start_finding(launch, "n1", {1, 2}, 8);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"rank 1 of 4 (n1)", "MPI_Init", "8 s", "ranks 0, 3"});
-  expect_mentions(check.remedy, {"ranks 0, 3", "srun -l"});
+  expect_finding(start_finding(launch, "n1", {1, 2}, 8), Status::failed,
+                 {"rank 1 of 4 (n1)", "MPI_Init", "8 s", "ranks 0, 3"}, {"ranks 0, 3", "srun -l"});
 }
 
 TEST(Start, SuspectsTheLauncherIfAllRanksHaveStarted) {
   const LaunchInfo launch{.launcher = "mpirun", .rank = 0, .world_size = 2};
-  const Check check = start_finding(launch, "n1", {0, 1}, 8);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.remedy, {"srun --mpi=list"});
+  expect_finding(start_finding(launch, "n1", {0, 1}, 8), Status::failed, {}, {"srun --mpi=list"});
 }
 
 TEST(Start, NamesNoMissingRanksIfNoRankCouldSignIn) {
@@ -117,8 +103,7 @@ TEST(Facts, DifferentBuildsFail) {
   EXPECT_EQ(build_finding(ranks).finding, "drl 1 (a)");
   ranks[2].build = ranks[3].build = "1 (b)";
   const Check check = build_finding(ranks);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"builds", "1 (a) (ranks 0, 1 on n1)", "1 (b) (ranks 2, 3 on n2)"});
+  expect_finding(check, Status::failed, {"builds", "1 (a) (ranks 0, 1 on n1)", "1 (b) (ranks 2, 3 on n2)"});
   EXPECT_NE(check.remedy, "");
 }
 
@@ -129,10 +114,10 @@ TEST(Facts, DifferentHardwareIsAWarning) {
   EXPECT_EQ(hardware_finding(ranks).finding, "EPYC, H100");
   EXPECT_EQ(hardware_finding(ranks).status, Status::ok);
   ranks[3].cpu_model = "Xeon", ranks[0].gpu = "A100";
-  EXPECT_EQ(hardware_finding(ranks).status, Status::warning);
-  expect_mentions(hardware_finding(ranks).finding, {"A100 (rank 0 on n1)", "H100 (rank 1 on n1; ranks 2, 3 on n2)",
-                                                    "EPYC (ranks 0, 1 on n1; rank 2 on n2)", "Xeon (rank 3 on n2)"});
-  expect_mentions(hardware_finding(ranks).remedy, {"--constraint"});
+  expect_finding(hardware_finding(ranks), Status::warning,
+                 {"A100 (rank 0 on n1)", "H100 (rank 1 on n1; ranks 2, 3 on n2)",
+                  "EPYC (ranks 0, 1 on n1; rank 2 on n2)", "Xeon (rank 3 on n2)"},
+                 {"--constraint"});
 }
 
 TEST(Facts, NamesTheRankWithTheSlowestLoad) {
@@ -140,22 +125,17 @@ TEST(Facts, NamesTheRankWithTheSlowestLoad) {
   EXPECT_EQ(load_finding(ranks).status, Status::skipped) << "no rank has measured its time";
   for (RankFacts& rank : ranks) rank.load = 0.25;
   ranks[1].load = 2.5;
-  EXPECT_EQ(load_finding(ranks).status, Status::ok);
-  expect_mentions(load_finding(ranks).finding, {"at most 2.50 s"});
+  expect_finding(load_finding(ranks), Status::ok, {"at most 2.50 s"});
   EXPECT_TRUE(load_finding({ranks[1]}).finding.starts_with("2.50 s ")) << load_finding({ranks[1]}).finding;
   ranks[2].load = 12.5;
-  EXPECT_EQ(load_finding(ranks).status, Status::warning);
-  expect_mentions(load_finding(ranks).finding, {"12.50 s", "rank 2 on n2"});
-  expect_mentions(load_finding(ranks).remedy, {"DRL_SBCAST=1"});
+  expect_finding(load_finding(ranks), Status::warning, {"12.50 s", "rank 2 on n2"}, {"DRL_SBCAST=1"});
 }
 
 TEST(Facts, ComparesLibrariesAndWarnsOfTheReferenceBlas) {
   std::vector<RankFacts> ranks = four_ranks();
   EXPECT_EQ(library_finding(ranks).finding, "OpenBLAS, Open MPI 4");
   for (RankFacts& rank : ranks) rank.blas = "reference BLAS", rank.reference_blas = true;
-  EXPECT_EQ(library_finding(ranks).status, Status::warning);
-  expect_mentions(library_finding(ranks).finding, {"reference BLAS"});
-  expect_mentions(library_finding(ranks).remedy, {"libopenblas0-pthread"});
+  expect_finding(library_finding(ranks), Status::warning, {"reference BLAS"}, {"libopenblas0-pthread"});
   for (RankFacts& rank : ranks) rank.blas = "", rank.reference_blas = false;  // without libtorch
   EXPECT_EQ(library_finding(ranks).status, Status::ok);
   EXPECT_EQ(library_finding(ranks).finding, "Open MPI 4");
@@ -170,21 +150,17 @@ TEST(Facts, ComparesLibrariesAndWarnsOfTheReferenceBlas) {
   EXPECT_EQ(library_finding(ranks).status, Status::warning);
   ranks = four_ranks();
   ranks[0].mpi = "MPICH 4";
-  EXPECT_EQ(library_finding(ranks).status, Status::warning);
-  expect_mentions(library_finding(ranks).finding, {"OpenBLAS, MPICH 4 (rank 0 on n1)"});
-  expect_mentions(library_finding(ranks).remedy, {"same modules"});
+  expect_finding(library_finding(ranks), Status::warning, {"OpenBLAS, MPICH 4 (rank 0 on n1)"}, {"same modules"});
 }
 
 TEST(RunDirectory, FailsIfARankCannotReadIt) {
   std::vector<DirectoryProbe> probes = {{""}, {""}, {""}, {""}};
-  EXPECT_EQ(run_directory_finding("/runs", probes, kHosts, 2e12).status, Status::ok);
-  expect_mentions(run_directory_finding("/runs", probes, kHosts, 2e12).finding, {"/runs", "all nodes", "1.82 TiB"});
+  expect_finding(run_directory_finding("/runs", probes, kHosts, 2e12), Status::ok, {"/runs", "all nodes", "1.82 TiB"});
   expect_mentions(run_directory_finding("/runs", probes, kHosts, 2e12, true).finding, {"lock file", "no locks"});
   probes[2].error = probes[3].error = "No such file or directory";
-  const Check check = run_directory_finding("/runs", probes, kHosts, 2e12);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"/runs", "not shared", "ranks 2, 3 on n2", "n1", "No such file or directory"});
-  expect_mentions(check.remedy, {"--runs_dir", "DRL_RUNS_DIR"});
+  expect_finding(run_directory_finding("/runs", probes, kHosts, 2e12), Status::failed,
+                 {"/runs", "not shared", "ranks 2, 3 on n2", "n1", "No such file or directory"},
+                 {"--runs_dir", "DRL_RUNS_DIR"});
 }
 
 TEST(RunDirectory, ReportsTheKindOfLockOnOneNode) {
@@ -195,32 +171,22 @@ TEST(RunDirectory, ReportsTheKindOfLockOnOneNode) {
 }
 
 TEST(RunDirectory, WarnsIfAnotherNodeIgnoresTheLock) {
-  const Check check = run_directory_finding("/runs", {{""}, {""}, {"", true}, {""}}, kHosts, 2e12);
-  EXPECT_EQ(check.status, Status::warning);
-  expect_mentions(check.finding, {"/runs", "lock", "n1", "on n2"});
-  expect_mentions(check.remedy, {"flock"});
+  expect_finding(run_directory_finding("/runs", {{""}, {""}, {"", true}, {""}}, kHosts, 2e12), Status::warning,
+                 {"/runs", "lock", "n1", "on n2"}, {"flock"});
 }
 
 TEST(RunDirectory, WarnsOfLowSpace) {
-  const Check check = run_directory_finding("/runs", {{""}}, {"n1"}, 1 << 20);
-  EXPECT_EQ(check.status, Status::warning);
-  expect_mentions(check.finding, {"/runs", "1.00 MiB"});
-  expect_mentions(check.remedy, {"--runs_dir"});
+  expect_finding(run_directory_finding("/runs", {{""}}, {"n1"}, 1 << 20), Status::warning, {"/runs", "1.00 MiB"},
+                 {"--runs_dir"});
 }
 
 TEST(TimeLeft, WarnsOfAJobThatEndsSoonOrAtAnUnknownTime) {
-  EXPECT_EQ(time_finding("", std::nullopt).status, Status::ok);
-  expect_mentions(time_finding("", std::nullopt).finding, {"not in a Slurm job"});
-  EXPECT_EQ(time_finding("12", HUGE_VAL).status, Status::ok);
-  expect_mentions(time_finding("12", HUGE_VAL).finding, {"job 12", "no time limit"});
-  EXPECT_EQ(time_finding("12", 3600).status, Status::ok);
-  expect_mentions(time_finding("12", 3600).finding, {"1:00:00", "job 12"});
-  EXPECT_EQ(time_finding("12", 200).status, Status::warning);
-  expect_mentions(time_finding("12", 200).finding, {"only 0:03:20", "job 12"});
-  expect_mentions(time_finding("12", 200).remedy, {"-t HOURS"});
-  EXPECT_EQ(time_finding("12", std::nullopt).status, Status::warning);
-  expect_mentions(time_finding("12", std::nullopt).finding, {"job 12", "unknown", "squeue"});
-  expect_mentions(time_finding("12", std::nullopt).remedy, {"--signal=USR1@120"});
+  expect_finding(time_finding("", std::nullopt), Status::ok, {"not in a Slurm job"});
+  expect_finding(time_finding("12", HUGE_VAL), Status::ok, {"job 12", "no time limit"});
+  expect_finding(time_finding("12", 3600), Status::ok, {"1:00:00", "job 12"});
+  expect_finding(time_finding("12", 200), Status::warning, {"only 0:03:20", "job 12"}, {"-t HOURS"});
+  expect_finding(time_finding("12", std::nullopt), Status::warning, {"job 12", "unknown", "squeue"},
+                 {"--signal=USR1@120"});
 }
 
 // The record has the format of scontrol in Slurm 24.11.

@@ -1,8 +1,8 @@
 // Tests the doctor's findings about GPUs.
 #include <gtest/gtest.h>
 
-#include "../support/mentions.hpp"
 #include "doctor/findings.hpp"
+#include "finding.hpp"
 
 namespace drl {
 namespace {
@@ -37,39 +37,32 @@ std::vector<RankFacts> without_gpus(const std::vector<std::string>& nodes, const
 
 TEST(Gpus, AreUsedByAllRanksOrNone) {
   std::vector<RankFacts> ranks = four_ranks();
-  EXPECT_EQ(finding(ranks).status, Status::ok);
-  expect_mentions(finding(ranks).finding, {"4 ranks", "NCCL 2.28.9", "driver 580.65, CUDA 13.0"});
+  expect_finding(finding(ranks), Status::ok, {"4 ranks", "NCCL 2.28.9", "driver 580.65, CUDA 13.0"});
   ranks = without_gpus({"n2"}, "no driver");
-  EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"no driver (ranks 2, 3 on n2)"});
-  expect_mentions(finding(ranks).remedy, {"nvidia-smi on n2", "--exclude=n2"});
+  expect_finding(finding(ranks), Status::failed, {"no driver (ranks 2, 3 on n2)"},
+                 {"nvidia-smi on n2", "--exclude=n2"});
   ranks = without_gpus({"n1", "n2"}, "");  // the placement failed
-  EXPECT_EQ(finding(ranks).status, Status::skipped);
-  expect_mentions(finding(ranks).finding, {"\"placement\""});
+  expect_finding(finding(ranks), Status::skipped, {"\"placement\""});
   ranks = without_gpus({"n1", "n2"}, "no driver");
-  EXPECT_EQ(finding(ranks).status, Status::skipped);
-  expect_mentions(finding(ranks).finding, {"no GPU", "no driver"});
+  expect_finding(finding(ranks), Status::skipped, {"no GPU", "no driver"});
   ranks = without_gpus({"n1", "n2"}, "old driver", "update it");
   EXPECT_EQ(finding(ranks).status, Status::warning);
   EXPECT_EQ(finding(ranks).remedy, "update it");
-  EXPECT_EQ(gpus_finding(ranks, true).status, Status::skipped);
-  expect_mentions(gpus_finding(ranks, true).finding, {"--device", "--gpu_ids"});
+  expect_finding(gpus_finding(ranks, true), Status::skipped, {"--device", "--gpu_ids"});
 }
 
 // Rank 0 may be on a node whose driver works, or on the one whose driver does not.
 TEST(Gpus, ADriverThatFailsOnOneNodeIsNamed) {
   for (const auto& [node, which] : {std::pair{"n1", "ranks 0, 1 on n1"}, {"n2", "ranks 2, 3 on n2"}}) {
-    const Check check = finding(without_gpus({node}, "CUDA 12.2 is too old", "update the driver"));
-    EXPECT_EQ(check.status, Status::failed);
-    expect_mentions(check.finding, {"CUDA 12.2 is too old", which});
-    expect_mentions(check.remedy, {"update the driver", std::string("--exclude=") + node});
+    expect_finding(finding(without_gpus({node}, "CUDA 12.2 is too old", "update the driver")), Status::failed,
+                   {"CUDA 12.2 is too old", which}, {"update the driver", std::string("--exclude=") + node});
   }
   // Neither node has a GPU, for different reasons.
   std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no driver");
   ranks[2].cuda_trouble = ranks[3].cuda_trouble = "CUDA 12.2 is too old";
   ranks[2].cuda_remedy = ranks[3].cuda_remedy = "update the driver";
-  EXPECT_EQ(finding(ranks).status, Status::warning);
-  expect_mentions(finding(ranks).finding, {"no driver (ranks 0, 1 on n1)", "CUDA 12.2 is too old (ranks 2, 3 on n2)"});
+  expect_finding(finding(ranks), Status::warning,
+                 {"no driver (ranks 0, 1 on n1)", "CUDA 12.2 is too old (ranks 2, 3 on n2)"});
   EXPECT_EQ(finding(ranks).remedy, "update the driver");
 }
 
@@ -77,15 +70,12 @@ TEST(Gpus, OfOtherVendorsAreNamed) {
   std::vector<RankFacts> ranks = without_gpus({"n1", "n2"}, "no GPU driver");
   EXPECT_EQ(other_gpus_text(ranks), "");
   for (RankFacts& rank : ranks) rank.other_gpus = "AMD";
-  EXPECT_EQ(finding(ranks).status, Status::skipped);
-  expect_mentions(finding(ranks).finding, {"AMD's (ranks 0, 1 on n1; ranks 2, 3 on n2)", "NVIDIA"});
+  expect_finding(finding(ranks), Status::skipped, {"AMD's (ranks 0, 1 on n1; ranks 2, 3 on n2)", "NVIDIA"});
   EXPECT_EQ(finding(ranks).remedy, "") << "no skipped check has a remedy";
   EXPECT_EQ(other_gpus_text(ranks), finding(ranks).finding);
   ranks = without_gpus({"n2"}, "no GPU driver");
   ranks[2].other_gpus = ranks[3].other_gpus = "Intel";
-  EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"Intel GPUs", "ranks 2, 3 on n2"});
-  expect_mentions(finding(ranks).remedy, {"NVIDIA", "--exclude=n2"});
+  expect_finding(finding(ranks), Status::failed, {"Intel GPUs", "ranks 2, 3 on n2"}, {"NVIDIA", "--exclude=n2"});
   EXPECT_EQ(finding(ranks).remedy.find("nvidia-smi"), std::string::npos) << "it does not exist there";
   // Each reason has its remedy, and appears once.
   ranks[1].device = "cpu", ranks[1].cuda_trouble = "CUDA 12.2 is too old", ranks[1].cuda_remedy = "update the driver";
@@ -95,16 +85,14 @@ TEST(Gpus, OfOtherVendorsAreNamed) {
 TEST(Gpus, FailIfTwoRanksShareOne) {
   std::vector<RankFacts> ranks = four_ranks();
   ranks[3].uuid = ranks[2].uuid;
-  EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"ranks 2, 3 on n2", "H100, 0000:02:00, GPU-2"});
-  expect_mentions(finding(ranks).remedy, {"--ntasks-per-node"});
+  expect_finding(finding(ranks), Status::failed, {"ranks 2, 3 on n2", "H100, 0000:02:00, GPU-2"},
+                 {"--ntasks-per-node"});
   // Without UUIDs, a GPU is identified by its host and PCI address.
   ranks = four_ranks();
   for (RankFacts& rank : ranks) rank.uuid = "", rank.pci = "0000:0" + std::to_string(rank.rank % 2) + ":00";
   EXPECT_EQ(finding(ranks).status, Status::ok);
   ranks[1].pci = ranks[0].pci;
-  EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"ranks 0, 1 on n1", "H100, 0000:00:00"});
+  expect_finding(finding(ranks), Status::failed, {"ranks 0, 1 on n1", "H100, 0000:00:00"});
   // GPUs without UUID and PCI address are assumed to be different.
   for (RankFacts& rank : ranks) rank.pci = "";
   EXPECT_EQ(finding(ranks).status, Status::ok);
@@ -113,29 +101,25 @@ TEST(Gpus, FailIfTwoRanksShareOne) {
 TEST(Gpus, FailIfCublasOrNcclCannotBeUsed) {
   std::vector<RankFacts> ranks = four_ranks();
   ranks[2].gpu_trouble = ranks[3].gpu_trouble = "NCCL cannot be used (libnccl.so.2: no such file): load the module";
-  EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"libnccl.so.2: no such file", "ranks 2, 3 on n2"});
+  expect_finding(finding(ranks), Status::failed, {"libnccl.so.2: no such file", "ranks 2, 3 on n2"});
   EXPECT_EQ(finding(ranks).remedy, "load the module");
 }
 
 TEST(Gpus, FailIfVersionsOfNcclOrDriverDiffer) {
   std::vector<RankFacts> ranks = four_ranks();
   ranks[3].nccl = "2.27.3";
-  EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"NCCL", "2.28.9 (ranks 0, 1 on n1; rank 2 on n2)", "2.27.3 (rank 3 on n2)"});
+  expect_finding(finding(ranks), Status::failed,
+                 {"NCCL", "2.28.9 (ranks 0, 1 on n1; rank 2 on n2)", "2.27.3 (rank 3 on n2)"});
   ranks = four_ranks();
   ranks[0].driver = "570.1, CUDA 12.8";
-  EXPECT_EQ(finding(ranks).status, Status::failed);
-  expect_mentions(finding(ranks).finding, {"570.1, CUDA 12.8 (rank 0 on n1)"});
+  expect_finding(finding(ranks), Status::failed, {"570.1, CUDA 12.8 (rank 0 on n1)"});
 }
 
 TEST(GpuSetup, OneCorePerRankFailsOnSeveralNodes) {
   std::vector<RankFacts> ranks = four_ranks();
   EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok);
   ranks[2].cores = ranks[3].cores = 1;
-  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::failed);
-  expect_mentions(gpu_setup_finding(ranks).finding, {"n2", "one core"});
-  expect_mentions(gpu_setup_finding(ranks).remedy, {"srun --cpus-per-task="});
+  expect_finding(gpu_setup_finding(ranks), Status::failed, {"n2", "one core"}, {"srun --cpus-per-task="});
   for (RankFacts& rank : ranks) rank.host = "n1";  // NCCL sends nothing through a network
   EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok);
 }
@@ -145,9 +129,7 @@ TEST(GpuSetup, HiddenGpusAreAWarning) {
   ranks[2].visible_gpus = 1;
   EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok) << "rank 3 sees both GPUs";
   ranks[3].visible_gpus = 1;
-  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::warning);
-  expect_mentions(gpu_setup_finding(ranks).finding, {"2 ranks on n2", "NVLink"});
-  expect_mentions(gpu_setup_finding(ranks).remedy, {"srun --gpu-bind=none"});
+  expect_finding(gpu_setup_finding(ranks), Status::warning, {"2 ranks on n2", "NVLink"}, {"srun --gpu-bind=none"});
   ranks = four_ranks();
   for (RankFacts& rank : ranks) rank.visible_gpus = 1, rank.host = "n" + std::to_string(rank.rank);
   EXPECT_EQ(gpu_setup_finding(ranks).status, Status::ok) << "nodes with one GPU each";
@@ -156,28 +138,22 @@ TEST(GpuSetup, HiddenGpusAreAWarning) {
 TEST(GpuSetup, AnotherOrderOfDevicesIsAWarning) {
   std::vector<RankFacts> ranks = four_ranks();
   ranks[3].device_order = "FASTEST_FIRST";
-  EXPECT_EQ(gpu_setup_finding(ranks).status, Status::warning);
-  expect_mentions(gpu_setup_finding(ranks).finding, {"FASTEST_FIRST on n2", "PCI_BUS_ID"});
-  expect_mentions(gpu_setup_finding(ranks).remedy, {"unset CUDA_DEVICE_ORDER"});
+  expect_finding(gpu_setup_finding(ranks), Status::warning, {"FASTEST_FIRST on n2", "PCI_BUS_ID"},
+                 {"unset CUDA_DEVICE_ORDER"});
 }
 
 TEST(GpuSetup, AllProblemsAreNamedTogether) {
   std::vector<RankFacts> ranks = four_ranks();
   for (RankFacts& rank : ranks) rank.cores = 1, rank.visible_gpus = 1, rank.device_order = "FASTEST_FIRST";
-  const Check check = gpu_setup_finding(ranks);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {"one core", "NVLink", "FASTEST_FIRST"});
-  expect_mentions(check.remedy, {"--cpus-per-task", "--gpu-bind=none", "unset CUDA_DEVICE_ORDER"});
+  expect_finding(gpu_setup_finding(ranks), Status::failed, {"one core", "NVLink", "FASTEST_FIRST"},
+                 {"--cpus-per-task", "--gpu-bind=none", "unset CUDA_DEVICE_ORDER"});
 }
 
 TEST(GpuKernel, EachFailureHasItsRemedy) {
-  EXPECT_EQ(kernel_finding({"", "", "", ""}, kHosts).status, Status::ok);
-  expect_mentions(kernel_finding({"", "", "", ""}, kHosts).finding, {"4 GPUs"});
+  expect_finding(kernel_finding({"", "", "", ""}, kHosts), Status::ok, {"4 GPUs"});
   const std::string image = "cudaErrorNoKernelImageForDevice: no kernel image is available";
-  const Check check = kernel_finding({"", image, "", image}, kHosts);
-  EXPECT_EQ(check.status, Status::failed);
-  expect_mentions(check.finding, {image + " (rank 1 on n1; rank 3 on n2)"});
-  expect_mentions(check.remedy, {"DRL_CUDA_ARCHITECTURES"});
+  expect_finding(kernel_finding({"", image, "", image}, kHosts), Status::failed,
+                 {image + " (rank 1 on n1; rank 3 on n2)"}, {"DRL_CUDA_ARCHITECTURES"});
   const auto remedy = [](const std::string& reason) { return kernel_finding({reason}, {"n1"}).remedy; };
   expect_mentions(remedy("cudaErrorDevicesUnavailable: busy or unavailable"), {"nvidia-smi -q -d COMPUTE"});
   expect_mentions(remedy("cudaErrorSystemNotReady: x"), {"nvidia-fabricmanager"});

@@ -28,8 +28,7 @@ class GpuDoctor : public RanksTest {
 };
 
 TEST_F(GpuDoctor, PassesOnOneGpu) {
-  const Result result = alone({}, {"--json", folder / "found.json"});
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Result result = expect_exit(alone({}, {"--json", folder / "found.json"}), 0);
   EXPECT_FALSE(holds(result.out, "failed") || holds(result.out, "skipped")) << result.out;
   EXPECT_TRUE(holds(result.out, "  UUID    GPU-01010101-0101-0101-0101-010101010101\n")) << result.out;
   EXPECT_TRUE(holds(result.out, "  PCI     0000:01:00\n")) << result.out;
@@ -44,9 +43,8 @@ TEST_F(GpuDoctor, PassesOnOneGpu) {
 }
 
 TEST_F(GpuDoctor, PassesOnFourGpus) {
-  const Result result =
-      mpirun({{4, doctor({"DRL_HOST_GPUS=H100 1,H100 2,H100 3,H100 4"}, {"--json", folder / "found.json"})}});
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Result result = expect_exit(
+      mpirun({{4, doctor({"DRL_HOST_GPUS=H100 1,H100 2,H100 3,H100 4"}, {"--json", folder / "found.json"})}}), 0);
   EXPECT_FALSE(holds(result.out, "failed")) << result.out;
   EXPECT_TRUE(holds(result.out, "GPU-04040404-0404-0404-0404-040404040404  0000:04:00\n")) << result.out;
   expect_check(result, "NCCL network", "ok", {"Socket (eth0)", "one node"});
@@ -59,82 +57,70 @@ TEST_F(GpuDoctor, PassesOnFourGpus) {
 // mpirun's ranks see all GPUs here, and drl asks CUDA for Slurm's order of devices.
 TEST_F(GpuDoctor, NamesSettingsThatSlowNcclDown) {
   const Words all = {"DRL_HOST_GPUS=H100 1,H100 2"};
-  const Result good = mpirun({{2, doctor(all, {"--json", folder / "found.json"})}});
-  expect_check(good, "GPU setup", "ok", {});
+  expect_check(mpirun({{2, doctor(all, {"--json", folder / "found.json"})}}), "GPU setup", "ok", {});
   const auto json = nlohmann::json::parse(slurp(folder / "found.json"));
   EXPECT_EQ(json.at("ranks")[1].at("device_order"), "PCI_BUS_ID");
   EXPECT_EQ(json.at("ranks")[1].at("visible_gpus"), 2);
 
-  const Result hidden = two("H100 1", "H100 2");
-  EXPECT_EQ(hidden.exit_code, 0) << hidden.err;
+  const Result hidden = expect_exit(two("H100 1", "H100 2"), 0);
   expect_check(hidden, "GPU setup", "warning", {"2 ranks on ", "NVLink", "->", "--gpu-bind=none"});
   expect_check(hidden, "placement", "ok", {});
 
-  const Result order = mpirun({{2, doctor(all + Words{"CUDA_DEVICE_ORDER=FASTEST_FIRST"})}});
-  EXPECT_EQ(order.exit_code, 0) << order.err;
-  expect_check(order, "GPU setup", "warning", {"FASTEST_FIRST", "->", "unset CUDA_DEVICE_ORDER"});
+  expect_check(expect_exit(mpirun({{2, doctor(all + Words{"CUDA_DEVICE_ORDER=FASTEST_FIRST"})}}), 0), "GPU setup",
+               "warning", {"FASTEST_FIRST", "->", "unset CUDA_DEVICE_ORDER"});
 
   const auto node = [&](const std::string& name, const std::string& gpu) {
-    return Part{1, Words{"taskset", "-c", "0"} +
+    return Part{1, "taskset -c 0"_words +
                        doctor({"LD_PRELOAD=" + kFaultyMpi, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 " + gpu})};
   };
-  const Result one_core = mpirun({node("node1", "1"), node("node2", "2")});
-  EXPECT_EQ(one_core.exit_code, 1) << one_core.err;
+  const Result one_core = expect_exit(mpirun({node("node1", "1"), node("node2", "2")}), 1);
   expect_check(one_core, "GPU setup", "failed", {"one core", "->", "--cpus-per-task"});
   expect_check(one_core, "NCCL end", "ok", {});
 }
 
 TEST_F(GpuDoctor, SkipsGpusIfTheOptionsSelectTheCpu) {
-  for (const Words& options : {Words{"--device", "cpu"}, Words{"--gpu_ids", "None"}}) {
-    const Result result = alone({}, options);
-    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  for (const Words& options : {"--device cpu"_words, "--gpu_ids None"_words}) {
+    const Result result = expect_exit(alone({}, options), 0);
     expect_check(result, "GPUs", "skipped", {"--device", "--gpu_ids"});
     EXPECT_FALSE(holds(result.out, "NCCL start")) << result.out;
   }
 }
 
 TEST_F(GpuDoctor, FailsIfTwoRanksShareAGpu) {
-  const Result result = two("H100 1", "H100 1");
-  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Result result = expect_exit(two("H100 1", "H100 1"), 1);
   expect_check(result, "GPUs", "failed", {"ranks 0, 1 on ", "H100, 0000:01:00, GPU-01010101-"});
   EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
   EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
 }
 
 TEST_F(GpuDoctor, FailsIfCublasAndNcclCannotBeOpened) {
-  const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_libraries"});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Result result = expect_exit(two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_libraries"}), 1);
   expect_check(result, "GPUs", "failed", {"cuBLAS and NCCL", "drl_gpu.so", "rank 1 on ", "->", "install drl again"});
   EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
 }
 
 TEST_F(GpuDoctor, FailsInPlacementIfTwoRanksSeeOneGpu) {
-  const Result result = mpirun({{2, doctor({"DRL_HOST_GPUS=H100 1"})}});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Result result = expect_exit(mpirun({{2, doctor({"DRL_HOST_GPUS=H100 1"})}}), 1);
   expect_check(result, "placement", "failed", {"1 GPU"});
   expect_check(result, "GPUs", "skipped", {"\"placement\""});
 }
 
 TEST_F(GpuDoctor, WarnsOfDifferentModels) {
-  const Result result = two("H100 1", "A100 2");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_check(result, "hardware", "warning", {"H100 (rank 0 on ", "A100 (rank 1 on "});
+  expect_check(expect_exit(two("H100 1", "A100 2"), 0), "hardware", "warning",
+               {"H100 (rank 0 on ", "A100 (rank 1 on "});
 }
 
 // The emulation adds in host memory, which is far slower than NVLink.
 TEST_F(GpuDoctor, WarnsOfSlowNvlink) {
-  const Result result = two("H100 1", "H100 2");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_check(result, "GPU sums, node", "warning", {"2 ranks", "->", "150 GB/s", "NVLink"});
+  expect_check(expect_exit(two("H100 1", "H100 2"), 0), "GPU sums, node", "warning",
+               {"2 ranks", "->", "150 GB/s", "NVLink"});
 }
 
 TEST_F(GpuDoctor, NamesAnOldDriverAndATakenGpu) {
-  const Result old = alone({"DRL_HOST_FAULT=old_driver"});
-  EXPECT_EQ(old.exit_code, 0) << old.err;
-  expect_check(old, "GPUs", "warning", {"CUDA 12.2", "CUDA 13.0", "->", "update the driver"});
-  const Result taken = alone({"DRL_HOST_FAULT=taken"});
-  EXPECT_EQ(taken.exit_code, 1) << taken.err;
-  expect_check(taken, "GPU kernel", "failed", {"DevicesUnavailable", "->", "nvidia-smi -q -d COMPUTE"});
+  expect_check(expect_exit(alone({"DRL_HOST_FAULT=old_driver"}), 0), "GPUs", "warning",
+               {"CUDA 12.2", "CUDA 13.0", "->", "update the driver"});
+  expect_check(expect_exit(alone({"DRL_HOST_FAULT=taken"}), 1), "GPU kernel", "failed",
+               {"DevicesUnavailable", "->", "nvidia-smi -q -d COMPUTE"});
 }
 
 // Rank 0's node has no trouble.
@@ -142,51 +128,43 @@ TEST_F(GpuDoctor, NamesAnOldDriverOfAnotherNode) {
   const auto node = [&](const std::string& name, const Words& fault) {
     return Part{1, doctor(Words{"LD_PRELOAD=" + kFaultyMpi, "HOST_NAME=" + name, "DRL_HOST_GPUS=H100 1"} + fault)};
   };
-  const Result result = mpirun({node("node1", {}), node("node2", {"DRL_HOST_FAULT=old_driver"})});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "GPUs", "failed",
-               {"CUDA 12.2", "CUDA 13.0", "rank 1 on node2", "->", "update the driver", "--exclude"});
+  expect_check(expect_exit(mpirun({node("node1", {}), node("node2", {"DRL_HOST_FAULT=old_driver"})}), 1), "GPUs",
+               "failed", {"CUDA 12.2", "CUDA 13.0", "rank 1 on node2", "->", "update the driver", "--exclude"});
 }
 
 TEST_F(GpuDoctor, NamesGpusOfAnotherVendor) {
   const Words node = with_amd_gpu();
   if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
   const Words variables = {"DRL_HOST_FAULT=no_driver"};
-  const Result result = run_program(node + doctor(variables));
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  expect_check(result, "GPUs", "skipped", {"AMD's", "NVIDIA"});
-  const Result wanted = run_program(node + doctor(variables, {"--device", "cuda"}));
-  EXPECT_EQ(wanted.exit_code, 1) << wanted.out << wanted.err;
-  expect_check(wanted, "placement", "failed", {"--device cuda ", "AMD", "->", "NVIDIA", "--device cpu"});
+  expect_check(expect_exit(run_program(node + doctor(variables)), 0), "GPUs", "skipped", {"AMD's", "NVIDIA"});
+  expect_check(expect_exit(run_program(node + doctor(variables, {"--device", "cuda"})), 1), "placement", "failed",
+               {"--device cuda ", "AMD", "->", "NVIDIA", "--device cpu"});
 }
 
 TEST_F(GpuDoctor, FailsIfTheBuildHasNoCodeForAGpu) {
-  const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_kernel_image"});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Result result = expect_exit(two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_kernel_image"}), 1);
   expect_check(result, "GPU kernel", "failed", {"NoKernelImageForDevice", "rank 1 on ", "-DDRL_CUDA_ARCHITECTURES"});
   EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
 }
 
 TEST_F(GpuDoctor, NamesAGpuThatHangs) {
-  const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=kernel_hangs"}, {"--timeout", "4"});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "GPU kernel", "failed", {"within 2 s (rank 1 on ", "dmesg | grep -i xid"});
+  expect_check(expect_exit(two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=kernel_hangs"}, {"--timeout", "4"}), 1),
+               "GPU kernel", "failed", {"within 2 s (rank 1 on ", "dmesg | grep -i xid"});
 }
 
 // NCCL's start hangs on both ranks.
 TEST_F(GpuDoctor, NamesRanksThatNcclDoesNotConnect) {
   const Words hangs = {"DRL_HOST_FAULT=init_hangs"};
-  const Result result = two("H100 1", "H100 2", hangs, hangs, {"--timeout", "4"});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Result result = expect_exit(two("H100 1", "H100 2", hangs, hangs, {"--timeout", "4"}), 1);
   expect_check(result, "NCCL start", "failed", {"4 s", "rank 0 on ", "->", "NCCL_DEBUG=INFO", "--timeout"});
   EXPECT_TRUE(holds(result.out, ", 1 failed\n")) << result.out;
 }
 
 TEST_F(GpuDoctor, NamesARankThatStopsInNccl) {
-  const Result result =
-      two("H100 1", "H100 2", {"DRL_HOST_FAULT=init_hangs"}, {"DRL_HOST_FAULT=init_stops"}, {"--timeout", "4"});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "NCCL start", "failed", {"4 s", "no answer from rank 1"});
+  expect_check(
+      expect_exit(
+          two("H100 1", "H100 2", {"DRL_HOST_FAULT=init_hangs"}, {"DRL_HOST_FAULT=init_stops"}, {"--timeout", "4"}), 1),
+      "NCCL start", "failed", {"4 s", "no answer from rank 1"});
 }
 
 // NCCL works on rank 0's node and hangs on the other one; rank 0 reports the reason.
@@ -198,22 +176,19 @@ TEST_F(GpuDoctor, NamesTheRanksOfANodeOnWhichNcclHangs) {
                               fault,
                           {"--timeout", "4"})};
   };
-  const Result result = mpirun({node("node1", "1", "2", {}), node("node2", "3", "4", {"DRL_HOST_FAULT=node_hangs"})});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Result result =
+      expect_exit(mpirun({node("node1", "1", "2", {}), node("node2", "3", "4", {"DRL_HOST_FAULT=node_hangs"})}), 1);
   expect_check(result, "GPU sums, all", "", {"4 ranks"});
   expect_check(result, "GPU sums, node", "failed", {"4 s", "rank 2 on node2", "rank 3 on node2", "all-reduce"});
 }
 
 TEST_F(GpuDoctor, FailsIfSumsAreWrong) {
-  const Result result = two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=wrong_sum"});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "GPU sums, node", "failed", {"sums", "rank 1 on ", "NCCL_P2P_DISABLE=1"});
+  expect_check(expect_exit(two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=wrong_sum"}), 1), "GPU sums, node", "failed",
+               {"sums", "rank 1 on ", "NCCL_P2P_DISABLE=1"});
 }
 
 TEST_F(GpuDoctor, DoesNotCaptureALogThatTheUserRequested) {
-  const Result result = alone({"NCCL_DEBUG=INFO"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_check(result, "NCCL network", "skipped", {"NCCL_DEBUG is set"});
+  expect_check(expect_exit(alone({"NCCL_DEBUG=INFO"}), 0), "NCCL network", "skipped", {"NCCL_DEBUG is set"});
 }
 
 }  // namespace

@@ -15,18 +15,13 @@ class Doctor : public testing::Test {
     return run_program(Words{kDoctor, "--runs_dir", (folder / "runs").string()} + options, variables);
   }
   void expect_usage_error(const Words& options, std::initializer_list<std::string_view> parts) const {
-    const Result result = run(options);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_EQ(result.out, "");
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    expect_mentions(result.err, parts);
+    expect_error(run(options), parts);
   }
   TempFolder folder;
 };
 
 TEST_F(Doctor, FindsNoFailureOnThisMachine) {
-  const Result result = run({});
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Result result = expect_exit(run({}), 0);
   EXPECT_TRUE(result.out.starts_with("drl_doctor ")) << result.out;
   EXPECT_TRUE(holds(result.out, ": 1 rank on 1 node\n")) << result.out;
   for (const char* name : {"MPI exchange", "placement", "drl build", "hardware", "libraries", "program load",
@@ -40,17 +35,13 @@ TEST_F(Doctor, NamesGpusOfAnotherVendor) {
   const Words node = with_amd_gpu();
   if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
   const Words doctor = node + Words{kDoctor, "--runs_dir", (folder / "runs").string()};
-  const Result result = run_program(doctor);
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  expect_check(result, "GPUs", "skipped", {"AMD's", "NVIDIA"});
-  const Result wanted = run_program(doctor + Words{"--device", "cuda"});
-  EXPECT_EQ(wanted.exit_code, 1) << wanted.out << wanted.err;
-  expect_check(wanted, "placement", "failed", {"--device cuda ", "AMD", "->", "NVIDIA", "--device cpu"});
+  expect_check(expect_exit(run_program(doctor), 0), "GPUs", "skipped", {"AMD's", "NVIDIA"});
+  expect_check(expect_exit(run_program(doctor + "--device cuda"_words), 1), "placement", "failed",
+               {"--device cuda ", "AMD", "->", "NVIDIA", "--device cpu"});
 }
 
 TEST_F(Doctor, SavesTheReportAsJson) {
-  const Result result = run({"--json", folder / "found.json"});
-  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Result result = expect_exit(run({"--json", folder / "found.json"}), 0);
   const auto json = nlohmann::json::parse(slurp(folder / "found.json"));
   EXPECT_EQ(json.at("exit_code"), 0);
   EXPECT_EQ(json.at("ranks").size(), 1u);
@@ -65,14 +56,13 @@ TEST_F(Doctor, SavesTheReportAsJson) {
 // Paths may contain any bytes; JSON must be UTF-8.
 TEST_F(Doctor, SavesAPathThatIsNotUtf8) {
   const std::string runs = folder / "runs\xff";
-  const Result result = run_program({kDoctor, "--runs_dir", runs, "--json", folder / "found.json"});
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  expect_exit(run_program({kDoctor, "--runs_dir", runs, "--json", folder / "found.json"}), 0);
   EXPECT_TRUE(holds(slurp(folder / "found.json"), "/runs\xef\xbf\xbd"));  // U+FFFD, the replacement character
 }
 
 TEST_F(Doctor, FailsIfTheRunDirectoryCannotBeWritten) {
-  const Result result = run_program({kDoctor, "--runs_dir", "/proc/runs", "--json", folder / "found.json"});
-  EXPECT_EQ(result.exit_code, 1);
+  const Result result =
+      expect_exit(run_program({kDoctor, "--runs_dir", "/proc/runs", "--json", folder / "found.json"}), 1);
   const std::string found = lines_of_check(result.out, "run directory");
   EXPECT_TRUE(found.starts_with("failed ")) << result.out;
   expect_mentions(found, {"/proc/runs", "->", "--runs_dir"});
@@ -81,10 +71,8 @@ TEST_F(Doctor, FailsIfTheRunDirectoryCannotBeWritten) {
 }
 
 TEST_F(Doctor, FailsIfItsJsonFileCannotBeWritten) {
-  const Result result = run({"--json", "/dev/full"});
-  EXPECT_EQ(result.exit_code, 1);
+  const Result result = expect_exit(run({"--json", "/dev/full"}), 1, {"--json /dev/full"});
   EXPECT_TRUE(result.err.starts_with("error: ")) << result.err;
-  expect_mentions(result.err, {"--json /dev/full"});
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
 }
 
@@ -100,10 +88,9 @@ TEST_F(Doctor, ReportsTheJobsRemainingTime) {
 }
 
 TEST_F(Doctor, HelpShowsLaunchLinesAndOptions) {
-  const Result result = run({"--help"});
-  EXPECT_EQ(result.exit_code, 0);
-  expect_mentions(result.out, {"srun -N2 --gpus-per-node=4 drl_doctor", "mpirun -n 4 drl_doctor", "--timeout", "--json",
-                               "Exit codes: 0"});
+  expect_mentions(
+      expect_exit(run({"--help"}), 0).out,
+      {"srun -N2 --gpus-per-node=4 drl_doctor", "mpirun -n 4 drl_doctor", "--timeout", "--json", "Exit codes: 0"});
   EXPECT_TRUE(holds(run({"--version"}).out, "drl "));
 }
 

@@ -52,8 +52,7 @@ class FaultyFiles : public testing::Test {
   // Resumes the run without a fault, to the end.
   void expect_resumes() const {
     const int saved = newest();
-    const Result result = run_program(command(saved + 5));
-    EXPECT_EQ(result.exit_code, 0) << result.err;
+    expect_exit(run_program(command(saved + 5)), 0);
     EXPECT_EQ(iterations(run()), count_to(saved + 5));
     expect_readable_checkpoints();
   }
@@ -124,16 +123,14 @@ TEST_P(Failing, IsOneErrorAtTheStart) {
   else
     expect_one_error(result);
   EXPECT_EQ(newest(), 0);
-  const Result again = run_program(command(20));
-  EXPECT_EQ(again.exit_code, 0) << again.err;
+  expect_exit(run_program(command(20)), 0);
   EXPECT_EQ(iterations(run()), count_to(20));
 }
 
 // The best checkpoint is then a copy. It must not keep the others from being pruned.
 TEST_F(FaultyFiles, WithoutLinksTheBestCheckpointIsACopy) {
   set("symlink", EPERM);  // as on exFAT, or SMB shares
-  const Result result = run_program(command(400), variables());
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(run_program(command(400), variables()), 0);
   EXPECT_EQ(result.err, "");
   const fs::path best = run() / "checkpoints" / "best.h5";
   ASSERT_TRUE(fs::is_regular_file(fs::symlink_status(best)));
@@ -150,7 +147,7 @@ TEST_F(FaultyFiles, WithoutDirectoriesARunDoesNotStart) {
   expect_one_error(result);
   expect_mentions(result.err, {"Permission denied"});
   clear("mkdir");
-  EXPECT_EQ(run_program(command(20)).exit_code, 0);
+  expect_exit(run_program(command(20)), 0);
 }
 
 // One sync takes long. If it stopped the training, there would be ten iterations until the save after it.
@@ -163,8 +160,7 @@ TEST_F(FaultyFiles, TrainingGoesOnDuringASlowSync) {
   const int before = newest();
   ASSERT_TRUE(wait_until([&] { return newest() > before; }, 60 + slow_seconds())) << process.err();
   process.signal(SIGUSR1);
-  const Result result = process.wait();
-  EXPECT_EQ(result.exit_code, 75) << result.err;
+  const Result result = expect_exit(process.wait(), 75);
   EXPECT_EQ(iterations(run()), count_to(newest()));
   EXPECT_GT(newest() - before, 40) << "the training waited";
   expect_readable_checkpoints();
@@ -178,8 +174,7 @@ TEST_F(FaultyFiles, ASignalDuringASlowSyncStillSaves) {
   ASSERT_TRUE(wait_until([&] { return is_waiting(); })) << process.err();
   clear("fsync");
   process.signal(SIGTERM);
-  const Result result = process.wait(60 + slow_seconds());
-  EXPECT_EQ(result.exit_code, 143) << result.err;
+  const Result result = expect_exit(process.wait(60 + slow_seconds()), 143);
   EXPECT_EQ(iterations(run()), count_to(newest()));
   expect_readable_checkpoints();
   if (slow_seconds() > 60) expect_mentions(result.err, {"waiting until " + run().string(), " s so far"});
@@ -189,9 +184,7 @@ TEST_F(FaultyFiles, ARemovedRunDirectoryEndsTheRun) {
   Process process(endless(), variables());
   ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
   fs::rename(run(), runs() / "moved");
-  const Result result = process.wait();
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_mentions(result.err, {"error: ", run().string()});
+  expect_exit(process.wait(), 1, {"error: ", run().string()});
   fs::remove_all(run());
   fs::rename(runs() / "moved", run());
   expect_readable_checkpoints();
@@ -219,14 +212,14 @@ TEST_F(OnASmallDisk, ThatIsFullOrReadOnlyIsOneErrorAtTheStart) {
   expect_one_error(read_only);
   expect_mentions(read_only.err, {"Read-only file system"});
   remount(0);
-  EXPECT_EQ(run_program(command(20)).exit_code, 0);
+  expect_exit(run_program(command(20)), 0);
   EXPECT_EQ(iterations(run()), count_to(20));
 }
 
 // The kernel makes a file system read-only after errors of the disk. It refuses to while a file is open for writing, so
 // the run is stopped first.
 TEST_F(OnASmallDisk, ThatBecomesReadOnlyIsOneErrorAtTheResume) {
-  ASSERT_EQ(run_program(command(20)).exit_code, 0);
+  expect_exit(run_program(command(20)), 0);
   remount(MS_RDONLY);
   const Result result = run_program(command(30));
   expect_one_error(result);

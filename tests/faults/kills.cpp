@@ -135,7 +135,7 @@ class Kills {
       default:
         words = words + Words{"--task", "Cartpole", "--load_run", name};
     }
-    if (!by_mpirun) return {std::make_unique<Process>(words + Words{"--ranks", "2"})};
+    if (!by_mpirun) return {std::make_unique<Process>(words + "--ranks 2"_words)};
     return {std::make_unique<Process>(mpirun(2) + words)};
   }
 

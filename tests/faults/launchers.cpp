@@ -29,10 +29,7 @@ class Launchers : public Kind {
     for (const std::string& line : split(input, '\n'))
       if (const size_t equals = line.find('='); equals != std::string::npos)
         variables[line.substr(0, equals)] = line.substr(equals + 1);
-    const Environment environment = [&](const char* name) {
-      const auto found = variables.find(name);
-      return found == variables.end() ? std::nullopt : std::optional(found->second);
-    };
+    const Environment environment = environment_of(variables);
     for (const auto& [name, value] : variables) {
       parse_time_left(value);
       parse_job_state(0, value);

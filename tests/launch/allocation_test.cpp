@@ -3,22 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 
+#include "../support/environment.hpp"
 #include "../support/temp_folder.hpp"
 #include "launch/child.hpp"
 
 namespace drl {
 namespace {
 
-using Variables = std::map<std::string, std::string>;
-
-std::optional<Allocation> allocation_of(const Variables& variables) {
-  return allocation([&](const char* name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  });
-}
+std::optional<Allocation> allocation_of(const Variables& variables) { return allocation(environment_of(variables)); }
 
 TEST(Allocation, IsEmptyOutsideAJob) { EXPECT_FALSE(allocation_of({{"PATH", "/bin"}})); }
 

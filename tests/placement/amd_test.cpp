@@ -1,14 +1,10 @@
 // Tests the choice of GPUs in builds for AMD's GPUs.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <map>
-
-#include "../support/mentions.hpp"
+#include "../support/environment.hpp"
+#include "../support/errors.hpp"
 #include "../support/paths.hpp"
 #include "../support/temp_folder.hpp"
-#include "base/check.hpp"
 #include "gpu/remedies.hpp"
 #include "placement/device.hpp"
 #include "placement/gpu_vendors.hpp"
@@ -19,33 +15,23 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Gpus gpus_of(const std::map<std::string, std::string>& variables, const std::filesystem::path& root = "/nowhere") {
-  return visible_gpus(
-      [&](const char* name) {
-        const auto found = variables.find(name);
-        return found == variables.end() ? std::nullopt : std::optional(found->second);
-      },
-      root, kAmd);
+Gpus gpus_of(const Variables& variables, const std::filesystem::path& root = "/nowhere") {
+  return visible_gpus(environment_of(variables), root, kAmd);
 }
 
 // Makes a machine with one PCI device of this vendor and class.
 void plant_pci(const TempFolder& root, const std::string& vendor, const std::string& kind) {
   const std::filesystem::path device = root.path() / "sys/bus/pci/devices/0000:c1:00.0";
   std::filesystem::create_directories(device);
-  std::ofstream(device / "vendor") << vendor;
-  std::ofstream(device / "class") << kind;
+  spill(device / "vendor", vendor);
+  spill(device / "class", kind);
 }
 
 DeviceChoice choose(const std::string& device, const Gpus& gpus, const CudaSupport& found) {
   return choose_device(device, "", gpus, found, kAmd);
 }
-std::string error_of(const std::string& device, const Gpus& gpus, const CudaSupport& found) {
-  try {
-    choose(device, gpus, found);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no UsageError";
+std::string refused(const std::string& device, const Gpus& gpus, const CudaSupport& found) {
+  return error_of([&] { choose(device, gpus, found); });
 }
 
 const CudaSupport kNoGpu{true, 0, "no ROCm-capable device is detected"}, kTwoGpus{true, 2, ""};
@@ -61,21 +47,19 @@ TEST(AmdGpus, AreThoseThatTheBuildUses) {
 TEST(AmdGpus, AreNotNvidias) {
   TempFolder root;
   plant_pci(root, "0x10de", "0x030200");
-  const std::map<std::string, std::string> job = {
-      {"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}};
+  const Variables job = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}};
   const Gpus gpus = gpus_of(job, root.path());
   EXPECT_FALSE(gpus.physical);
   EXPECT_EQ(gpus.vendor, "NVIDIA");
   EXPECT_TRUE(gpus.vendor_granted);
-  expect_mentions(error_of("auto", gpus, kNoGpu), {"idle", "NVIDIA GPUs", "AMD GPUs and CPUs only", "--device cpu"});
-  expect_mentions(error_of("cuda", gpus, kNoGpu), {"--device cuda ", "NVIDIA GPUs", "AMD GPUs", "--device cpu"});
+  expect_mentions(refused("auto", gpus, kNoGpu), {"idle", "NVIDIA GPUs", "AMD GPUs and CPUs only", "--device cpu"});
+  expect_mentions(refused("cuda", gpus, kNoGpu), {"--device cuda ", "NVIDIA GPUs", "AMD GPUs", "--device cpu"});
 }
 
 // ROCR_VISIBLE_DEVICES hides GPUs from HIP, and HIP_VISIBLE_DEVICES numbers those that are left
 // (rocm.docs.amd.com, "GPU isolation techniques").
 TEST(AmdGpus, AreListedByTheirOwnVariables) {
-  std::map<std::string, std::string> job = {
-      {"SLURM_JOB_ID", "1"}, {"SLURM_STEP_GPUS", "4,5"}, {"ROCR_VISIBLE_DEVICES", "0,1"}};
+  Variables job = {{"SLURM_JOB_ID", "1"}, {"SLURM_STEP_GPUS", "4,5"}, {"ROCR_VISIBLE_DEVICES", "0,1"}};
   Gpus gpus = gpus_of(job);
   EXPECT_EQ(gpus.visible, (Names{"0", "1"}));
   EXPECT_EQ(gpus.ids, (Names{"4", "5"})) << "Slurm hides the other devices";
@@ -92,10 +76,9 @@ TEST(AmdGpus, AreListedByTheirOwnVariables) {
 TEST(AmdGpus, HaveCoresNearThem) {
   TempFolder root;
   const std::string nvidia = test_data("placement/data/dgx_a100.xml");
-  std::ifstream file(nvidia);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = slurp(nvidia);
   for (size_t at = 0; (at = text.find("0302 [10de:", at)) != std::string::npos;) text.replace(at, 11, "0380 [1002:");
-  std::ofstream(root.path() / "amd.xml") << text;
+  spill(root / "amd.xml", text);
   const Topology machine = Topology::of_file(root.path() / "amd.xml");
   const std::vector<Topology::Gpu> gpus = machine.gpus(kAmd), same = Topology::of_file(nvidia).gpus(kNvidia);
   EXPECT_TRUE(machine.gpus(kNvidia).empty());
@@ -112,19 +95,14 @@ TEST(AmdGpus, HaveCudasNameOrTheirOwn) {
   for (const char* device : {"cuda:1", "hip:1"})
     EXPECT_EQ(choose(device, {}, kTwoGpus).gpus.indices, std::vector<int>{1}) << device;
   EXPECT_EQ(kind_of_device("hip:1"), kind_of_device("cuda:0")) << "ranks may use both names";
-  expect_mentions(error_of("hip", {}, kNoGpu), {"--device hip ", kNoGpu.trouble, "rocm-smi", "--device cpu"});
-  expect_mentions(error_of("hip:x", {}, kTwoGpus), {"--device hip:x ", "number", "--device cuda:0"});
+  expect_mentions(refused("hip", {}, kNoGpu), {"--device hip ", kNoGpu.trouble, "rocm-smi", "--device cpu"});
+  expect_mentions(refused("hip:x", {}, kTwoGpus), {"--device hip:x ", "number", "--device cuda:0"});
 }
 
 TEST(AmdGpus, NeedABuildForThem) {
-  for (const CudaSupport& found : {CudaSupport{}, kTwoGpus}) {
-    try {
-      choose_device("hip", "", {}, found, kNvidia);
-      ADD_FAILURE() << "no UsageError";
-    } catch (const UsageError& error) {
-      expect_mentions(error.what(), {"--device hip ", "AMD", "-DDRL_WITH_HIP=ON", "--device cpu"});
-    }
-  }
+  for (const CudaSupport& found : {CudaSupport{}, kTwoGpus})
+    expect_mentions(error_of([&] { choose_device("hip", "", {}, found, kNvidia); }),
+                    {"--device hip ", "AMD", "-DDRL_WITH_HIP=ON", "--device cpu"});
 }
 
 TEST(AmdGpus, HaveRemediesOfTheirOwn) {

@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <map>
 #include <tuple>
 
-#include "../support/mentions.hpp"
+#include "../support/environment.hpp"
+#include "../support/errors.hpp"
 #include "../support/temp_folder.hpp"
-#include "base/check.hpp"
 #include "placement/gpu_vendors.hpp"
 
 namespace drl {
@@ -17,95 +15,54 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-Gpus gpus_of(const std::map<std::string, std::string>& variables, const fs::path& root = "/nowhere") {
-  return visible_gpus(
-      [&](const char* name) {
-        const auto found = variables.find(name);
-        return found == variables.end() ? std::nullopt : std::optional(found->second);
-      },
-      root);
-}
-
-template <class Work>
-std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no UsageError";
+Gpus gpus_of(const Variables& variables, const fs::path& root = "/nowhere") {
+  return visible_gpus(environment_of(variables), root);
 }
 
 void write(const fs::path& file, const std::string& text) {
   fs::create_directories(file.parent_path());
-  std::ofstream(file) << text;
+  spill(file, text);
 }
 
 // The variables are those that Slurm 22.05 set for tasks on a node with 4 GPUs (tests/slurm/cluster).
-
-TEST(VisibleGpus, AreAllOfTheNodeWithGpusPerNode) {  // srun --gpus-per-node=4
-  const Gpus gpus = gpus_of({{"SLURM_JOB_ID", "1"},
-                             {"CUDA_VISIBLE_DEVICES", "0,1,2,3"},
-                             {"SLURM_STEP_GPUS", "0,1,2,3"},
-                             {"SLURM_GPUS_ON_NODE", "4"}});
-  EXPECT_EQ(gpus.visible, (Names{"0", "1", "2", "3"}));
-  EXPECT_EQ(gpus.ids, gpus.visible);
-  EXPECT_TRUE(gpus.in_job);
-  EXPECT_TRUE(gpus.granted);
-  EXPECT_FALSE(gpus.physical);
+TEST(VisibleGpus, AreThoseThatSlurmAndCudaList) {
+  const Names none, all = {"0", "1", "2", "3"};
+  const Names uuids = {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0",
+                       "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"};
+  const struct {
+    const char* what;
+    std::string list, of_step, on_node;  // CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS, SLURM_GPUS_ON_NODE
+    Names visible, ids;
+    bool is_granted;
+  } cases[] = {{"srun --gpus-per-node=4", "0,1,2,3", "0,1,2,3", "4", all, all, true},
+               {"srun -n4 --gpus-per-task=1, task 2", "2", "2", "4", {"2"}, {"2"}, true},
+               {"the same with ConstrainDevices: CUDA counts from 0", "0", "2", "4", {"0"}, {"2"}, true},
+               {"Slurm hides the lower half", "0,1,2,3", "4,5,6,7", "", all, {"4", "5", "6", "7"}, true},
+               {"srun -n4 --gpus-per-task=1 --gpu-bind=none", "", "", "4", all, all, true},
+               {"UUIDs and MIG names", uuids[0] + "," + uuids[1] + ", " + uuids[2], "", "", uuids, uuids, false},
+               // CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES
+               {"the list ends at the first entry that is not a device", "1,-1,0", "", "", {"1"}, {"1"}, false},
+               {"no device", "NoDevFiles", "", "4", none, none, false},
+               {"outside Slurm", "", "", "", none, none, false}};
+  for (const auto& [what, list, of_step, on_node, visible, ids, is_granted] : cases) {
+    Variables variables = {
+        {"CUDA_VISIBLE_DEVICES", list}, {"SLURM_STEP_GPUS", of_step}, {"SLURM_GPUS_ON_NODE", on_node}};
+    std::erase_if(variables, [](const auto& variable) { return variable.second.empty(); });
+    const Gpus gpus = gpus_of(variables);
+    EXPECT_EQ(gpus.visible, visible) << what;
+    EXPECT_EQ(gpus.ids, ids) << what;
+    EXPECT_EQ(gpus.granted, is_granted) << what;
+    EXPECT_FALSE(gpus.physical || gpus.in_job) << what;
+    EXPECT_TRUE(gpus_of(variables + Variables{{"SLURM_JOB_ID", "1"}}).in_job) << what;
+  }
 }
 
 TEST(VisibleGpus, AreAtMostAsManyAsANodeCanHave) {
   EXPECT_EQ(gpus_of({{"SLURM_GPUS_ON_NODE", "4096"}}).visible.size(), 4096u);
-  try {
-    gpus_of({{"SLURM_GPUS_ON_NODE", "2147483647"}});
-    ADD_FAILURE() << "accepted";
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {"SLURM_GPUS_ON_NODE = 2147483647", "unset SLURM_GPUS_ON_NODE"});
-  }
-}
-
-TEST(VisibleGpus, AreOneForEachTaskWithGpusPerTask) {  // srun -n4 --gpus-per-task=1, task 2
-  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "2"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
-  EXPECT_EQ(gpus.visible, Names{"2"});
-  EXPECT_EQ(gpus.ids, Names{"2"});
-}
-
-TEST(VisibleGpus, KeepTheirIdsIfSlurmHidesTheOthers) {  // the same with ConstrainDevices: CUDA counts from 0
-  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0"}, {"SLURM_STEP_GPUS", "2"}, {"SLURM_GPUS_ON_NODE", "4"}});
-  EXPECT_EQ(gpus.visible, Names{"0"});
-  EXPECT_EQ(gpus.ids, Names{"2"});
-}
-
-TEST(VisibleGpus, KeepTheirIdsIfSlurmHidesTheLowerHalf) {
-  const Gpus gpus = gpus_of({{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}, {"SLURM_STEP_GPUS", "4,5,6,7"}});
-  EXPECT_EQ(gpus.ids, (Names{"4", "5", "6", "7"}));
-}
-
-TEST(VisibleGpus, AreNumberedFromZeroIfNothingIsBound) {  // srun -n4 --gpus-per-task=1 --gpu-bind=none
-  const Gpus gpus = gpus_of({{"SLURM_GPUS_ON_NODE", "4"}});
-  EXPECT_EQ(gpus.visible, (Names{"0", "1", "2", "3"}));
-  EXPECT_TRUE(gpus.granted);
-}
-
-TEST(VisibleGpus, MayHaveUuidsAndMigNames) {
-  const Names names = {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0",
-                       "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"};
-  EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", names[0] + "," + names[1] + ", " + names[2]}}).visible, names);
-}
-
-TEST(VisibleGpus, EndAtTheFirstEntryThatIsNotADevice) {  // CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES
-  EXPECT_EQ(gpus_of({{"CUDA_VISIBLE_DEVICES", "1,-1,0"}}).visible, Names{"1"});
-  const Gpus none = gpus_of({{"CUDA_VISIBLE_DEVICES", "NoDevFiles"}, {"SLURM_GPUS_ON_NODE", "4"}});
-  EXPECT_EQ(none.visible, Names{});
-  EXPECT_FALSE(none.granted);
-}
-
-TEST(VisibleGpus, AreNotListedOutsideSlurm) {
-  const Gpus gpus = gpus_of({});
-  EXPECT_EQ(gpus.visible, Names{});
-  EXPECT_FALSE(gpus.granted);
-  EXPECT_FALSE(gpus.in_job);
+  expect_mentions(error_of([] {
+                    gpus_of({{"SLURM_GPUS_ON_NODE", "2147483647"}});
+                  }),
+                  {"SLURM_GPUS_ON_NODE = 2147483647", "unset SLURM_GPUS_ON_NODE"});
 }
 
 // A container that got only GPU 3 has no /dev/nvidia0.
@@ -133,7 +90,7 @@ TEST(VisibleGpus, ArePhysicalIfPciListsAnNvidiaGpu) {
 
 // --- AMD GPUs, as on Frontier and LUMI ---
 
-const std::map<std::string, std::string> kGrantsEight = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", "8"}};
+const Variables kGrantsEight = {{"SLURM_JOB_ID", "1"}, {"SLURM_GPUS_ON_NODE", "8"}};
 
 void plant_kfd(const TempFolder& root) {
   write(root.path() / "dev/kfd", "");
@@ -176,7 +133,7 @@ TEST(VisibleGpus, AreAmdIfPciListsAnAmdGpu) {
 TEST(VisibleGpus, AreAmdIfTheVariablesOfTheJobListThem) {
   TempFolder root;
   plant_kfd(root);
-  std::map<std::string, std::string> job = {{"SLURM_JOB_ID", "1"}};
+  Variables job = {{"SLURM_JOB_ID", "1"}};
   EXPECT_FALSE(gpus_of(job, root.path()).vendor_granted) << "a job without GPUs";
   for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
     job = {{"SLURM_JOB_ID", "1"}, {name, "0,1"}};
@@ -268,15 +225,17 @@ TEST(SelectGpus, KeepsBothNames) {
 }
 
 TEST(SelectGpus, ErrorsShowTheVisibleGpus) {
-  const Names visible = {"0", "1", "2", "3"};
-  expect_mentions(error_of([&] { selected(visible, "0,4"); }),
+  const auto refused = [](const Names& visible, const std::string& ids) {
+    return error_of([&] { selected(visible, ids); });
+  };
+  const Names four = {"0", "1", "2", "3"};
+  expect_mentions(refused(four, "0,4"),
                   {"--gpu_ids 0,4", "4 GPUs visible", "--gpu_ids all", "--gpu_ids None", "0 to 3", "--gpu_ids 0"});
-  const std::string error = error_of([&] { selected({}, "0"); });
-  expect_mentions(error, {"--gpu_ids 0 ", "0 GPUs visible", "--gpu_ids all", "--gpu_ids None"});
-  EXPECT_EQ(error.find("list"), std::string::npos) << error;
-  expect_mentions(error_of([&] { selected(visible, "1,1"); }), {"--gpu_ids 1,1", "1 is", "twice"});
-  expect_mentions(error_of([&] { selected(visible, "-1"); }), {"\"-1\" is not a number"});
-  expect_mentions(error_of([&] { selected(visible, "[]"); }), {"--gpu_ids []", "empty"});
+  expect_mentions(refused({}, "0"), {"--gpu_ids 0 ", "0 GPUs visible", "--gpu_ids all", "--gpu_ids None"});
+  EXPECT_EQ(refused({}, "0").find("list"), std::string::npos) << refused({}, "0");
+  expect_mentions(refused(four, "1,1"), {"--gpu_ids 1,1", "1 is", "twice"});
+  expect_mentions(refused(four, "-1"), {"\"-1\" is not a number"});
+  expect_mentions(refused(four, "[]"), {"--gpu_ids []", "empty"});
 }
 
 // Returns the name of each rank's device.
@@ -286,19 +245,24 @@ Names assigned(const std::vector<Names>& ids) {
   return names;
 }
 
-TEST(AssignDevice, RanksWithoutDevicesUseTheCpu) {
-  EXPECT_EQ(assigned({{}, {}}), (Names{"cpu", "cpu"}));
-  EXPECT_EQ(assigned({{}}), Names{"cpu"});
-}
-
-TEST(AssignDevice, RanksTakeDevicesInOrderIfAllSeeAll) {
-  const Names all = {"0", "1", "2", "3"};
-  EXPECT_EQ(assigned({all, all, all, all}), (Names{"cuda:0", "cuda:1", "cuda:2", "cuda:3"}));
-  EXPECT_EQ(assigned({all, all}), (Names{"cuda:0", "cuda:1"}));
-}
-
-TEST(AssignDevice, RanksThatSeeOneDeviceEachUseIt) {
-  EXPECT_EQ(assigned({{"0"}, {"1"}, {"2"}, {"3"}}), (Names{"cuda:0", "cuda:0", "cuda:0", "cuda:0"}));
+TEST(AssignDevice, GivesEachRankOneThatItSees) {
+  const Names all = {"0", "1", "2", "3"}, firsts = {"cuda:0", "cuda:0", "cuda:0", "cuda:0"};
+  const struct {
+    const char* what;
+    std::vector<Names> ids;
+    Names expected;
+  } cases[] = {
+      {"no devices", {{}, {}}, {"cpu", "cpu"}},
+      {"one rank without devices", {{}}, {"cpu"}},
+      {"all see all: in order", {all, all, all, all}, {"cuda:0", "cuda:1", "cuda:2", "cuda:3"}},
+      {"fewer ranks than devices", {all, all}, {"cuda:0", "cuda:1"}},
+      {"one device each", {{"0"}, {"1"}, {"2"}, {"3"}}, firsts},
+      {"UUIDs", {{"GPU-a", "GPU-b"}, {"GPU-a", "GPU-b"}}, {"cuda:0", "cuda:1"}},
+      {"MIG names", {2, {"MIG-GPU-a/1/0", "MIG-GPU-a/2/0"}}, {"cuda:0", "cuda:1"}},
+      {"parts of the node", {{"0", "1"}, {"2", "3"}, {"0", "1"}, {"2", "3"}}, {"cuda:0", "cuda:0", "cuda:1", "cuda:1"}},
+      // Rank 0 would take 0 and rank 1 take 1; rank 2 can only have 0, so rank 0 moves to 1, and rank 1 to 2.
+      {"an earlier rank moves", {{"0", "1"}, {"1", "2"}, {"0"}}, {"cuda:1", "cuda:1", "cuda:0"}}};
+  for (const auto& [what, ids, expected] : cases) EXPECT_EQ(assigned(ids), expected) << what;
 }
 
 TEST(AssignDevice, DevicesOfUnknownNumberAreAssumedToDiffer) {
@@ -308,36 +272,12 @@ TEST(AssignDevice, DevicesOfUnknownNumberAreAssumedToDiffer) {
   EXPECT_EQ(assigned(ids), (Names{"cuda:0", "cuda:0"}));
 }
 
-TEST(AssignDevice, AcceptsIndicesUuidsAndMigNames) {
-  const Names indices = {"5", "2"}, uuids = {"GPU-a", "GPU-b"}, mig = {"MIG-GPU-a/1/0", "MIG-GPU-a/2/0"};
-  for (const Names& list : {indices, uuids, mig}) EXPECT_EQ(assigned({list, list}), (Names{"cuda:0", "cuda:1"}));
-}
-
-TEST(AssignDevice, RanksMaySeeDifferentPartsOfTheNode) {
-  EXPECT_EQ(assigned({{"0", "1"}, {"2", "3"}, {"0", "1"}, {"2", "3"}}),
-            (Names{"cuda:0", "cuda:0", "cuda:1", "cuda:1"}));
-}
-
-TEST(AssignDevice, AnEarlierRankMovesToAnotherDevice) {
-  // Rank 0 would take 0 and rank 1 take 1; rank 2 can only have 0, so rank 0 moves to 1, and rank 1 to 2.
-  EXPECT_EQ(assigned({{"0", "1"}, {"1", "2"}, {"0"}}), (Names{"cuda:1", "cuda:1", "cuda:0"}));
-}
-
-TEST(AssignDevice, MoreRanksThanDevicesAreAnError) {
-  const Names all = {"0", "1"};
-  expect_mentions(error_of([&] {
-                    assign_devices({all, all, all});
-                  }),
-                  {"3 ranks", "2 GPUs (0, 1;", "srun --ntasks-per-node=2", "--ranks 2"});
-  expect_mentions(error_of([&] { assign_devices({{"0"}, {"0"}}); }), {"2 ranks", "1 GPU (0;", "--ranks 1"});
-}
-
-TEST(AssignDevice, RanksThatSeeTooFewDevicesAreAnError) {
-  expect_mentions(error_of([&] {
-                    assign_devices({{"0"}, {"0"}, {"1", "2", "3"}});
-                  }),
-                  {"3 ranks", "0, 1, 2, 3", "srun --gpu-bind=none"});
-  expect_mentions(error_of([&] { assign_devices({{"0", "1"}, {}}); }), {"2 ranks", "0, 1", "srun --gpu-bind=none"});
+TEST(AssignDevice, MoreRanksThanDevicesThatTheySeeAreAnError) {
+  const auto refused = [](const std::vector<Names>& ids) { return error_of([&] { assign_devices(ids); }); };
+  expect_mentions(refused({3, {"0", "1"}}), {"3 ranks", "2 GPUs (0, 1;", "srun --ntasks-per-node=2", "--ranks 2"});
+  expect_mentions(refused({{"0"}, {"0"}}), {"2 ranks", "1 GPU (0;", "--ranks 1"});
+  expect_mentions(refused({{"0"}, {"0"}, {"1", "2", "3"}}), {"3 ranks", "0, 1, 2, 3", "srun --gpu-bind=none"});
+  expect_mentions(refused({{"0", "1"}, {}}), {"2 ranks", "0, 1", "srun --gpu-bind=none"});
 }
 
 // --- --device in builds with and without CUDA ---
@@ -346,30 +286,36 @@ const Gpus kFour = {.visible = {"0", "1", "2", "3"}, .ids = {"0", "1", "2", "3"}
 
 const CudaSupport kNoCuda, kCudaWithoutGpu{true, 0, "no CUDA-capable device is detected"}, kTwoGpus{true, 2, ""};
 
+std::string refused(const std::string& device, const Gpus& gpus, const CudaSupport& cuda,
+                    const std::string& gpu_ids = "all") {
+  return error_of([&] { choose_device(device, gpu_ids, gpus, cuda); });
+}
+
 TEST(ChooseDevice, AcceptsTheCpuAndRefusesInvalidDevices) {
   for (const char* device : {"auto", "cpu"}) {
     const DeviceChoice choice = choose_device(device, "all", {}, kNoCuda);
-    EXPECT_FALSE(choice.cuda);
-    EXPECT_FALSE(choice.one_rank_per_gpu());
+    EXPECT_FALSE(choice.cuda || choice.one_rank_per_gpu());
     EXPECT_EQ(choice.warning + choice.info, "");
   }
-  expect_mentions(error_of([] { choose_device("cuda:0", "all", kFour, kNoCuda); }),
+  expect_mentions(refused("cuda:0", kFour, kNoCuda),
                   {"--device cuda:0 ", "no GPU support", "docs/install.md, \"GPUs\"", "--device cpu"});
-  expect_mentions(error_of([] { choose_device("tpu", "all", {}, kNoCuda); }),
-                  {"--device tpu ", "auto, cpu, cuda, cuda:N", "--device auto"});
-  expect_mentions(error_of([] { choose_device("cuda:x", "all", {}, kTwoGpus); }),
-                  {"--device cuda:x ", "number", "--device cuda:0"});
+  expect_mentions(refused("tpu", {}, kNoCuda), {"--device tpu ", "auto, cpu, cuda, cuda:N", "--device auto"});
+  expect_mentions(refused("cuda:x", {}, kTwoGpus), {"--device cuda:x ", "number", "--device cuda:0"});
 }
 
 TEST(ChooseDevice, GrantedGpusMustNotBeIdle) {
-  Gpus gpus = kFour;
-  gpus.physical = true;
-  expect_mentions(error_of([&] { choose_device("auto", "all", gpus, kNoCuda); }),
+  Gpus nvidia = kFour, amd = kFour;
+  nvidia.physical = true, amd.vendor = "AMD", amd.vendor_granted = true;
+  expect_mentions(refused("auto", nvidia, kNoCuda),
                   {"idle", "no GPU support", "docs/install.md, \"GPUs\"", "--device cpu"});
-  expect_mentions(error_of([&] { choose_device("auto", "all", gpus, kCudaWithoutGpu); }),
+  expect_mentions(refused("auto", nvidia, kCudaWithoutGpu),
                   {"idle", kCudaWithoutGpu.trouble, "nvidia-smi", "drl_doctor", "--device cpu"});
-  EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
-  EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
+  for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
+    expect_mentions(refused("auto", amd, cuda), {"idle", "AMD", "NVIDIA", "--device cpu"});
+  for (const Gpus& gpus : {nvidia, amd}) {
+    EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
+    EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
+  }
 }
 
 TEST(ChooseDevice, ADriverThatCannotBeUsedHasItsOwnRemedy) {
@@ -377,24 +323,13 @@ TEST(ChooseDevice, ADriverThatCannotBeUsedHasItsOwnRemedy) {
   Gpus gpus = kFour;
   gpus.physical = true;
   for (const char* device : {"auto", "cuda"})
-    expect_mentions(error_of([&] { choose_device(device, "all", gpus, old); }),
-                    {"insufficient driver", "update the driver", "--device cpu"});
-}
-
-TEST(ChooseDevice, GrantedAmdGpusMustNotBeIdle) {
-  Gpus gpus = kFour;
-  gpus.vendor = "AMD", gpus.vendor_granted = true;
-  for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
-    expect_mentions(error_of([&] { choose_device("auto", "all", gpus, cuda); }),
-                    {"idle", "AMD", "NVIDIA", "--device cpu"});
-  EXPECT_FALSE(choose_device("cpu", "all", gpus, kNoCuda).one_rank_per_gpu());
-  EXPECT_FALSE(choose_device("auto", "None", gpus, kNoCuda).one_rank_per_gpu());
+    expect_mentions(refused(device, gpus, old), {"insufficient driver", "update the driver", "--device cpu"});
 }
 
 TEST(ChooseDevice, CudaNeedsANodeWithNvidiaGpus) {
   for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})
     for (const char* device : {"cuda", "cuda:0"}) {
-      expect_mentions(error_of([&] { choose_device(device, "all", {.vendor = "AMD"}, cuda); }),
+      expect_mentions(refused(device, {.vendor = "AMD"}, cuda),
                       {std::string("--device ") + device + " ", "AMD GPUs", "NVIDIA",
                        cuda.built ? "only)" : "no GPU support", "--device cpu"});
       EXPECT_FALSE(choose_device("auto", "all", {.vendor = "AMD"}, cuda).cuda);
@@ -434,9 +369,9 @@ TEST(ChooseDevice, MayUseSomeOfTheVisibleGpus) {
   EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.indices, (std::vector<int>{1}));
   EXPECT_EQ(choose_device("cuda:1", "", gpus, kTwoGpus).gpus.ids, (std::vector<std::string>{"7"}));
   EXPECT_EQ(choose_device("cuda", "1,0", gpus, kTwoGpus).gpus.indices, (std::vector<int>{1, 0}));
-  expect_mentions(error_of([&] { choose_device("cuda:2", "", gpus, kTwoGpus); }), {"--gpu_ids 2", "2 GPUs visible"});
-  expect_mentions(error_of([&] { choose_device("cuda:1", "0", gpus, kTwoGpus); }), {"--device cuda:1", "--gpu_ids 0"});
-  expect_mentions(error_of([&] { choose_device("cuda", "", {}, kCudaWithoutGpu); }),
+  expect_mentions(refused("cuda:2", gpus, kTwoGpus, ""), {"--gpu_ids 2", "2 GPUs visible"});
+  expect_mentions(refused("cuda:1", gpus, kTwoGpus, "0"), {"--device cuda:1", "--gpu_ids 0"});
+  expect_mentions(refused("cuda", {}, kCudaWithoutGpu, ""),
                   {"--device cuda ", kCudaWithoutGpu.trouble, "srun --gpus-per-node=", "nvidia-smi", "--device cpu"});
 }
 

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <thread>
 
 #include "../mpi_main.hpp"
+#include "../support/environment.hpp"
 #include "../support/mentions.hpp"
 #include "base/check.hpp"
 #include "placement/placement.hpp"
@@ -19,17 +19,12 @@ namespace drl {
 namespace {
 
 using test::world;
-using Variables = std::map<std::string, std::string>;
 
 Placement placed(const Variables& variables, const std::string& launcher = "srun", int threads = 0,
                  const std::string& gpu_ids = "all") {
   LaunchInfo launch;
   launch.launcher = launcher;
-  const Environment environment = [&](const char* name) {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-  return place_rank(world(), launch, environment, {"auto", gpu_ids, threads});
+  return place_rank(world(), launch, environment_of(variables), {"auto", gpu_ids, threads});
 }
 
 // Undoes the binding of the launcher and of earlier tests.

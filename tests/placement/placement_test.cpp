@@ -16,6 +16,9 @@ using Lists = std::vector<std::string>;
 
 Topology node(const std::string& name) { return Topology::of_file(test_data("placement/data/") + name + ".xml"); }
 
+// On g4dn.metal, socket 0 has hardware threads 0-23 and 48-71 (their siblings), socket 1 has 24-47 and 72-95.
+const Topology g4dn = node("g4dn.metal");
+
 Lists texts(const std::vector<CpuSet>& sets) {
   Lists lists;
   for (const CpuSet& set : sets) lists.push_back(to_text(set));
@@ -46,10 +49,8 @@ TEST(CpuSet, IsUnchangedByConversionToText) {
   EXPECT_EQ(cpus_of_text("7,900").count(), 2u);
 }
 
-// On g4dn.metal, socket 0 has hardware threads 0-23 and 48-71 (their siblings), socket 1 has 24-47 and 72-95.
-
 TEST(Topology, CountsCoresNotThreads) {
-  const Topology g4dn = node("g4dn.metal"), lassen = node("lassen"), dgx = node("dgx_a100");
+  const Topology lassen = node("lassen"), dgx = node("dgx_a100");
   EXPECT_EQ(g4dn.all_cpus().count(), 96u);
   EXPECT_EQ(g4dn.count_cores(g4dn.all_cpus()), 48);
   EXPECT_EQ(g4dn.count_cores(cpus_of_text("0,48")), 1);
@@ -108,7 +109,6 @@ TEST(FindGpu, AcceptsIndexUuidAndMigName) {
 }
 
 TEST(DivideCores, CpuRanksGetNeighbours) {
-  const Topology g4dn = node("g4dn.metal");
   EXPECT_EQ(divided(g4dn, ranks_on(g4dn.all_cpus(), 2)), (Lists{"0-23,48-71", "24-47,72-95"}));
   EXPECT_EQ(divided(g4dn, ranks_on(g4dn.all_cpus(), 4)),
             (Lists{"0-11,48-59", "12-23,60-71", "24-35,72-83", "36-47,84-95"}));
@@ -116,7 +116,6 @@ TEST(DivideCores, CpuRanksGetNeighbours) {
 }
 
 TEST(DivideCores, RanksDoNotSpanSocketsUnnecessarily) {
-  const Topology g4dn = node("g4dn.metal");
   const CpuSet socket0 = cpus_of_text("0-23,48-71");
   for (int n : {3, 5, 7, 40, 48}) {
     const std::vector<CpuSet> parts = divide_cores(g4dn, g4dn.all_cpus(), ranks_on(g4dn.all_cpus(), n));
@@ -133,13 +132,12 @@ TEST(DivideCores, RanksDoNotSpanSocketsUnnecessarily) {
 }
 
 TEST(DivideCores, FewerCoresThanRanksAreNotDivided) {
-  const Topology g4dn = node("g4dn.metal");
   EXPECT_TRUE(divided(g4dn, ranks_on(cpus_of_text("0-1,48-49"), 3)).empty());
   EXPECT_TRUE(divided(g4dn, ranks_on(CpuSet(), 2)).empty());
 }
 
 TEST(DivideCores, GpuRanksGetTheCoresNearTheirGpu) {
-  const Topology g4dn = node("g4dn.metal"), lassen = node("lassen"), dgx = node("dgx_a100");
+  const Topology lassen = node("lassen"), dgx = node("dgx_a100");
   EXPECT_EQ(divided(g4dn, ranks_on(g4dn.all_cpus(), 8, true)),
             (Lists{"0-5,48-53", "6-11,54-59", "12-17,60-65", "18-23,66-71", "24-29,72-77", "30-35,78-83", "36-41,84-89",
                    "42-47,90-95"}));
@@ -159,7 +157,6 @@ TEST(DivideCores, GpuRanksWithManyThreadsGetAllCoresInTheOrderOfTheirGpus) {
 }
 
 TEST(DivideCores, GpuRanksWithoutCoresNearTheirGpuGetOthers) {
-  const Topology g4dn = node("g4dn.metal");
   // All granted cores are on socket 0, GPU 4 is on socket 1.
   std::vector<HostRank> ranks = ranks_on(cpus_of_text("0-3,48-51"), 2);
   ranks[0].gpu = 4, ranks[1].gpu = 0;
@@ -170,113 +167,78 @@ TEST(DivideCores, GpuRanksWithoutCoresNearTheirGpuGetOthers) {
   EXPECT_TRUE((parts[0] & parts[1]).none());
 }
 
-TEST(Bindings, DivideAWholeNode) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 96)), (Lists{"0-23,48-71", "24-47,72-95"}));
+TEST(Bindings, DivideWhatSlurmGranted) {
+  const struct {
+    const char* what;
+    std::vector<HostRank> ranks;
+    int granted;
+    Lists expected;
+  } cases[] = {
+      {"a whole node", ranks_on(g4dn.all_cpus(), 2), 96, {"0-23,48-71", "24-47,72-95"}},
+      {"a part of it", ranks_on(cpus_of_text("0-1,48-49"), 2), 4, {"0,48", "1,49"}},
+      {"other jobs may share the cores", ranks_on(g4dn.all_cpus(), 2), 95, {}},
+      {"no srun", ranks_on(g4dn.all_cpus(), 2), 0, {}},
+      {"the launcher chose disjoint threads", ranks_on(Lists{"0", "2"}), 96, {}},
+      {"the launcher chose disjoint cores", ranks_on(Lists{"0-47", "48-95"}), 96, {}},
+      {"the launcher bound the only rank", ranks_on(Lists{"0-3"}), 96, {}},
+      {"one rank: nothing would change", ranks_on(g4dn.all_cpus(), 1), 96, {}},
+      {"one rank with a GPU", ranks_on(g4dn.all_cpus(), 1, true), 96, {"0-23,48-71"}},
+      {"too few cores", ranks_on(cpus_of_text("0,48"), 2), 96, {}},
+      {"no cores", ranks_on(CpuSet(), 2), 96, {}},
+      {"cores that the topology does not have", ranks_on(cpus_of_text("500-503"), 2), 96, {}},
+  };
+  for (const auto& [what, ranks, granted, expected] : cases)
+    EXPECT_EQ(texts(bindings(g4dn, ranks, granted)), expected) << what;
+  EXPECT_EQ(bindings(g4dn, ranks_on(Lists{"0-1", "1-2"}), 96).size(), 2u) << "overlapping masks are divided together";
 }
 
-TEST(Bindings, DivideThePartOfTheNodeThatSlurmGranted) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(texts(bindings(g4dn, ranks_on(cpus_of_text("0-1,48-49"), 2), 4)), (Lists{"0,48", "1,49"}));
-}
-
-TEST(Bindings, AreEmptyIfOtherJobsMayShareTheCores) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 95).empty());
-  EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 2), 0).empty()) << "no srun";
-}
-
-TEST(Bindings, AreEmptyIfTheLauncherChoseDisjointCores) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0", "2"}), 96).empty());
-  EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0-47", "48-95"}), 96).empty());
-  EXPECT_TRUE(bindings(g4dn, ranks_on(Lists{"0-3"}), 96).empty());
-}
-
-TEST(Bindings, OverlappingMasksAreDividedTogether) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(texts(bindings(g4dn, ranks_on(Lists{"0-1", "1-2"}), 96)).size(), 2u);
-}
-
-TEST(Bindings, OneRankKeepsTheWholeNodeUnlessItHasAGpu) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_TRUE(bindings(g4dn, ranks_on(g4dn.all_cpus(), 1), 96).empty()) << "nothing would change";
-  EXPECT_EQ(texts(bindings(g4dn, ranks_on(g4dn.all_cpus(), 1, true), 96)), Lists{"0-23,48-71"});
-}
-
-TEST(Bindings, AreEmptyWithoutATopologyOrWithTooFewCores) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_TRUE(bindings(g4dn, ranks_on(cpus_of_text("0,48"), 2), 96).empty());
-  EXPECT_TRUE(bindings(g4dn, ranks_on(CpuSet(), 2), 96).empty());
-  EXPECT_TRUE(bindings(g4dn, ranks_on(cpus_of_text("500-503"), 2), 96).empty());
-}
-
-int threads_with(const Topology& topology, std::vector<HostRank> ranks, int threads, int cpus_per_task) {
-  for (HostRank& rank : ranks) rank.threads = threads, rank.cpus_per_task = cpus_per_task;
-  return threads_of(topology, ranks, 0);
-}
-
-TEST(ThreadsOf, FollowTheAllocation) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 0), 1);
-  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 8), 4) << "Slurm counts hardware threads";
-  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0-3,48-51", "4-7,52-55"}), 0, 4), 4) << "Slurm counts cores";
-  EXPECT_EQ(threads_with(g4dn, ranks_on(g4dn.all_cpus(), 2), 0, 8), 4) << "nothing is bound";
-  EXPECT_EQ(threads_with(g4dn, ranks_on(g4dn.all_cpus(), 2), 0, 7), 4) << "an odd hardware thread counts as a core";
-}
-
-TEST(ThreadsOf, AreAtMostTheCores) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 0, 8), 1)
-      << "-c is that of the batch script, not of this step";
-  EXPECT_EQ(threads_with(g4dn, ranks_on(cpus_of_text("0-3"), 2), 0, 4), 2) << "two ranks share four cores";
-  EXPECT_EQ(threads_with(g4dn, ranks_on(cpus_of_text("0"), 2), 0, 4), 1);
-  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0", "1-7"}), 0, 4), 1) << "the other rank's cores do not count";
-}
-
-TEST(ThreadsOf, TheOptionHasPrecedence) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(threads_with(g4dn, ranks_on(Lists{"0,48", "1,49"}), 3, 8), 3);
-}
-
-TEST(SharedCoresWarning, IsEmptyIfTheRanksHaveEnoughCores) {
-  const Topology g4dn = node("g4dn.metal");
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0", "1"}), "node1"), "");
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-3"), 4), "node1"), "")
-      << "the operating system places them";
-  EXPECT_EQ(shared_cores_warning(g4dn, ranks_on(Lists{"0,48"}), "node1"), "") << "threads of one rank may share a core";
+TEST(ThreadsOf, FollowTheAllocationAndTheOption) {
+  const Lists eight = {"0-3,48-51", "4-7,52-55"}, two = {"0,48", "1,49"};
+  const struct {
+    const char* what;
+    std::vector<HostRank> ranks;
+    int option, cpus_per_task, expected;
+  } cases[] = {{"no -c", ranks_on(eight), 0, 0, 1},
+               {"Slurm counts hardware threads", ranks_on(eight), 0, 8, 4},
+               {"Slurm counts cores", ranks_on(eight), 0, 4, 4},
+               {"nothing is bound", ranks_on(g4dn.all_cpus(), 2), 0, 8, 4},
+               {"an odd hardware thread counts as a core", ranks_on(g4dn.all_cpus(), 2), 0, 7, 4},
+               {"-c is that of the batch script, not of this step", ranks_on(two), 0, 8, 1},
+               {"two ranks share four cores", ranks_on(cpus_of_text("0-3"), 2), 0, 4, 2},
+               {"two ranks share one core", ranks_on(cpus_of_text("0"), 2), 0, 4, 1},
+               {"the other rank's cores do not count", ranks_on(Lists{"0", "1-7"}), 0, 4, 1},
+               {"the option has precedence", ranks_on(two), 3, 8, 3}};
+  for (auto [what, ranks, option, cpus_per_task, expected] : cases) {
+    for (HostRank& rank : ranks) rank.threads = option, rank.cpus_per_task = cpus_per_task;
+    EXPECT_EQ(threads_of(g4dn, ranks, 0), expected) << what;
+  }
 }
 
 TEST(SharedCoresWarning, MentionsTheHostAndWhatToDo) {
-  const Topology g4dn = node("g4dn.metal");
   expect_mentions(shared_cores_warning(g4dn, ranks_on(cpus_of_text("0-1"), 4), "node1"),
                   {"4 ranks", "4 threads", "2 cores", "node1", "--ranks", "--threads", "srun -c"});
 }
 
-TEST(SharedCoresWarning, AppearsForOneRankWithTooManyThreads) {
-  const Topology g4dn = node("g4dn.metal");
-  std::vector<HostRank> ranks = ranks_on(Lists{"0-1"});
-  ranks[0].threads = 1000;
-  expect_mentions(shared_cores_warning(g4dn, ranks, "node1"), {"1 rank ", "1000 threads", "2 cores"});
-}
-
-TEST(SharedCoresWarning, CountsHardwareThreadsAsOneCore) {
-  const Topology g4dn = node("g4dn.metal");
-  expect_mentions(shared_cores_warning(g4dn, ranks_on(Lists{"0", "48"}), "node1"), {"2 ranks", "2 threads", "1 core "});
-}
-
-TEST(SharedCoresWarning, CountsOnlyTheRanksThatShareACore) {
-  const Topology g4dn = node("g4dn.metal");
-  for (const char* second : {"0", "48"})
-    expect_mentions(shared_cores_warning(g4dn, ranks_on(Lists{"0", second, "1-9"}), "node1"),
-                    {"2 ranks", "2 threads", "1 core "});
-}
-
-TEST(SharedCoresWarning, CountsThreadsNotRanks) {
-  const Topology g4dn = node("g4dn.metal");
-  std::vector<HostRank> ranks = ranks_on(cpus_of_text("0-3"), 2);
-  for (HostRank& rank : ranks) rank.threads = 3;
-  expect_mentions(shared_cores_warning(g4dn, ranks, "node1"), {"2 ranks", "6 threads", "4 cores"});
+TEST(SharedCoresWarning, CountsTheThreadsOfTheRanksThatShareACore) {
+  const struct {
+    const char* what;
+    std::vector<HostRank> ranks;
+    int threads;  // of each rank; 0: one
+    std::vector<std::string_view> mentioned;
+  } cases[] = {{"a core for each", ranks_on(Lists{"0", "1"}), 0, {}},
+               {"the operating system places them", ranks_on(cpus_of_text("0-3"), 4), 0, {}},
+               {"threads of one rank may share a core", ranks_on(Lists{"0,48"}), 0, {}},
+               {"too many threads", ranks_on(Lists{"0-1"}), 1000, {"1 rank ", "1000 threads", "2 cores"}},
+               {"hardware threads of one core", ranks_on(Lists{"0", "48"}), 0, {"2 ranks", "2 threads", "1 core "}},
+               {"two of three ranks", ranks_on(Lists{"0", "0", "1-9"}), 0, {"2 ranks", "2 threads", "1 core "}},
+               {"siblings", ranks_on(Lists{"0", "48", "1-9"}), 0, {"2 ranks", "2 threads", "1 core "}},
+               {"threads, not ranks", ranks_on(cpus_of_text("0-3"), 2), 3, {"2 ranks", "6 threads", "4 cores"}}};
+  for (auto [what, ranks, threads, mentioned] : cases) {
+    for (HostRank& rank : ranks) rank.threads = threads;
+    const std::string warning = shared_cores_warning(g4dn, ranks, "node1");
+    EXPECT_EQ(warning.empty(), mentioned.empty()) << what;
+    for (const std::string_view part : mentioned) expect_mentions(warning, {part});
+  }
 }
 
 // Returns ranks on these hosts, each of which sees `visible` GPUs and has `cores` cores.

@@ -3,20 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <map>
 
-#include "../support/mentions.hpp"
-#include "base/check.hpp"
+#include "../support/environment.hpp"
+#include "../support/errors.hpp"
 
 namespace drl {
 namespace {
-
-Environment of(std::map<std::string, std::string> variables) {
-  return [variables](const char* name) -> std::optional<std::string> {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-}
 
 StepNode gpu_node(const std::string& name, int tasks, std::vector<std::string> gpus, int cores = 64, int memory = 0) {
   const int devices = static_cast<int>(gpus.size());
@@ -36,12 +28,7 @@ StepNode cpu_node(const std::string& name, int tasks, int devices) {
 const std::vector<std::string> kFour = {"0", "1", "2", "3"};
 
 std::string error_of_ranks(const std::string& launcher, int wanted, int started, bool may_start) {
-  try {
-    check_ranks({.launcher = launcher}, wanted, started, may_start);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { check_ranks({.launcher = launcher}, wanted, started, may_start); });
 }
 
 TEST(CheckRanks, RefusesAnotherNumberThanTheLaunchers) {
@@ -79,10 +66,10 @@ TEST(PlanRanks, FollowsTheOptionRanks) {
 }
 
 TEST(SrunCommand, SharesTheResourcesOfTheOuterStep) {
-  const Environment job = of({{"SLURM_JOB_ID", "12"},
-                              {"SLURM_STEP_ID", "0"},
-                              {"SLURM_MPI_TYPE", "cray_shasta"},
-                              {"SLURM_CPU_BIND", "quiet,mask_cpu:0x1"}});
+  const Environment job = environment_of({{"SLURM_JOB_ID", "12"},
+                                          {"SLURM_STEP_ID", "0"},
+                                          {"SLURM_MPI_TYPE", "cray_shasta"},
+                                          {"SLURM_CPU_BIND", "quiet,mask_cpu:0x1"}});
   EXPECT_EQ(srun_command(job, {gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)}, {4, 4}),
             (std::vector<std::string>{"srun", "--jobid=12", "--overlap", "--overcommit", "--kill-on-bad-exit=1",
                                       "--immediate=60", "--mpi=cray_shasta", "--cpu-bind=none", "--gpus-per-node=4",
@@ -91,8 +78,8 @@ TEST(SrunCommand, SharesTheResourcesOfTheOuterStep) {
 
 // The step has two of the job's four GPUs; Slurm must not choose which two the ranks get.
 TEST(SrunCommand, RequestsAllGpusOfTheJob) {
-  const std::vector<std::string> words =
-      srun_command(of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_GPUS", "0,1,2,3"}}), {gpu_node("n1", 1, {"2", "3"})}, {2});
+  const std::vector<std::string> words = srun_command(
+      environment_of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_GPUS", "0,1,2,3"}}), {gpu_node("n1", 1, {"2", "3"})}, {2});
   EXPECT_NE(std::find(words.begin(), words.end(), "--gpus-per-node=4"), words.end());
 }
 
@@ -100,11 +87,11 @@ TEST(SrunCommand, RequestsAllGpusOfTheJob) {
 // --cpu-bind: SLURM_CPU_BIND of a task contains its binding).
 TEST(SrunCommand, KeepsOnlyTheUsersCpuBinding) {
   const auto bind = [](const std::string& value, const std::string& step = "0", const std::string& tasks = "1(x2)") {
-    const Environment job = of({{"SLURM_JOB_ID", "12"},
-                                {"SLURM_STEP_ID", step},
-                                {"SLURM_NODEID", "1"},
-                                {"SLURM_STEP_TASKS_PER_NODE", tasks},
-                                {"SLURM_CPU_BIND", value}});
+    const Environment job = environment_of({{"SLURM_JOB_ID", "12"},
+                                            {"SLURM_STEP_ID", step},
+                                            {"SLURM_NODEID", "1"},
+                                            {"SLURM_STEP_TASKS_PER_NODE", tasks},
+                                            {"SLURM_CPU_BIND", value}});
     for (const std::string& word : srun_command(job, {cpu_node("n1", 1, 2), cpu_node("n2", 1, 2)}, {2, 2}))
       if (word.starts_with("--cpu-bind=")) return word.substr(11);
     return std::string("no option");
@@ -125,9 +112,9 @@ TEST(SrunCommand, ListsTheHostOfEachRank) {
 
 // The inner step uses the plugin of the outer step, which is not always pmix.
 TEST(SrunCommand, UsesTheMpiPluginOfTheOuterStep) {
-  const auto plugin = [](std::map<std::string, std::string> variables) {
+  const auto plugin = [](Variables variables) {
     variables["SLURM_JOB_ID"] = "12";
-    for (const std::string& word : srun_command(of(variables), {cpu_node("n1", 1, 2)}, {2}))
+    for (const std::string& word : srun_command(environment_of(variables), {cpu_node("n1", 1, 2)}, {2}))
       if (word.starts_with("--mpi=")) return word.substr(6);
     return std::string("no option");
   };
@@ -192,22 +179,17 @@ TEST(SlurmVersion, StepsKeepTheirGpusSince26053) {
 
 // The inner step got only two of the four GPUs.
 TEST(RestrictToOuterStep, ReportsTheMissingGpusAndWhatToType) {
-  const std::map<std::string, std::string> step = {{"DRL_OUTER_STEP", "n1:0,1,2,3:8"},
-                                                   {"SLURMD_NODENAME", "n1"},
-                                                   {"SLURM_STEP_GPUS", "0,1"},
-                                                   {"CUDA_VISIBLE_DEVICES", "0,1"},
-                                                   {"DRL_SLURM_VERSION", "slurm 24.11.5"},
-                                                   {"DRL_DIRECT_LINE", "srun -N1 drl_train"},
-                                                   {"SLURM_STEP_ID", "1"},
-                                                   {"SLURM_PROCID", "0"}};
+  const Variables step = {{"DRL_OUTER_STEP", "n1:0,1,2,3:8"},
+                          {"SLURMD_NODENAME", "n1"},
+                          {"SLURM_STEP_GPUS", "0,1"},
+                          {"CUDA_VISIBLE_DEVICES", "0,1"},
+                          {"DRL_SLURM_VERSION", "slurm 24.11.5"},
+                          {"DRL_DIRECT_LINE", "srun -N1 drl_train"},
+                          {"SLURM_STEP_ID", "1"},
+                          {"SLURM_PROCID", "0"}};
   for (const auto& [name, value] : step) ::setenv(name.c_str(), value.c_str(), 1);
-  try {
-    restrict_to_outer_step();
-    ADD_FAILURE() << "two GPUs are missing, but there is no error";
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(),
-                    {"GPUs 0,1 of n1", "0,1,2,3", "26.05.3", "slurm 24.11.5", "\n  srun -N1 drl_train\n", "--ranks 1"});
-  }
+  expect_mentions(error_of([] { restrict_to_outer_step(); }, Lines::several),
+                  {"GPUs 0,1 of n1", "0,1,2,3", "26.05.3", "slurm 24.11.5", "\n  srun -N1 drl_train\n", "--ranks 1"});
   for (const auto& [name, value] : step) ::unsetenv(name.c_str());
 }
 
@@ -235,21 +217,22 @@ TEST(ShortageWarning, ReportsTooLittleMemory) {
 }
 
 TEST(IdleDevicesHint, AppearsWithoutSrunInAJob) {
-  std::map<std::string, std::string> batch = {{"SLURM_JOB_ID", "12"},
-                                              {"SLURM_JOB_NUM_NODES", "2"},
-                                              {"SLURM_JOB_CPUS_PER_NODE", "8(x2)"},
-                                              {"SLURM_PROCID", "0"}};
-  expect_mentions(idle_devices_hint(of(batch), {"./drl_train", "--task", "Cartpole"}),
+  Variables batch = {{"SLURM_JOB_ID", "12"},
+                     {"SLURM_JOB_NUM_NODES", "2"},
+                     {"SLURM_JOB_CPUS_PER_NODE", "8(x2)"},
+                     {"SLURM_PROCID", "0"}};
+  expect_mentions(idle_devices_hint(environment_of(batch), {"./drl_train", "--task", "Cartpole"}),
                   {"16 CPUs on 2 nodes", "srun ./drl_train --task Cartpole"});
   batch["SLURM_GPUS_ON_NODE"] = "4";
-  expect_mentions(idle_devices_hint(of(batch), {"drl_train"}), {"8 GPUs on 2 nodes"});
+  expect_mentions(idle_devices_hint(environment_of(batch), {"drl_train"}), {"8 GPUs on 2 nodes"});
   batch.erase("SLURM_GPUS_ON_NODE");  // not set in salloc's shell
   batch["SLURM_GPUS_PER_NODE"] = "a100:4";
-  expect_mentions(idle_devices_hint(of(batch), {"drl_train"}), {"8 GPUs on 2 nodes"});
+  expect_mentions(idle_devices_hint(environment_of(batch), {"drl_train"}), {"8 GPUs on 2 nodes"});
   batch["SLURM_STEP_ID"] = "0";
-  EXPECT_EQ(idle_devices_hint(of(batch), {"drl_train"}), "");
-  EXPECT_EQ(idle_devices_hint(of({}), {"drl_train"}), "");
-  EXPECT_EQ(idle_devices_hint(of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_CPUS_PER_NODE", "1"}}), {"drl_train"}), "");
+  EXPECT_EQ(idle_devices_hint(environment_of(batch), {"drl_train"}), "");
+  EXPECT_EQ(idle_devices_hint(environment_of({}), {"drl_train"}), "");
+  EXPECT_EQ(
+      idle_devices_hint(environment_of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_CPUS_PER_NODE", "1"}}), {"drl_train"}), "");
 }
 
 }  // namespace

@@ -11,9 +11,8 @@
 #include <optional>
 #include <thread>
 
-#include "../support/mentions.hpp"
+#include "../support/errors.hpp"
 #include "../support/temp_folder.hpp"
-#include "base/check.hpp"
 #include "placement/stop.hpp"
 #include "run/run_manifest.hpp"
 
@@ -85,12 +84,8 @@ TEST_F(RunDirectoryTest, OptionsThatAreMissingOrEmptyAreErrors) {
   EXPECT_EQ(recorded_options(run), table.to_ini());
   for (const bool is_missing : {false, true}) {
     is_missing ? static_cast<void>(fs::remove(run / "options.ini")) : spill(run / "options.ini", "");
-    try {
-      recorded_options(run);
-      FAIL() << "no error";
-    } catch (const UsageError& error) {
-      expect_mentions(error.what(), {(run / "options.ini").string(), "--checkpoint " + run.string()});
-    }
+    expect_mentions(error_of([&] { recorded_options(run); }),
+                    {(run / "options.ini").string(), "--checkpoint " + run.string()});
   }
 }
 
@@ -163,12 +158,8 @@ TEST_F(RunDirectoryTest, LocksHaveThePermissionsOfTheUmask) {
 
 TEST_F(RunDirectoryTest, AnUnusableLockIsNamed) {
   fs::create_directories(folder / "r" / ".lock");
-  try {
-    RunDirectory run(start("r"));
-    ADD_FAILURE();
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {(folder / "r" / ".lock").string(), "Is a directory"});
-  }
+  expect_mentions(error_of([&] { RunDirectory run(start("r")); }),
+                  {(folder / "r" / ".lock").string(), "Is a directory"});
 }
 
 TEST_F(RunDirectoryTest, LatestStandsForTheRunOpenedLast) {
@@ -307,12 +298,7 @@ TEST_F(RunDirectoryTest, RemovesTheDirectoryOfAnUnusedClaim) {
 TEST_F(RunDirectoryTest, NeverChangesAGivenName) {
   options.run.run_name = "r";
   const RunStart first = claim();
-  try {
-    claim();
-    ADD_FAILURE() << "claimed twice";
-  } catch (const UsageError& error) {
-    expect_mentions(error.what(), {(folder / "r").string(), "in use", "--run_name"});
-  }
+  expect_mentions(error_of([&] { claim(); }), {(folder / "r").string(), "in use", "--run_name"});
 }
 
 TEST_F(RunDirectoryTest, AJobReusesARunWithoutOptions) {

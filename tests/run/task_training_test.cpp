@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "base/check.hpp"
+#include "../support/errors.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
 #include "nets/fused/fused_nets.hpp"
@@ -102,13 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, Lost, testing::Values("ppo", "grpo"));
 TEST(NanPolicy, StopEndsTheRunWithAnError) {
   Training training("Breaking");
   Trainer trainer = training.trainer(4, "stop");
-  try {
-    trainer.run(nullptr);
-    FAIL() << "no error";
-  } catch (const SharedError& error) {
-    EXPECT_NE(std::string(error.what()).find("--nan_policy stop"), std::string::npos) << error.what();
-    EXPECT_EQ(error.exit_code(), kFailure);
-  }
+  expect_mentions(error_of<SharedError>([&] { trainer.run(nullptr); }), {"--nan_policy stop"});
   EXPECT_EQ(trainer.iteration(), 1);
 }
 

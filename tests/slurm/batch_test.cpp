@@ -8,10 +8,10 @@ namespace {
 
 const std::string kTaskLibrary = built("tests/envs/libraries/libtest_programs.so");  // with the task Ladder
 
-const Words kScripts = {"train_2node.sbatch", "sweep.sbatch", "eval.sbatch"};
+const Words kScripts = "train_2node.sbatch sweep.sbatch eval.sbatch"_words;
 
 TEST_F(BatchTest, TwoNodesUseAllGpus) {
-  const std::string job = submit(Words{kBatch + "train_2node.sbatch"} + small_run(2) + Words{"--seed", "3"});
+  const std::string job = submit(Words{kBatch + "train_2node.sbatch"} + small_run(2) + "--seed 3"_words);
   ASSERT_TRUE(completes(job));
   const nlohmann::json record = run_json(run("slurm-" + job));
   EXPECT_EQ(record["world_size"], 8);
@@ -29,12 +29,11 @@ TEST_F(BatchTest, OptionsOfSbatchSetNodesAndGpus) {
 }
 
 TEST_F(BatchTest, CpuRanksHaveOneCoreEachOrAsManyAsRequested) {
-  const std::string cores =
-      submit(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
+  const std::string cores = submit(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1) + "--device cpu"_words);
   ASSERT_TRUE(completes(cores));
   EXPECT_TRUE(mentions(log_of(cores), "8 ranks on node1"));
   const std::string wide =
-      submit(Words{"-N1", "-c", "4", kBatch + "train_2node.sbatch"} + small_run(1) + Words{"--device", "cpu"});
+      submit(Words{"-N1", "-c", "4", kBatch + "train_2node.sbatch"} + small_run(1) + "--device cpu"_words);
   ASSERT_TRUE(completes(wide));
   EXPECT_TRUE(mentions(log_of(wide), "2 ranks on node1"));
 }
@@ -47,7 +46,7 @@ TEST_F(BatchTest, TheVariantForSharedNodesWorks) {
   script.replace(script.find(shared), shared.size(), "#SBATCH --ntasks-per-node=2 --cpus-per-task=2 --gpus-per-node=2");
   script = std::regex_replace(script, std::regex("#SBATCH --exclusive.*"), "");
   spill(folder / "shared.sbatch", script);
-  const std::string job = submit(Words{"-N1", "shared.sbatch"} + small_run(1));
+  const std::string job = submit("-N1 shared.sbatch"_words + small_run(1));
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(mentions(log_of(job), "2 ranks on node1"));
   EXPECT_EQ(job_field(job, "NumCPUs"), "4");
@@ -281,14 +280,14 @@ TEST_F(SharedGpus, SaveAndResumeAllRuns) {
 }
 
 TEST_F(BatchTest, EvaluatesARun) {
-  ASSERT_EQ(run_program(Words{kTrain} + small_run(1) + Words{"--run_name", "R"}).exit_code, 0);
+  expect_exit(run_program(Words{kTrain} + small_run(1) + "--run_name R"_words), 0);
   const std::string job = submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/R", "--episodes", "4"});
   ASSERT_TRUE(completes(job)) << log("drl-eval-" + job + ".out");
   EXPECT_TRUE(log("drl-eval-" + job + ".out").starts_with("return mean "));
 }
 
 TEST_F(BatchTest, OptionsOfSrunCanBeAdded) {
-  ASSERT_EQ(run_program(Words{kTrain} + small_run(1) + Words{"--run_name", "R"}).exit_code, 0);
+  expect_exit(run_program(Words{kTrain} + small_run(1) + "--run_name R"_words), 0);
   ::setenv("DRL_SRUN_OPTIONS", "--label --unbuffered", 1);
   const std::string job = submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/R", "--episodes", "4"});
   ::setenv("DRL_SRUN_OPTIONS", "--no_such_option", 1);
@@ -337,9 +336,7 @@ TEST_F(BatchErrors, ReportRunsThatCannotShareANode) {
 }
 
 TEST_F(BatchErrors, ReportAMissingJob) {
-  const Result result = run_program({bin("drl_geometry")});
-  EXPECT_EQ(result.exit_code, 2);
-  expect_mentions(result.err, {"drl_geometry: ", "SLURM_JOB_ID", "sbatch"});
+  expect_exit(run_program({bin("drl_geometry")}), 2, {"drl_geometry: ", "SLURM_JOB_ID", "sbatch"});
 }
 
 TEST_F(BatchErrors, ReportAMissingProgram) {

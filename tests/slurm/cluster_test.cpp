@@ -78,17 +78,17 @@ TEST_F(Cluster, JobsCanBeSuspended) {
   output_of({"scontrol", "suspend", job});
   ASSERT_TRUE(wait_for_state(job, "SUSPENDED"));
   const size_t then = ticks();
-  run_program({"sleep", "0.5"});
+  run_program("sleep 0.5"_words);
   EXPECT_LE(ticks(), then + 1);
   output_of({"scontrol", "resume", job});
   EXPECT_TRUE(wait_until([&] { return ticks() > then + 3; }));
 }
 
 TEST_F(Cluster, ANodeGoesDownAndComesBack) {
-  ASSERT_EQ(run_for_long({test_data("slurm/cluster"), "down", "node2"}).exit_code, 0);
+  expect_exit(run_for_long({test_data("slurm/cluster"), "down", "node2"}), 0);
   EXPECT_NE(run_for_long({"bash", "-c", ": </dev/tcp/node2/6818"}).exit_code, 0) << "slurmd's port";
-  ASSERT_EQ(run_for_long({test_data("slurm/cluster"), "up", "node2"}).exit_code, 0);
-  EXPECT_EQ(output_of({"srun", "-w", "node2", "hostname"}), "node2\n");
+  expect_exit(run_for_long({test_data("slurm/cluster"), "up", "node2"}), 0);
+  EXPECT_EQ(output_of("srun -w node2 hostname"_words), "node2\n");
 }
 
 // Counts the processes of this name in this namespace and in those within it.
@@ -106,7 +106,7 @@ TEST_F(Cluster, LeavesNothingWhenItIsKilled) {
     return counts;
   };
   const auto before = processes();
-  const std::string mounts = slurp("/proc/self/mounts"), files = output_of({"ls", "/var/lib/slurm"});
+  const std::string mounts = slurp("/proc/self/mounts"), files = output_of("ls /var/lib/slurm"_words);
   for (const int signal : {SIGKILL, SIGTERM}) {
     Process cluster({test_data("slurm/cluster"), "run", "srun", "-N2", "sleep", "1000"});
     ASSERT_TRUE(wait_until([] { return count_processes("sleep") == 2; })) << cluster.err();
@@ -116,12 +116,12 @@ TEST_F(Cluster, LeavesNothingWhenItIsKilled) {
     EXPECT_TRUE(wait_until([&] { return processes() == before; }));
   }
   EXPECT_EQ(slurp("/proc/self/mounts"), mounts);
-  EXPECT_EQ(output_of({"ls", "/var/lib/slurm"}), files);
+  EXPECT_EQ(output_of("ls /var/lib/slurm"_words), files);
 }
 
 TEST_F(Cluster, ReturnsTheExitCodeOfTheCommand) {
-  EXPECT_EQ(run_for_long({test_data("slurm/cluster"), "run", "bash", "-c", "exit 75"}).exit_code, 75);
-  EXPECT_EQ(run_for_long({test_data("slurm/cluster"), "run", "bash", "-c", "kill -TERM $$"}).exit_code, 143);
+  expect_exit(run_for_long({test_data("slurm/cluster"), "run", "bash", "-c", "exit 75"}), 75);
+  expect_exit(run_for_long({test_data("slurm/cluster"), "run", "bash", "-c", "kill -TERM $$"}), 143);
 }
 
 TEST_F(Cluster, SettingsReplaceThoseOfSlurmConf) {
@@ -134,14 +134,11 @@ TEST_F(Cluster, ReportsWhyItCannotRun) {
   const TempFolder folder;  // readable by everybody, unlike perhaps the checkout
   fs::permissions(folder.path(), fs::perms(0755));
   fs::copy(test_data("slurm/cluster"), folder / "cluster");
-  const Result result = run_for_long({"setpriv", "--reuid=65534", folder / "cluster", "run", "true"});
-  EXPECT_EQ(result.exit_code, 77);
-  expect_mentions(result.err, {"root"});
+  const Result result =
+      expect_exit(run_for_long({"setpriv", "--reuid=65534", folder / "cluster", "run", "true"}), 77, {"root"});
   EXPECT_EQ(count_lines(result.err), 1u);
-  const Result newer =
-      run_for_long({test_data("slurm/cluster"), "--slurm", "run", "true"}, {{"DRL_SLURM_PREFIX", "/nowhere"}});
-  EXPECT_EQ(newer.exit_code, 77);
-  expect_mentions(newer.err, {"/nowhere", "tests/slurm/build_slurm"});
+  expect_exit(run_for_long({test_data("slurm/cluster"), "--slurm", "run", "true"}, {{"DRL_SLURM_PREFIX", "/nowhere"}}),
+              77, {"/nowhere", "tests/slurm/build_slurm"});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace drl::test {
 namespace {
 
-const Words kReadmeCommand = {"srun", "-N2", "--gpus-per-node=4"};
+const Words kReadmeCommand = "srun -N2 --gpus-per-node=4"_words;
 
 class Cray : public BatchTest {
  protected:
@@ -21,7 +21,7 @@ class Cray : public BatchTest {
 };
 
 TEST_F(Cray, TasksHaveVariablesOfPals) {
-  const std::string tasks = output_of({"srun", "-n2", "env"});
+  const std::string tasks = output_of("srun -n2 env"_words);
   for (const char* variable : {"\nPALS_RANKID=1\n", "\nPALS_LOCAL_RANKID=1\n", "\nPMI_SIZE=2\n"})
     EXPECT_TRUE(mentions(tasks, variable));
   EXPECT_EQ(tasks.find("PALS_SIZE"), std::string::npos);
@@ -53,9 +53,9 @@ TEST_F(Cray, BatchScriptsUseAllGpus) {
 }
 
 TEST_F(Cray, TheDoctorChecksAllGpus) {
-  const Result result = run_for_long(kReadmeCommand + Words{kDoctor}, {{"MPICH_GPU_SUPPORT_ENABLED", "1"}});
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  expect_mentions(result.out, {"8 ranks on 2 nodes", "GTL", "MPICH_GPU_SUPPORT_ENABLED=0"});
+  expect_mentions(
+      expect_exit(run_for_long(kReadmeCommand + Words{kDoctor}, {{"MPICH_GPU_SUPPORT_ENABLED", "1"}}), 0).out,
+      {"8 ranks on 2 nodes", "GTL", "MPICH_GPU_SUPPORT_ENABLED=0"});
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ class DoctorOnNodes : public SlurmTest {
 };
 
 TEST_F(DoctorOnNodes, TheReadmeCommandGivesEachGpuARank) {
-  const Result result = run_for_long(Words{"srun", "-N2", "--gpus-per-node=4"} + doctor({"--json", folder / "found"}));
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Result result =
+      expect_exit(run_for_long("srun -N2 --gpus-per-node=4"_words + doctor({"--json", folder / "found"})), 0);
   expect_mentions(result.out,
                   {"8 ranks on 2 nodes", "\n  0-3    node1  0-3 ", "\n  4-7    node2  0-3 ", "srun", "SLURM_PROCID"});
   expect_check(result, "MPI exchange", "ok", {"8 ranks", "2 nodes"});
@@ -37,7 +37,7 @@ TEST_F(DoctorOnNodes, TheReadmeCommandGivesEachGpuARank) {
   expect_check(result, "all-reduce, all", "", {"8 ranks"});
   expect_check(result, "run directory", "", {"lock"});
   expect_check(result, "time left", "", {"0:09:"});  // of the partition's 10 minutes
-  const std::string slurm = output_of({"scontrol", "--version"});
+  const std::string slurm = output_of("scontrol --version"_words);
   expect_check(result, "Slurm", "", {slurm.substr(0, slurm.find('\n')), "batch job"});
   const auto json = nlohmann::json::parse(slurp(folder / "found"));
   EXPECT_EQ(json.at("ranks").size(), 8u);
@@ -48,7 +48,7 @@ TEST_F(DoctorOnNodes, TheReadmeCommandGivesEachGpuARank) {
 }
 
 TEST_F(DoctorOnNodes, ARankThatNeverArrivesIsNamed) {
-  const Result result = four_ranks("if [ $SLURM_PROCID = 3 ]; then exec sleep 1000; fi", doctor({"--timeout", "8"}));
+  const Result result = four_ranks("if [ $SLURM_PROCID = 3 ]; then exec sleep 1000; fi", doctor("--timeout 8"_words));
   EXPECT_NE(result.exit_code, 0);  // that of the sleeping rank, which Slurm kills
   expect_check(result, "MPI start", "failed", {"rank 0", "node1", "MPI_Init", "8 s", "rank 3"});
   expect_no_files_left();
@@ -56,7 +56,7 @@ TEST_F(DoctorOnNodes, ARankThatNeverArrivesIsNamed) {
 
 TEST_F(DoctorOnNodes, ARankThatStopsIsNamedWithItsNode) {
   const Result result = four_ranks("if [ $SLURM_PROCID = 2 ]; then export FAULT=stop LD_PRELOAD=" + kFaultyMpi + "; fi",
-                                   doctor({"--timeout", "10"}));
+                                   doctor("--timeout 10"_words));
   EXPECT_EQ(result.exit_code, 1) << result.err;
   expect_check(result, "MPI exchange", "failed", {"rank 2 on node2", "10 s"});
 }
@@ -68,11 +68,10 @@ Words in_own_mounts(const Words& srun, const Words& words) {
 }
 
 TEST_F(DoctorOnNodes, ARunsDirectoryThatIsNotSharedIsNamed) {
-  const Result result = run_for_long(
-      in_own_mounts({"srun", "-N2"}, {kDoctor, "--device", "cpu", "--runs_dir", "/mnt/runs", "--ranks", "1"}));
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "run directory", "failed",
-               {"/mnt/runs", "rank 1 on node2", "node1", "No such file or directory"});
+  expect_check(expect_exit(run_for_long(in_own_mounts({"srun", "-N2"}, {kDoctor, "--device", "cpu", "--runs_dir",
+                                                                        "/mnt/runs", "--ranks", "1"})),
+                           1),
+               "run directory", "failed", {"/mnt/runs", "rank 1 on node2", "node1", "No such file or directory"});
 }
 
 TEST_F(DoctorOnNodes, TrainingWarnsOfARunsDirectoryThatIsNotShared) {
@@ -94,17 +93,15 @@ TEST_F(DoctorOnNodes, TrainingWarnsOfARunsDirectoryThatIsNotShared) {
                        "--quiet",
                        "--run_name",
                        "r"};
-  const Result result = run_for_long(in_own_mounts({"srun", "-N2"}, train));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Result result = expect_exit(run_for_long(in_own_mounts({"srun", "-N2"}, train)), 0);
   EXPECT_TRUE(result.err.starts_with("warning: ")) << result.err;
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
   expect_mentions(result.err, {"/mnt/runs/Cartpole/r ", "node2", "--runs_dir", "DRL_RUNS_DIR"});
 }
 
 TEST_F(DoctorOnNodes, TwoRanksOnOneGpuAreRefused) {
-  const Result result = run_for_long(Words{"srun", "-N1", "--ntasks-per-node=2", "--gpus-per-node=1"} + doctor());
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "placement", "failed", {"2 ranks", "1 GPU", "--ntasks-per-node=1"});
+  expect_check(expect_exit(run_for_long("srun -N1 --ntasks-per-node=2 --gpus-per-node=1"_words + doctor()), 1),
+               "placement", "failed", {"2 ranks", "1 GPU", "--ntasks-per-node=1"});
 }
 
 // Uses the CPU emulation of CUDA in tests/gpu. Each task sees one GPU, of this number.
@@ -121,9 +118,8 @@ Words on_gpus(const std::string& number) {
 
 // srun gives each task one core, which is too few for NCCL between nodes.
 TEST_F(DoctorOnNodes, FourGpusPassAllChecksButThatOfCores) {
-  const Result result =
-      run_for_long(on_gpus("SLURM_PROCID + 1") + Words{"--runs_dir", runs(), "--json", folder / "found"});
-  EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
+  const Result result = expect_exit(
+      run_for_long(on_gpus("SLURM_PROCID + 1") + Words{"--runs_dir", runs(), "--json", folder / "found"}), 1);
   EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
   expect_check(result, "GPUs", "ok", {"4 ranks"});
   expect_check(result, "GPU setup", "failed",
@@ -137,16 +133,14 @@ TEST_F(DoctorOnNodes, FourGpusPassAllChecksButThatOfCores) {
 }
 
 TEST_F(DoctorOnNodes, TwoRanksOnOneGpuAreNamed) {
-  const Result result = run_for_long(on_gpus("SLURM_PROCID == 3 ? 3 : SLURM_PROCID + 1") + Words{"--runs_dir", runs()});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  expect_check(result, "GPUs", "failed",
-               {"ranks 2, 3 on node2", "H100", "0000:03:00", "GPU-03030303-0303-0303-0303-030303030303"});
+  expect_check(
+      expect_exit(run_for_long(on_gpus("SLURM_PROCID == 3 ? 3 : SLURM_PROCID + 1") + Words{"--runs_dir", runs()}), 1),
+      "GPUs", "failed", {"ranks 2, 3 on node2", "H100", "0000:03:00", "GPU-03030303-0303-0303-0303-030303030303"});
 }
 
 TEST_F(DoctorOnNodes, AJobThatEndsSoonIsAWarning) {
-  const Result result = run_for_long(Words{"srun", "-N1", "-t", "2"} + doctor({"--ranks", "1"}));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  expect_check(result, "time left", "warning", {" 0:0"});
+  expect_check(expect_exit(run_for_long("srun -N1 -t 2"_words + doctor("--ranks 1"_words)), 0), "time left", "warning",
+               {" 0:0"});
 }
 
 TEST_F(DoctorOnNodes, ABatchJobReportsWhetherItMayBeRequeued) {
@@ -161,10 +155,9 @@ TEST_F(DoctorOnNodes, ABatchJobReportsWhetherItMayBeRequeued) {
 }
 
 TEST_F(DoctorOnNodes, RanksStartedInSallocAreSpreadOverTheNodes) {
-  const Result result =
-      run_for_long(Words{"salloc", "-N2", "--ntasks-per-node=2"} + doctor({"--ranks", "4", "--device", "cpu"}));
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  expect_mentions(result.out, {"4 ranks on 2 nodes", "srun"});
+  expect_mentions(
+      expect_exit(run_for_long("salloc -N2 --ntasks-per-node=2"_words + doctor("--ranks 4 --device cpu"_words)), 0).out,
+      {"4 ranks on 2 nodes", "srun"});
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace drl::test {
 namespace {
 
-const Words kReadmeCommand = {"srun", "-N2", "--gpus-per-node=4"};
+const Words kReadmeCommand = "srun -N2 --gpus-per-node=4"_words;
 bool has_cgroups() { return std::getenv("CLUSTER_BINDING") == std::string("cgroup"); }
 
 class Forms : public BatchTest {
@@ -21,21 +21,19 @@ class Forms : public BatchTest {
 };
 
 TEST_F(Forms, TheReadmeCommandUsesAllGpus) {
-  const Words without_tmpdir = {"env", "TMPDIR=/dev/null/nowhere"};  // on the nodes, after Slurm has read it
-  const Result result = run_for_long(kReadmeCommand + without_tmpdir + Words{kTrain} + small_run(2) +
-                                     Words{"--after_checkpoint", open_gpus()});
-  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Words without_tmpdir = "env TMPDIR=/dev/null/nowhere"_words;  // on the nodes, after Slurm has read it
+  const Result result = expect_exit(run_for_long(kReadmeCommand + without_tmpdir + Words{kTrain} + small_run(2) +
+                                                 Words{"--after_checkpoint", open_gpus()}),
+                                    0);
   expect_mentions(result.out + result.err, {"8 ranks"});
   const fs::path last = run("latest");
-  EXPECT_EQ(run_json(last).at("rank_hosts").get<Words>(),
-            (Words{"node1", "node1", "node1", "node1", "node2", "node2", "node2", "node2"}));
+  EXPECT_EQ(run_json(last).at("rank_hosts").get<Words>(), ("node1 node1 node1 node1 node2 node2 node2 node2"_words));
   // The ranks are a step within the first one, and may open the same GPUs.
   EXPECT_TRUE(mentions(slurp(last / "logs/after_checkpoint.log"), "yes\nyes\nyes\nyes\n"));
 }
 
 TEST_F(Forms, TheDoctorFindsNoProblem) {
-  const Result result = run_for_long(kReadmeCommand + Words{kDoctor, "--runs_dir", folder / "runs"});
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Result result = expect_exit(run_for_long(kReadmeCommand + Words{kDoctor, "--runs_dir", folder / "runs"}), 0);
   expect_mentions(result.out, {"8 ranks on 2 nodes"});
   EXPECT_EQ(result.out.find("\nfailed "), std::string::npos) << result.out;
 }
@@ -46,7 +44,7 @@ TEST_F(Forms, ABatchJobResumesAfterItsTimeLimit) {
   constexpr int iterations = 400;  // more than ten seconds of work on any CPU
   const std::string job =
       submit(Words{"--gpus-per-node=1", "-t1", "--signal=USR1@1", kBatch + "train_2node.sbatch"} +
-             small_run(iterations) + Words{"--num_envs", "2048", "--num_steps_per_env", "64", "--time_margin", "50"});
+             small_run(iterations) + "--num_envs 2048 --num_steps_per_env 64 --time_margin 50"_words);
   ASSERT_TRUE(wait_until([&] { return job_field(job, "Restarts") == "1"; }, kLong)) << log_of(job);
   const int before = newest_checkpoint(run("slurm-" + job));
   EXPECT_TRUE(before > 0 && before < iterations) << before;
@@ -71,10 +69,11 @@ TEST_F(Cgroups, KeepTasksToTheirGpusAndCores) {
 // Settings of users and sites for binding and PMIx also reach the step that drl_train starts.
 TEST_F(Cgroups, RanksAreBoundAsTheUserAsked) {
   const Words note = {"--after_checkpoint", "echo $PMIX_MCA_drl_note, $SLURM_MEM_BIND"};
-  const Result result = run_for_long(
-      kReadmeCommand + Words{kTrain} + small_run(1) + note,
-      {{"SLURM_CPU_BIND", "verbose,map_cpu:0"}, {"SLURM_MEM_BIND", "local"}, {"PMIX_MCA_drl_note", "kept"}});
-  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Result result = expect_exit(
+      run_for_long(
+          kReadmeCommand + Words{kTrain} + small_run(1) + note,
+          {{"SLURM_CPU_BIND", "verbose,map_cpu:0"}, {"SLURM_MEM_BIND", "local"}, {"PMIX_MCA_drl_note", "kept"}}),
+      0);
   EXPECT_TRUE(mentions(slurp(run("latest") / "logs/after_checkpoint.log"), "kept, quiet,local\n"));
   int bound = 0;
   for (const std::string& line : split(result.err, '\n')) bound += line.starts_with("cpu-bind=MAP ");
@@ -85,7 +84,7 @@ TEST_F(Cgroups, EndATaskThatExceedsItsMemory) {
   const auto run = [](const std::string& memory) {
     return run_for_long({"srun", "--mem=" + memory, "bash", "-c", "text=$(head -c 100M /dev/zero | tr '\\0' x)"});
   };
-  EXPECT_EQ(run("900M").exit_code, 0);
+  expect_exit(run("900M"), 0);
   const Result result = run("50M");
   EXPECT_NE(result.exit_code, 0);
   EXPECT_TRUE(mentions(result.err, "Out Of Memory")) << result.err;
@@ -95,7 +94,7 @@ TEST_F(Cgroups, EndATaskThatExceedsItsMemory) {
 TEST_F(Cgroups, DisappearWithTheirCluster) {
   const auto cgroups = [] { return output_of({"bash", "-c", "find /sys/fs/cgroup -name 'drl-cluster-*' | sort"}); };
   const std::string before = cgroups();
-  EXPECT_EQ(run_for_long({test_data("slurm/cluster"), "--cgroup", "run", "srun", "-N2", "true"}).exit_code, 0);
+  expect_exit(run_for_long({test_data("slurm/cluster"), "--cgroup", "run", "srun", "-N2", "true"}), 0);
   EXPECT_TRUE(wait_until([&] { return cgroups() == before; }));
   Process cluster({test_data("slurm/cluster"), "--cgroup", "run", "srun", "-N2", "sleep", "1000"});
   ASSERT_TRUE(wait_until([&] { return cgroups() != before; })) << cluster.err();

@@ -10,10 +10,10 @@
 namespace drl::test {
 namespace {
 
-const Words kShort = {"--max_iterations", "3", "--logger", "none"};
-const Words kEndless = {"--max_iterations", "1000000000", "--save_interval", "10", "--logger", "none"};
-const Words kReadmeCommand = {"srun", "-N2", "--gpus-per-node=4"};  // 2 tasks see 8 GPUs
-const Words kFourEach = {"node1", "node1", "node1", "node1", "node2", "node2", "node2", "node2"};
+const Words kShort = "--max_iterations 3 --logger none"_words;
+const Words kEndless = "--max_iterations 1000000000 --save_interval 10 --logger none"_words;
+const Words kReadmeCommand = "srun -N2 --gpus-per-node=4"_words;  // 2 tasks see 8 GPUs
+const Words kFourEach = "node1 node1 node1 node1 node2 node2 node2 node2"_words;
 
 const char* const kRelaunch = "srun again";  // drl_train prints this when it starts itself again by srun
 const char* const kBanner = "learning Cartpole";
@@ -33,7 +33,7 @@ Words lines(const std::string& text) {
   return found;
 }
 
-int node_cores() { return std::stoi(output_of({"sinfo", "-hN", "-p", "normal", "-n", "node1", "-o", "%c"})); }
+int node_cores() { return std::stoi(output_of("sinfo -hN -p normal -n node1 -o %c"_words)); }
 // Returns the number of cores of this machine, which both nodes share.
 int physical_cores() {
   const Words cores = lines(run_shell("lscpu -p=Core,Socket | grep -v '^#'").out);
@@ -147,24 +147,24 @@ TEST_F(Launch, CpusPerTaskAreUsedByThreads) {
 }
 
 TEST_F(Launch, DeviceCpuIgnoresGpus) {
-  const Result result = run(kReadmeCommand, kShort + Words{"--device", "cpu"});
+  const Result result = run(kReadmeCommand, kShort + "--device cpu"_words);
   expect_ranks(result, {"node1", "node2"});
   EXPECT_FALSE(was_relaunched(result));
 }
 
 TEST_F(Launch, RanksOverridesTheNumberOfDevices) {
-  expect_ranks(run(kReadmeCommand, kShort + Words{"--ranks", "4"}), {"node1", "node1", "node2", "node2"});
+  expect_ranks(run(kReadmeCommand, kShort + "--ranks 4"_words), {"node1", "node1", "node2", "node2"});
 }
 TEST_F(Launch, NodesMayHaveUnequalNumbersOfRanks) {
-  expect_ranks(run(kReadmeCommand, kShort + Words{"--ranks", "3"}), {"node1", "node1", "node2"});
+  expect_ranks(run(kReadmeCommand, kShort + "--ranks 3"_words), {"node1", "node1", "node2"});
 }
 TEST_F(Launch, AsManyRanksAsTasksNeedNoRelaunch) {
-  const Result result = run(kReadmeCommand, kShort + Words{"--ranks", "2"});
+  const Result result = run(kReadmeCommand, kShort + "--ranks 2"_words);
   expect_ranks(result, {"node1", "node2"});
   EXPECT_FALSE(was_relaunched(result));
 }
 TEST_F(Launch, RanksOneKeepsOneDevicePerTask) {
-  const Result result = run(kReadmeCommand, kShort + Words{"--ranks", "1"});
+  const Result result = run(kReadmeCommand, kShort + "--ranks 1"_words);
   expect_ranks(result, {"node1", "node2"});
   EXPECT_FALSE(was_relaunched(result));
 }
@@ -172,16 +172,14 @@ TEST_F(Launch, RanksOneKeepsOneDevicePerTask) {
 // --- A relaunch behaves like a direct start: exit codes, signals, output ---
 
 TEST_F(Launch, AWrongOptionIsReportedOnce) {
-  const Result result = run(kReadmeCommand, {"--num_envs", "0"});
-  EXPECT_EQ(result.exit_code, 2);
+  const Result result = expect_exit(run(kReadmeCommand, {"--num_envs", "0"}), 2);
   EXPECT_EQ(count(all(result), "num_envs"), 1) << all(result);
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
 // The ranks find this error, not the processes that start them.
 TEST_F(Launch, AMissingRunIsReportedOnce) {
-  const Result result = run(kReadmeCommand, kShort + Words{"--load_run", "nowhere"});
-  EXPECT_EQ(result.exit_code, 2);
+  const Result result = expect_exit(run(kReadmeCommand, kShort + "--load_run nowhere"_words), 2);
   EXPECT_EQ(count("\n" + all(result), "\nerror: "), 1) << all(result);
   EXPECT_TRUE(holds(all(result), "nowhere")) << all(result);
 }
@@ -203,7 +201,7 @@ class LaunchSignals : public Launch {
     EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }));
   }
   static void scancel(const std::string& signal) {
-    output_of({"scancel", "--signal=" + signal, lines(output_of({"squeue", "-h", "-o", "%i"})).at(0)});
+    output_of({"scancel", "--signal=" + signal, lines(output_of("squeue -h -o %i"_words)).at(0)});
   }
 };
 
@@ -224,7 +222,7 @@ TEST_F(LaunchSignals, TermByScancelExitsWith143) {
 TEST_F(LaunchSignals, TermToTheWaitingStepReachesTheRanks) {
   expect_stop(
       [](const Process&) {
-        output_of({"scancel", "--signal=TERM", lines(output_of({"squeue", "-h", "-o", "%i"})).at(0) + ".0"});
+        output_of({"scancel", "--signal=TERM", lines(output_of("squeue -h -o %i"_words)).at(0) + ".0"});
       },
       143);
 }
@@ -239,7 +237,7 @@ TEST_F(LaunchSignals, ReachRanksOfTheOptionRanks) {
     const Runs own;
     Process salloc(Words{"salloc", "-N2", "-n2", "sh", "-c",
                          "echo $$ > " + (own.folder / "pid").string() + "; exec \"$@\"", "sh"} +
-                   own.command(kEndless + Words{"--run_name", "r", "--ranks", "2"}));
+                   own.command(kEndless + "--run_name r --ranks 2"_words));
     ASSERT_TRUE(wait_until([&] { return newest_checkpoint(own.run("r")) > 0; })) << salloc.out() << salloc.err();
     ::kill(std::stoi(slurp(own.folder / "pid")), signal);
     const Result result = salloc.wait(kLong);
@@ -301,9 +299,9 @@ TEST_F(Launch, AKilledWaitingTaskEndsAllRanks) {
 TEST_F(Launch, WaitTimeDoesNotEndTheRun) {
   for (const Words& option : {Words{}, Words{"-W5"}}) {
     const Runs own;
-    Process process(kReadmeCommand + option + own.command(kEndless + Words{"--run_name", "r"}));
+    Process process(kReadmeCommand + option + own.command(kEndless + "--run_name r"_words));
     ASSERT_TRUE(wait_until([&] { return newest_checkpoint(own.run("r")) > 0; })) << process.err();
-    run_program({"sleep", "8"});
+    run_program("sleep 8"_words);
     ASSERT_TRUE(process.running()) << process.out() << process.err();
     spill(own.run("r") / "STOP", "");
     EXPECT_EQ(process.wait(kLong).exit_code, 75) << process.err();
@@ -326,16 +324,15 @@ TEST_P(DirectLaunch, IsOneRankPerTask) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Srun, DirectLaunch,
-                         ::testing::Values(Words{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-node=4"},
-                                           Words{"-n8", "--gpus-per-task=1"},
-                                           Words{"-N2", "-n8", "--ntasks-per-node=4", "--gpus-per-task=1",
-                                                 "--gpu-bind=none"},
-                                           Words{"-N2", "-n8"},  // 7 + 1 if nodes have 8 cores
-                                           Words{"-n1", "--gpus=1"}, Words{"-n3"}));
+                         ::testing::Values("-N2 -n8 --ntasks-per-node=4 --gpus-per-node=4"_words,
+                                           "-n8 --gpus-per-task=1"_words,
+                                           "-N2 -n8 --ntasks-per-node=4 --gpus-per-task=1 --gpu-bind=none"_words,
+                                           "-N2 -n8"_words,  // 7 + 1 if nodes have 8 cores
+                                           "-n1 --gpus=1"_words, Words{"-n3"}));
 
 TEST_F(Launch, DirectStartsAlsoStopOnSignals) {
   relaunched_ = false;
-  Process process(words(Words{"srun", "-N2", "--ntasks-per-node=2"} + overcommit(), kEndless));
+  Process process(words("srun -N2 --ntasks-per-node=2"_words + overcommit(), kEndless));
   ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.out() << process.err();
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait(kLong).exit_code, 75) << process.err();
@@ -381,20 +378,20 @@ INSTANTIATE_TEST_SUITE_P(Srun, PackedSteps,
 
 TEST_F(Launch, MpirunInABatchScriptNeedsNoRelaunch) {
   const std::string log = folder / "log";
-  const Words job = Words{"-N2", "--ntasks-per-node=2", "--gpus-per-node=4"} + overcommit();
+  const Words job = "-N2 --ntasks-per-node=2 --gpus-per-node=4"_words + overcommit();
   const std::string id =
       submit(job + Words{"-o", log, "--wrap", "mpirun --oversubscribe -n 4 --map-by ppr:2:node " + command_line()});
   ASSERT_TRUE(wait_for_end(id));
-  EXPECT_EQ(rank_hosts(), (Words{"node1", "node1", "node2", "node2"})) << slurp(log);
+  EXPECT_EQ(rank_hosts(), ("node1 node1 node2 node2"_words)) << slurp(log);
   EXPECT_EQ(only_run().at("launcher"), "mpirun");
   EXPECT_EQ(job_state(id), "COMPLETED") << slurp(log);
   EXPECT_FALSE(holds(slurp(log), kRelaunch)) << slurp(log);
 }
 
 TEST_F(Launch, MpirunInSallocStartsItsRanks) {
-  const Result result = run(Words{"salloc", "-N2", "--ntasks-per-node=2"} + overcommit() +
-                            Words{"mpirun", "--oversubscribe", "-n", "4", "--map-by", "ppr:2:node"});
-  expect_ranks(result, {"node1", "node1", "node2", "node2"});
+  expect_ranks(run("salloc -N2 --ntasks-per-node=2"_words + overcommit() +
+                   "mpirun --oversubscribe -n 4 --map-by ppr:2:node"_words),
+               {"node1", "node1", "node2", "node2"});
 }
 
 TEST_F(Launch, PlainStartInABatchScriptIsOneRankWithAHint) {
@@ -434,15 +431,13 @@ TEST_F(Launch, TasksThatAreNotConnectedAreRefused) {
 const std::string kDirectCommand = "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 ";
 
 TEST_F(Launch, WithoutSrunInTheStepTheErrorShowsTheDirectCommand) {
-  const Result result = run(kReadmeCommand + Words{"env", "PATH=/nowhere"});
-  EXPECT_EQ(result.exit_code, 2);
+  const Result result = expect_exit(run(kReadmeCommand + "env PATH=/nowhere"_words), 2);
   EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
 TEST_F(Launch, IfSrunFailsTheErrorShowsTheDirectCommand) {
-  const Result result = run(kReadmeCommand + Words{"env", "SLURM_JOB_ID=4711"});
-  EXPECT_EQ(result.exit_code, 2);
+  const Result result = expect_exit(run(kReadmeCommand + "env SLURM_JOB_ID=4711"_words), 2);
   EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
   EXPECT_FALSE(fs::exists(runs.path()));
 }
@@ -474,8 +469,7 @@ TEST_F(Launch, WithAnOlderSlurmTheErrorShowsTheDirectCommand) {
   spill(folder / "srun", "#!/bin/sh\necho slurm 21.08.8-2\n");
   fs::permissions(folder / "srun", fs::perms(0755));
   const Result result =
-      run(kReadmeCommand + Words{"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")});
-  EXPECT_EQ(result.exit_code, 2);
+      expect_exit(run(kReadmeCommand + Words{"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")}), 2);
   EXPECT_TRUE(holds(result.err, "22.05")) << result.err;
   EXPECT_TRUE(holds(result.err, "slurm 21.08.8-2")) << result.err;
   EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;

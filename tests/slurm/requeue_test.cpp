@@ -12,7 +12,7 @@ namespace drl::test {
 namespace {
 
 constexpr int kIterations = 600, kSaveInterval = 20;
-const Words kWork = {"--num_envs", "256", "--num_steps_per_env", "16"};  // a few seconds, with ten saves per second
+const Words kWork = "--num_envs 256 --num_steps_per_env 16"_words;  // a few seconds, with ten saves per second
 const std::string kFirstRestart = "(restart 1 ";
 const std::string kDefaultLimit = " 100)\n";  // of DRL_MAX_REQUEUE
 
@@ -81,7 +81,7 @@ double seconds_of_work(const fs::path& run) {
 // By default the margin is a tenth of the minute. Each attempt works for most of the rest, because starting, two
 // iterations and a save only take a few seconds.
 TEST_F(Requeue, AJobOfAMinuteNeedsTwoOrThreeRestartsFor110Seconds) {
-  const Words work = {"--num_envs", "2048", "--num_steps_per_env", "64"};  // a quarter of a second per iteration
+  const Words work = "--num_envs 2048 --num_steps_per_env 64"_words;  // a quarter of a second per iteration
   const std::string probe = start({}, work, 20);
   ASSERT_TRUE(completes(probe));
   const int iterations = static_cast<int>(std::lround(20 * 110 / seconds_of_work(run_of(probe))));
@@ -99,8 +99,7 @@ TEST_F(Requeue, AJobOfAMinuteNeedsTwoOrThreeRestartsFor110Seconds) {
 
 TEST_F(Requeue, AJobWithoutTimeForAnIterationFails) {
   const std::string job = start({"-t1"}, {"--time_margin", "59.9"});
-  const std::string text = log_of_failure(job, 2);
-  expect_mentions(text, {"job " + job + " ", "0:01:00", "--time_margin", "exit code 2\n"});
+  expect_mentions(log_of_failure(job, 2), {"job " + job + " ", "0:01:00", "--time_margin", "exit code 2\n"});
   EXPECT_EQ(job_field(job, "Restarts"), "0");
 }
 
@@ -158,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, Killed,
 class Preemption : public Requeue, public testing::WithParamInterface<int> {
  protected:
   Preemption() { output_of({"scontrol", "update", "partitionname=normal", "gracetime=" + std::to_string(GetParam())}); }
-  ~Preemption() override { output_of({"scontrol", "update", "partitionname=normal", "gracetime=0"}); }
+  ~Preemption() override { output_of("scontrol update partitionname=normal gracetime=0"_words); }
 };
 
 // With a grace time, Slurm sends the tasks a signal. If the batch script then just ended, the job would not be
@@ -209,7 +208,7 @@ TEST_F(Requeue, CancelledJobsAreNotRequeued) {
     EXPECT_EQ(job_field(job, "Restarts"), "0");
     EXPECT_EQ(log_of(job).find("(restart "), std::string::npos) << log_of(job);
   }
-  EXPECT_EQ(run_program({"squeue", "--noheader"}).out, "");
+  EXPECT_EQ(run_program("squeue --noheader"_words).out, "");
 }
 
 // The job is cancelled after the ranks have exited with 75. Slurm then refuses to requeue it.
@@ -293,7 +292,7 @@ TEST_F(Requeue, MaxRequeueLimitsTheRestarts) {
   EXPECT_EQ(job_field(next, "ExitCode"), "75:0");
   const std::string text = log_of(job);  // of both jobs
   expect_mentions(text, {": job " + next + " ", "DRL_MAX_REQUEUE=1)", "DRL_JOB_ID=" + job + " sbatch "});
-  EXPECT_EQ(run_program({"squeue", "--noheader"}).out, "");
+  EXPECT_EQ(run_program("squeue --noheader"_words).out, "");
 }
 
 TEST_F(Requeue, AJobWithoutANewerCheckpointIsNotRequeued) {
@@ -302,15 +301,14 @@ TEST_F(Requeue, AJobWithoutANewerCheckpointIsNotRequeued) {
   fs::rename(run_of(job) / "checkpoints", run_of(job) / "gone");
   spill(run_of(job) / "checkpoints", "no folder");
   ask_to_stop(job);
-  const std::string text = log_of_failure(job, 1);
-  expect_mentions(text, {"no newer checkpoint", ": job " + job + " ", "exit code 1\n"});
+  expect_mentions(log_of_failure(job, 1), {"no newer checkpoint", ": job " + job + " ", "exit code 1\n"});
   EXPECT_EQ(job_field(job, "Restarts"), "0");
 }
 
 TEST_F(Requeue, OneTaskOfAnArrayIsRequeuedAlone) {
   ::setenv("DRL_MAX_REQUEUE", "7", 1);
   const std::string array = submit(Words{"--array=0-1", "-N1", "--gpus-per-node=1", kBatch + "sweep.sbatch"} +
-                                   small_run(1000000) + Words{"--save_interval", "20"});
+                                   small_run(1000000) + "--save_interval 20"_words);
   ::unsetenv("DRL_MAX_REQUEUE");
   const std::string first = array + "_0", last = array + "_1";
   for (const std::string& task : {first, last}) ASSERT_TRUE(has_begun(task));
@@ -326,7 +324,7 @@ TEST_F(Requeue, OneTaskOfAnArrayIsRequeuedAlone) {
 TEST_F(Requeue, AFollowUpJobOfOneTaskOfAnArrayContinuesItsRun) {
   const std::string array =
       submit(Words{"--array=0-1", "--no-requeue", "-N1", "--gpus-per-node=1", kBatch + "sweep.sbatch"} +
-             small_run(1000000) + Words{"--save_interval", "20"});
+             small_run(1000000) + "--save_interval 20"_words);
   const std::string first = array + "_0", last = array + "_1";
   for (const std::string& task : {first, last}) ASSERT_TRUE(has_begun(task));
   ask_to_stop(last);

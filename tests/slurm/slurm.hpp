@@ -25,7 +25,7 @@ inline Result run_shell(const std::string& script) { return run_for_long({"bash"
 
 // Submits a job with these options, script and arguments of sbatch, and returns its id.
 inline std::string submit(const Words& words) {
-  std::string id = output_of(Words{"sbatch", "--parsable"} + words);
+  std::string id = output_of("sbatch --parsable"_words + words);
   while (id.ends_with('\n')) id.pop_back();
   return id;
 }
@@ -60,14 +60,14 @@ inline bool wait_for_end(const std::string& id, double seconds = kLong) {
 }
 
 inline bool wait_for_idle_cluster() {
-  return wait_until([] { return run_program({"squeue", "--noheader"}).out.empty(); });
+  return wait_until([] { return run_program("squeue --noheader"_words).out.empty(); });
 }
 
 // Each test begins and ends with an idle cluster.
 class SlurmTest : public ::testing::Test {
  protected:
   void TearDown() override {
-    run_program({"scancel", "--user=root"});
+    run_program("scancel --user=root"_words);
     EXPECT_TRUE(wait_for_idle_cluster());
   }
   TempFolder folder;

@@ -1,20 +1,13 @@
 // Environment variables that launchers set for their ranks, and random mutations of them.
 #pragma once
 
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "environment.hpp"
+
 namespace drl {
-
-using Variables = std::map<std::string, std::string>;
-
-// Returns the variables of a process whose launcher sets `inner` and was started with `outer`.
-inline Variables operator+(Variables outer, const Variables& inner) {
-  for (const auto& [name, value] : inner) outer[name] = value;
-  return outer;
-}
 
 // --- Recorded environments: the variables of one rank of each launcher, with the documentation of each ---
 

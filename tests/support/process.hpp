@@ -9,12 +9,18 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <initializer_list>
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "mentions.hpp"
 #include "paths.hpp"
 #include "temp_folder.hpp"
 
@@ -25,6 +31,12 @@ using Words = std::vector<std::string>;
 inline Words operator+(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
+}
+
+// Returns the words of a command line, which are separated by spaces: "--task Cartpole --seed 3"_words.
+inline Words operator""_words(const char* line, size_t size) {
+  std::istringstream stream(std::string(line, size));
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 // Waits until the condition is true, checking every 10 ms. Returns false if it is still false after `seconds`.
@@ -109,6 +121,26 @@ class Process {
 inline Result run_program(const Words& words, const Process::Variables& variables = {},
                           const std::function<void()>& prepare = {}) {
   return Process(words, variables, prepare).wait();
+}
+
+// Expects that a program has ended with this exit code, and that its standard error mentions all `parts`. Returns the
+// result.
+inline Result expect_exit(Result result, int exit_code, std::initializer_list<std::string_view> parts = {},
+                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (result.exit_code != exit_code)
+    ADD_FAILURE_AT(file, line) << "exit code " << result.exit_code << " instead of " << exit_code << "; the output:\n"
+                               << result.out << result.err;
+  expect_mentions(result.err, parts, file, line);
+  return result;
+}
+
+// Expects that a program has printed nothing but one line, which begins with "error: " and mentions all `parts`, and
+// has ended with this exit code. Returns the result.
+inline Result expect_error(Result result, std::initializer_list<std::string_view> parts, int exit_code = 2,
+                           const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (!result.err.starts_with("error: ") || count_lines(result.err) != 1 || !result.out.empty())
+    ADD_FAILURE_AT(file, line) << "not one line \"error: ...\", but:\n" << result.out << result.err;
+  return expect_exit(std::move(result), exit_code, parts, file, line);
 }
 
 }  // namespace drl

@@ -17,9 +17,9 @@ class GpuKernels : public testing::Test {
   static void SetUpTestSuite() {
     const TempFolder folder;
     const std::string file = folder / "kernels.json";
-    const Result result =
-        run_program({built("tests/tools/gpu_kernels_on_host"), "--num_envs", "64", "--times=false", "--json", file});
-    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Result result = expect_exit(
+        run_program({built("tests/tools/gpu_kernels_on_host"), "--num_envs", "64", "--times=false", "--json", file}),
+        0);
     text = result.out;
     found = nlohmann::json::parse(slurp(file));
   }
@@ -91,10 +91,11 @@ TEST_F(GpuKernels, HasNoTimesWithoutAGpu) {
 TEST_F(GpuKernels, TheModelFollowsTheCard) {
   const TempFolder folder;
   const std::string file = folder / "kernels.json";
-  const Words card = {"--bandwidth", "1000", "--peak", "1"};
-  const Result result = run_program(
-      Words{built("tests/tools/gpu_kernels_on_host"), "--num_envs", "64", "--times=false", "--json", file} + card);
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Words card = "--bandwidth 1000 --peak 1"_words;
+  expect_exit(
+      run_program(Words{built("tests/tools/gpu_kernels_on_host"), "--num_envs", "64", "--times=false", "--json", file} +
+                  card),
+      0);
   found = nlohmann::json::parse(slurp(file));
   // 1 us for each launch, and the bytes at 1000 GB/s, or the operations at 1 TFLOP/s, which take longer in products.
   EXPECT_NEAR(kernel("MiniBatchRows").at("model_us").get<double>(), kUpdates + kUpdates * kRows * 4 * 1e-6, 1e-6);
@@ -103,9 +104,8 @@ TEST_F(GpuKernels, TheModelFollowsTheCard) {
 }
 
 TEST_F(GpuKernels, NeedsAGpu) {
-  const Result result = run_program({built("tests/tools/gpu_kernels_on_host"), "--device", "cpu"});
-  EXPECT_EQ(result.exit_code, 2);
-  expect_mentions(result.err, {"needs a GPU", "--device cuda"});
+  expect_exit(run_program({built("tests/tools/gpu_kernels_on_host"), "--device", "cpu"}), 2,
+              {"needs a GPU", "--device cuda"});
 }
 
 }  // namespace
