@@ -102,7 +102,7 @@ TEST(ResumeOptions, KeepThePhysicsEngine) {
   const auto train = [&](const std::string& iterations, const Words& more) {
     return runs.train(Words{"--run_name", "r", "--max_iterations", iterations} + more);
   };
-  expect_mentions(expect_exit(train("2", {}), 0).out, {" physics lanes\n"});
+  expect_mentions(expect_exit(train("2", {}), 0).out, {"  physics      lanes\n"});
   EXPECT_NE(slurp(runs.run("r") / "options.ini").find("\nphysics = lanes "), std::string::npos);
   EXPECT_NE(slurp(runs.run("r") / "run.json").find("\"physics\": \"lanes\""), std::string::npos);
   expect_exit(train("3", {"--env.physics", "auto"}), 0);
@@ -142,7 +142,7 @@ TEST(ResumeOptions, KeepTheModelAndFrameSkipOfARobot) {
   const Words options = "--run_name r --env.frame_skip 2"_words;
   Words command = runs.command(options + "--env.xml_file own/my.xml --max_iterations 1"_words);
   expect_mentions(expect_exit(run_program(Words{"env", "-C", runs.folder.path().string()} + command), 0).out,
-                  {" physics libmujoco", own.string(), "my.xml ("});
+                  {"  physics      libmujoco", own.string(), "my.xml ("});
   const std::string ini = slurp(runs.run("r") / "options.ini");
   EXPECT_NE(ini.find("\nxml_file = " + own.string() + " "), std::string::npos) << ini;
   EXPECT_NE(ini.find("\nframe_skip = 2 "), std::string::npos) << ini;

@@ -14,22 +14,9 @@ inline const std::string kBatch = source("batch/");
 
 // Options of a run with few environments and two collectives per iteration.
 inline Words small_run(int max_iterations) {
-  return {"--task",
-          "CartPole-v1",
-          "--num_envs",
-          "8",
-          "--num_steps_per_env",
-          "8",
-          "--logger",
-          "none",
-          "--ppo.num_learning_epochs",
-          "1",
-          "--ppo.num_mini_batches",
-          "1",
-          "--threads",
-          "1",
-          "--max_iterations",
-          std::to_string(max_iterations)};
+  return "--task CartPole-v1 --num_envs 8 --num_steps_per_env 8 --logger none --ppo.num_learning_epochs 1 "
+         "--ppo.num_mini_batches 1 --threads 1 --max_iterations"_words +
+         Words{std::to_string(max_iterations)};
 }
 
 // Puts temporary files where other users cannot write, because batch scripts read no settings beside a script in /tmp.

@@ -75,9 +75,7 @@ TEST_F(BatchTest, LaterSiteSettingsOverrideEarlierOnes) {
   fs::create_directories(folder / ".config/drl");
   spill(folder / ".config/drl/site.sh", "word=user");
   spill(folder / "named", "echo $word before the named; exit 8");
-  ::setenv("DRL_SITE", (folder / "named").c_str(), 1);
-  const std::string job = submit({"--output=drl-%j.out", kBatch + "eval.sbatch"});
-  ::unsetenv("DRL_SITE");
+  const std::string job = submit({"--output=drl-%j.out", kBatch + "eval.sbatch"}, {{"DRL_SITE", folder / "named"}});
   EXPECT_EQ(log_of_failure(job, 8), "user before the named\n");
 }
 
@@ -127,9 +125,8 @@ TEST_F(BatchTest, SbcastMakesNodesRunACopyOfTheInstallation) {
 
 // The nodes share this directory, so the second node finds that the first has made the copy's directory already.
 TEST_F(BatchTest, ACopyThatCannotBeMadeIsAWarning) {
-  ::setenv("DRL_SBCAST", folder.path().c_str(), 1);
-  const std::string job = submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
-  ::unsetenv("DRL_SBCAST");
+  const std::string job =
+      submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1), {{"DRL_SBCAST", folder.path()}});
   ASSERT_TRUE(completes(job));
   expect_mentions(log_of(job), {"drl_sbcast: ", folder.path().string() + "/drl-" + job});
 }
@@ -140,9 +137,8 @@ TEST_F(BatchTest, ACopyThatOneNodeCannotUnpackIsAWarning) {
   const std::string storage = "/dev/shm/storage";
   output_of({"srun", "-N2", "mkdir", storage});
   output_of({"srun", "-N1", "-w", "node2", "mount", "-t", "tmpfs", "-o", "nr_inodes=3", "tmpfs", storage});
-  ::setenv("DRL_SBCAST", storage.c_str(), 1);
-  const std::string job = submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
-  ::unsetenv("DRL_SBCAST");
+  const std::string job =
+      submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1), {{"DRL_SBCAST", storage}});
   ASSERT_TRUE(completes(job));
   const std::string warning = log_of(job).substr(0, log_of(job).find('\n'));
   EXPECT_TRUE(warning.starts_with("drl_sbcast: ")) << warning;
@@ -155,12 +151,9 @@ TEST_F(BatchTest, ACopyThatOneNodeCannotUnpackIsAWarning) {
 
 TEST_F(BatchTest, TheJobsOfASweepDivideItsRuns) {
   spill(folder / "runs.txt", "--seed 0\n--seed 1 --ppo.gamma 0.9\n--seed 2\n--seed 3\n--seed 4\n--task Ladder\n");
-  ::setenv("DRL_SWEEP", "runs.txt", 1);
-  ::setenv("DRL_PACK", "2", 1);
   const std::string array =
-      submit(Words{"--array=0-1", kBatch + "sweep.sbatch", "--task_library", kTaskLibrary} + small_run(2));
-  ::unsetenv("DRL_SWEEP");
-  ::unsetenv("DRL_PACK");
+      submit(Words{"--array=0-1", kBatch + "sweep.sbatch", "--task_library", kTaskLibrary} + small_run(2),
+             {{"DRL_SWEEP", "runs.txt"}, {"DRL_PACK", "2"}});
   for (const char* task : {"_0", "_1"})
     ASSERT_TRUE(completes(array + task)) << log("drl-sweep-" + array + task + ".out");
   for (int k = 0; k < 5; ++k) {
@@ -187,14 +180,6 @@ class SharedGpus : public BatchTest {
                  "[ -z \"${SLURM_STEP_ID:-}\" ] || echo \"$CUDA_VISIBLE_DEVICES $SLURM_CPUS_PER_TASK "
                  "${CUDA_MPS_PIPE_DIRECTORY:-none}\" >>" +
                      (folder / "runs_seen").string() + "\nexec " + kTrain + " \"$@\"");
-    ::setenv("PATH", ((folder / "bin").string() + ":" + path_).c_str(), 1);
-    ::setenv("DRL_BIN", (folder / "bin").c_str(), 1);
-    ::setenv("DRL_SWEEP", "runs.txt", 1);
-    ::setenv("DRL_PACK", "4", 1);
-  }
-  ~SharedGpus() override {
-    ::setenv("PATH", path_.c_str(), 1);
-    for (const char* name : {"DRL_SWEEP", "DRL_PACK"}) ::unsetenv(name);
   }
   void make_program(const std::string& name, const std::string& script) const {
     spill(folder / "bin" / name, "#!/bin/bash\n" + script + "\n");
@@ -208,7 +193,12 @@ class SharedGpus : public BatchTest {
   }
   // Submits a job whose four runs share two GPUs.
   std::string start(int iterations) const {
-    return submit(Words{"--array=0", "--gpus-per-node=2", kBatch + "sweep.sbatch"} + small_run(iterations));
+    const std::string programs = folder / "bin";
+    return submit(Words{"--array=0", "--gpus-per-node=2", kBatch + "sweep.sbatch"} + small_run(iterations),
+                  {{"PATH", programs + ":" + std::getenv("PATH")},
+                   {"DRL_BIN", programs},
+                   {"DRL_SWEEP", "runs.txt"},
+                   {"DRL_PACK", "4"}});
   }
   std::string run_name(const std::string& array, int k) const { return "slurm-" + array + "_" + std::to_string(k); }
   Words lines(const std::string& file) const {
@@ -221,9 +211,6 @@ class SharedGpus : public BatchTest {
     std::ranges::sort(all);
     return all;
   }
-
- private:
-  std::string path_ = std::getenv("PATH");
 };
 
 TEST_F(SharedGpus, HaveOneDaemonForAllRuns) {
@@ -288,11 +275,10 @@ TEST_F(BatchTest, EvaluatesARun) {
 
 TEST_F(BatchTest, OptionsOfSrunCanBeAdded) {
   expect_exit(run_program(Words{kTrain} + small_run(1) + "--run_name R"_words), 0);
-  ::setenv("DRL_SRUN_OPTIONS", "--label --unbuffered", 1);
-  const std::string job = submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/R", "--episodes", "4"});
-  ::setenv("DRL_SRUN_OPTIONS", "--no_such_option", 1);
-  const std::string refused = submit(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1));
-  ::unsetenv("DRL_SRUN_OPTIONS");
+  const std::string job = submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/R", "--episodes", "4"},
+                                 {{"DRL_SRUN_OPTIONS", "--label --unbuffered"}});
+  const std::string refused =
+      submit(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1), {{"DRL_SRUN_OPTIONS", "--no_such_option"}});
   ASSERT_TRUE(completes(job));
   EXPECT_TRUE(log("drl-eval-" + job + ".out").starts_with("0: return mean ")) << log("drl-eval-" + job + ".out");
   EXPECT_TRUE(wait_for_end(refused));
@@ -308,9 +294,9 @@ TEST_F(BatchTest, TheScriptsAreShort) {
 class BatchErrors : public BatchTest {
  protected:
   // Returns the log of a job that only runs drl_geometry.
-  std::string geometry(const Words& options, int exit_code = 2) {
-    const std::string job = submit(Words{"--output=drl-%j.out"} + options + Words{"--wrap", bin("drl_geometry")});
-    return log_of_failure(job, exit_code);
+  std::string geometry(const Words& options, const Process::Variables& variables = {}) {
+    const Words job = Words{"--output=drl-%j.out"} + options + Words{"--wrap", bin("drl_geometry")};
+    return log_of_failure(submit(job, variables), 2);
   }
 };
 
@@ -325,14 +311,10 @@ TEST_F(BatchErrors, ReportTooFewCores) {
 }
 
 TEST_F(BatchErrors, ReportRunsThatCannotShareANode) {
-  ::setenv("DRL_PACK", "3", 1);
-  expect_mentions(geometry({"--exclusive"}), {"drl_geometry: 3 runs ", "4 GPUs", "DRL_PACK"});
-  ::setenv("DRL_PACK", "8", 1);
-  expect_mentions(geometry({"-N2", "--exclusive"}),
+  expect_mentions(geometry({"--exclusive"}, {{"DRL_PACK", "3"}}), {"drl_geometry: 3 runs ", "4 GPUs", "DRL_PACK"});
+  expect_mentions(geometry({"-N2", "--exclusive"}, {{"DRL_PACK", "8"}}),
                   {"drl_geometry: 8 runs ", "4 GPUs", "2 nodes", "--nodes=1", "DRL_PACK=4"});
-  ::setenv("DRL_PACK", "many", 1);
-  expect_mentions(geometry({"--exclusive"}), {"drl_geometry: DRL_PACK=many "});
-  ::unsetenv("DRL_PACK");
+  expect_mentions(geometry({"--exclusive"}, {{"DRL_PACK", "many"}}), {"drl_geometry: DRL_PACK=many "});
 }
 
 TEST_F(BatchErrors, ReportAMissingJob) {
@@ -348,15 +330,13 @@ TEST_F(BatchErrors, ReportAMissingProgram) {
 }
 
 TEST_F(BatchErrors, ReportADrlSiteThatDoesNotExist) {
-  ::setenv("DRL_SITE", "/nowhere/site.sh", 1);
-  expect_mentions(log_of_failure(submit({"-N1", kBatch + "train_2node.sbatch"}), 1), {"/nowhere/site.sh ", "DRL_SITE"});
-  ::unsetenv("DRL_SITE");
+  const std::string job = submit({"-N1", kBatch + "train_2node.sbatch"}, {{"DRL_SITE", "/nowhere/site.sh"}});
+  expect_mentions(log_of_failure(job, 1), {"/nowhere/site.sh ", "DRL_SITE"});
 }
 
 TEST_F(BatchErrors, ReportAnEmptySweep) {
-  ::setenv("DRL_SWEEP", "/dev/null", 1);
-  const std::string array = submit({"--array=0", "--output=drl-%j.out", kBatch + "sweep.sbatch", "--task", "Cartpole"});
-  ::unsetenv("DRL_SWEEP");
+  const std::string array = submit({"--array=0", "--output=drl-%j.out", kBatch + "sweep.sbatch", "--task", "Cartpole"},
+                                   {{"DRL_SWEEP", "/dev/null"}});
   expect_mentions(log_of_failure(array, 2), {"no runs", "DRL_SWEEP=/dev/null"});
 }
 

@@ -19,12 +19,12 @@ const std::string kDefaultLimit = " 100)\n";  // of DRL_MAX_REQUEUE
 class Requeue : public BatchTest {
  protected:
   // Submits a run of two ranks on two nodes. `options` are those of sbatch, `more` those of drl_train.
-  static std::string start(const Words& options = {}, const Words& more = {}, int iterations = kIterations) {
+  static std::string start(const Words& options = {}, const Words& more = {}, int iterations = kIterations,
+                           const Process::Variables& variables = {}) {
+    const Words saves = "--keep_checkpoints 1000 --ppo.schedule fixed --save_interval"_words;
     return submit(Words{"--gpus-per-node=1"} + options + Words{kBatch + "train_2node.sbatch"} + small_run(iterations) +
-                  kWork +
-                  Words{"--save_interval", std::to_string(kSaveInterval), "--keep_checkpoints", "1000",
-                        "--ppo.schedule", "fixed"} +
-                  more);
+                      kWork + saves + Words{std::to_string(kSaveInterval)} + more,
+                  variables);
   }
   // Returns the directory of the run of a job, or that with this --run_name.
   fs::path run_of(const std::string& job) const { return run(std::isdigit(job[0]) ? "slurm-" + job : job); }
@@ -112,10 +112,8 @@ TEST_F(Requeue, AJobOnlyAsksSlurmAtItsStartAndToRequeue) {
                                        (folder / "calls").string() + "\nexec $real \"$@\"\n");
     fs::permissions(folder / "notes" / name, fs::perms::owner_all);
   }
-  const std::string path = std::getenv("PATH");
-  ::setenv("PATH", ((folder / "notes").string() + ":" + path).c_str(), 1);
-  const std::string job = start({}, {}, 1000000);
-  ::setenv("PATH", path.c_str(), 1);
+  const std::string path = (folder / "notes").string() + ":" + std::getenv("PATH");
+  const std::string job = start({}, {}, 1000000, {{"PATH", path}});
   ASSERT_TRUE(has_begun(job));
   ask_to_stop(job);
   ASSERT_TRUE(is_back(job)) << log_of(job);
@@ -252,10 +250,9 @@ TEST_F(Requeue, AJobThatLostANodeResumesOnTheOther) {
 }
 
 TEST_F(Requeue, AFollowUpJobContinuesAJobThatMayNotBeRequeued) {
-  ::setenv("SBATCH_OPTION_OF_NOBODY", "1", 1);  // a job must not pass this on
-  const std::string job = start({"--no-requeue", "-t7", "-c2", "--account=grant"},
-                                {"--run_name", "two words", "--after_checkpoint", "env > environment"});
-  ::unsetenv("SBATCH_OPTION_OF_NOBODY");
+  const std::string job = start("--no-requeue -t7 -c2 --account=grant"_words,
+                                {"--run_name", "two words", "--after_checkpoint", "env > environment"}, kIterations,
+                                {{"SBATCH_OPTION_OF_NOBODY", "1"}});  // a job must not pass this on
   const fs::path named = run("two words");
   ASSERT_TRUE(wait_until([&] { return newest_checkpoint(named) >= 2 * kSaveInterval; }, kLong));
   spill(fs::path(std::getenv("TMPDIR")) / "site.sh", "echo settings beside the copy of the script");
@@ -278,9 +275,7 @@ TEST_F(Requeue, AFollowUpJobContinuesAJobThatMayNotBeRequeued) {
 }
 
 TEST_F(Requeue, MaxRequeueLimitsTheRestarts) {
-  ::setenv("DRL_MAX_REQUEUE", "1", 1);
-  const std::string job = start({"--no-requeue"}, {}, 1000000);
-  ::unsetenv("DRL_MAX_REQUEUE");
+  const std::string job = start({"--no-requeue"}, {}, 1000000, {{"DRL_MAX_REQUEUE", "1"}});
   ASSERT_TRUE(has_begun(job));
   ask_to_stop(job);
   const std::string next = std::to_string(std::stoi(job) + 1);
@@ -306,10 +301,9 @@ TEST_F(Requeue, AJobWithoutANewerCheckpointIsNotRequeued) {
 }
 
 TEST_F(Requeue, OneTaskOfAnArrayIsRequeuedAlone) {
-  ::setenv("DRL_MAX_REQUEUE", "7", 1);
   const std::string array = submit(Words{"--array=0-1", "-N1", "--gpus-per-node=1", kBatch + "sweep.sbatch"} +
-                                   small_run(1000000) + "--save_interval 20"_words);
-  ::unsetenv("DRL_MAX_REQUEUE");
+                                       small_run(1000000) + "--save_interval 20"_words,
+                                   {{"DRL_MAX_REQUEUE", "7"}});
   const std::string first = array + "_0", last = array + "_1";
   for (const std::string& task : {first, last}) ASSERT_TRUE(has_begun(task));
   ask_to_stop(last);  // the one whose job id is the array's own
@@ -339,9 +333,8 @@ TEST_F(Requeue, AFollowUpJobOfOneTaskOfAnArrayContinuesItsRun) {
 }
 
 TEST_F(Requeue, MaxRequeueMustBeANumber) {
-  ::setenv("DRL_MAX_REQUEUE", "often", 1);
-  const std::string job = submit({"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch", "--task", "Cartpol"});
-  ::unsetenv("DRL_MAX_REQUEUE");
+  const std::string job = submit({"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch", "--task", "Cartpol"},
+                                 {{"DRL_MAX_REQUEUE", "often"}});
   expect_mentions(log_of_failure(job, 2), {": job " + job + " ", "DRL_MAX_REQUEUE=often"});
 }
 

@@ -16,16 +16,16 @@ inline Result run_for_long(const Words& words, const Process::Variables& variabl
   return Process(words, variables).wait(kLong);
 }
 // Returns the standard output of a command that must succeed.
-inline std::string output_of(const Words& words) {
-  const Result result = run_for_long(words);
+inline std::string output_of(const Words& words, const Process::Variables& variables = {}) {
+  const Result result = run_for_long(words, variables);
   EXPECT_EQ(result.exit_code, 0) << words.front() << ": " << result.err;
   return result.out;
 }
 inline Result run_shell(const std::string& script) { return run_for_long({"bash", "-c", script}); }
 
-// Submits a job with these options, script and arguments of sbatch, and returns its id.
-inline std::string submit(const Words& words) {
-  std::string id = output_of("sbatch --parsable"_words + words);
+// Submits a job with these options, script and arguments of sbatch, and returns its id. sbatch passes the variables on.
+inline std::string submit(const Words& words, const Process::Variables& variables = {}) {
+  std::string id = output_of("sbatch --parsable"_words + words, variables);
   while (id.ends_with('\n')) id.pop_back();
   return id;
 }
