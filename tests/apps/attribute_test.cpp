@@ -1,6 +1,4 @@
 // Reads checkpoints in which an attribute is missing or has another type.
-#include <gtest/gtest.h>
-
 #include <set>
 
 #include "programs.hpp"

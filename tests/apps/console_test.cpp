@@ -1,5 +1,4 @@
 // Tests the output of drl_train in a terminal and in a file, on one and two ranks.
-#include <gtest/gtest.h>
 #include <pty.h>
 #include <termios.h>
 
@@ -93,7 +92,6 @@ Words screen(const std::string& text) {
   return lines;
 }
 
-const Words kEndless = "--max_iterations 1000000000 --run_name r"_words;
 constexpr const char* kUp = "\x1b[14A";  // the live block has 14 lines, of which three show reward terms
 
 // Types Ctrl-C while the live block is shown.

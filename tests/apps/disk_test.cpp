@@ -1,6 +1,4 @@
 // Fills the disk while a run saves.
-#include <gtest/gtest.h>
-
 #include <csignal>
 
 #include "../support/small_disk.hpp"
@@ -9,15 +7,14 @@
 namespace drl::test {
 namespace {
 
+const Words kFewFiles = "--keep_checkpoints 1 --logger none"_words;
+
 class FullDisk : public testing::Test {
  protected:
   void SetUp() override {
     if (!disk.is_mounted()) GTEST_SKIP() << "only root can mount a small disk";
   }
-  Words command(int iterations) const {
-    return runs.command({"--run_name", "r", "--save_interval", "10", "--keep_checkpoints", "1", "--logger", "none",
-                         "--max_iterations", std::to_string(iterations)});
-  }
+  Words command(int iterations) const { return runs.command(kEndless + kFewFiles + iterations_of(iterations)); }
   fs::path run() const { return runs.run("r"); }
   int newest() const { return newest_checkpoint(run()); }
   void expect_whole_checkpoints() const {
@@ -32,8 +29,7 @@ class FullDisk : public testing::Test {
 };
 
 TEST_F(FullDisk, IsAWarningDuringARun) {
-  Process process(command(1000000000));
-  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  EndlessRun process(runs, kFewFiles);
   disk.fill();
   ASSERT_TRUE(wait_until([&] { return warned(process); })) << process.err();
   const int before = newest();
@@ -42,13 +38,12 @@ TEST_F(FullDisk, IsAWarningDuringARun) {
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75);
   expect_mentions(process.err(), {"warning: ", "No space left on device"});
-  EXPECT_EQ(iterations(run()), count_to(newest()));
+  expect_rows_up_to_checkpoint(run());
 }
 
 TEST_F(FullDisk, IsAFailureAtTheEndAndTheRunCanBeResumed) {
   {
-    Process process(command(1000000000));
-    ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+    EndlessRun process(runs, kFewFiles);
     disk.fill();
     ASSERT_TRUE(wait_until([&] { return warned(process); })) << process.err();
     process.signal(SIGUSR1);

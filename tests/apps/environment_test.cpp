@@ -1,6 +1,4 @@
 // Runs the programs in 200 mutated environments of launchers. They must either work or print a one-line error.
-#include <gtest/gtest.h>
-
 #include "../support/launchers.hpp"
 #include "programs.hpp"
 

@@ -1,5 +1,4 @@
 // For wrong input, one rank prints a one-line error, the exit code is 2, and no file is left.
-#include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 

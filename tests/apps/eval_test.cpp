@@ -1,6 +1,4 @@
 // Runs drl_eval and drl_checkpoint on checkpoints of drl_train.
-#include <gtest/gtest.h>
-
 #include <regex>
 
 #include "programs.hpp"

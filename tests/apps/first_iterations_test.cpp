@@ -1,7 +1,5 @@
 // Compares the first three iterations of each task with those of release 0.1.0, which used Debian's libtorch and
 // separate code for host and GPU.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 

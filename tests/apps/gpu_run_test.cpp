@@ -1,7 +1,5 @@
 // Tests of drl_train on the CPU emulation of the CUDA runtime (tests/gpu). Variables DRL_HOST_... define the GPUs and
 // plant faults.
-#include <gtest/gtest.h>
-
 #include "../support/pretended_gpu.hpp"
 #include "comm/mpi_library.hpp"
 #include "programs.hpp"

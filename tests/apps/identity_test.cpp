@@ -1,6 +1,4 @@
 // Tests which run a command starts or resumes (docs/runs.md, "Resume").
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <memory>
 
@@ -10,7 +8,6 @@
 namespace drl::test {
 namespace {
 
-Words iterations_of(int n) { return {"--max_iterations", std::to_string(n)}; }
 int64_t iteration_in(const fs::path& file) {
   return std::get<int64_t>(read_checkpoint(file).attributes.at("iteration"));
 }
@@ -132,11 +129,9 @@ TEST(Identity, AJobWithoutACheckpointReusesItsDirectory) {
 
 TEST(Identity, ARunBelongsToOneProcess) {
   const Runs runs;
-  const Words endless = "--run_name r --save_interval 2"_words;
-  Process first(runs.command(endless + iterations_of(1000000000)));
-  ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; }));
+  EndlessRun first(runs);
   for (const Words& start : {Words{}, Words{"--resume"}, Words{"--fresh"}}) {
-    expect_error(runs.train(endless + start), {runs.run("r").string(), "in use"});
+    expect_error(runs.train(kEndless + start), {runs.run("r").string(), "in use"});
   }
   first.signal(SIGUSR1);
   EXPECT_EQ(first.wait().exit_code, 75);
@@ -233,9 +228,7 @@ TEST(Checkpoints, KeepTheNewestAndTheBest) {
 
 TEST(Checkpoints, AreAlsoSavedAtIntervalsOfSeconds) {
   const Runs runs;
-  Process process(
-      runs.command("--run_name r --save_interval 1000000 --save_seconds 0.1 --max_iterations 1000000000"_words));
-  EXPECT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; }));
+  EndlessRun process(runs, "--save_interval 1000000 --save_seconds 0.1"_words);
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75);
 }

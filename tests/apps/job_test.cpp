@@ -1,6 +1,4 @@
 // Runs drl_train in a Slurm job with a time limit. A script replaces squeue.
-#include <gtest/gtest.h>
-
 #include <csignal>
 
 #include "programs.hpp"
@@ -8,7 +6,14 @@
 namespace drl::test {
 namespace {
 
-const Words kEndless = "--max_iterations 1000000000 --ppo.schedule fixed --run_name r --save_interval 10"_words;
+const Words kTwenty = "--max_iterations 20 --run_name r"_words;
+
+// Returns the variables of a job with a limit of a minute, of which this much is left.
+Process::Variables job_of_a_minute(int64_t seconds_left) {
+  Process::Variables job = job_variables("42", seconds_left);
+  job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
+  return job;
+}
 
 class Job : public testing::Test {
  protected:
@@ -21,7 +26,6 @@ class Job : public testing::Test {
     return job;
   }
   static Process::Variables job_of_unknown_end() { return {{"SLURM_JOB_ID", "42"}}; }
-  bool is_under_way() const { return newest_checkpoint(runs.run("r")) > 0; }
 
   Runs runs;
   TempFolder folder;
@@ -32,28 +36,23 @@ void expect_stopped_in_time(const Runs& runs, const Result& result) {
   expect_mentions(result.err, {"job 42", "0:00:", "--time_margin"});
   expect_mentions(result.out, {"stopped by ", "time limit"});
   EXPECT_EQ(run_json(runs.run("r")).at("status"), "stopped");
-  EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
+  expect_rows_up_to_checkpoint(runs.run("r"));
 }
 
 TEST_F(Job, StopsBeforeTheTimeLimit) {
-  const Result result =
-      runs.train(kEndless + "--time_margin 30"_words, with_squeue(job_variables("42", 33), "echo 0:28"));
-  expect_stopped_in_time(runs, result);
+  expect_stopped_in_time(
+      runs, runs.train(kEndless + "--time_margin 30"_words, with_squeue(job_variables("42", 33), "echo 0:28")));
 }
 
 // 9 s of a limit of a minute are left. The default margin is a tenth of the limit.
 TEST_F(Job, LeavesATenthOfItsLimit) {
-  Process::Variables job = with_squeue(job_variables("42", 9), "exit 1");
-  job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
-  const Result result = runs.train(kEndless, job);
+  const Result result = runs.train(kEndless, with_squeue(job_of_a_minute(9), "exit 1"));
   expect_stopped_in_time(runs, result);
   expect_mentions(result.err, {"--time_margin 6.00 s"});
 }
 
 TEST_F(Job, IsRefusedIfNoStartHasTimeForAnIteration) {
-  Process::Variables job = with_squeue(job_variables("42", 55), "exit 1");
-  job["SLURM_JOB_START_TIME"] = std::to_string(std::stoll(job["SLURM_JOB_END_TIME"]) - 60);
-  expect_error(runs.train(kEndless + "--time_margin 59"_words, job),
+  expect_error(runs.train(kEndless + "--time_margin 59"_words, with_squeue(job_of_a_minute(55), "exit 1")),
                {"job 42", "0:01:00", "59.00 s", "--time", "--time_margin"});
   EXPECT_FALSE(fs::exists(runs.path()));
 }
@@ -70,18 +69,16 @@ TEST_F(Job, ThatIsOverIsRefused) {
 }
 
 TEST_F(Job, ThatMayBeOverRunsWithAWarning) {
-  const Result result = expect_exit(
-      runs.train("--max_iterations 20 --run_name r"_words, with_squeue(job_variables("42", -3600), "exit 1")), 0);
+  const Result result = expect_exit(runs.train(kTwenty, with_squeue(job_variables("42", -3600), "exit 1")), 0);
   EXPECT_EQ(count_lines(result.err), 2u) << result.err;
   expect_mentions(result.err, {"warning: ", "job 42", "60 minutes", "squeue", "unset", "is unknown"});
   EXPECT_EQ(iterations(runs.run("r")), count_to(20));
 }
 
 TEST_F(Job, RunsAfterItsEndIfItsLimitWasExtended) {
-  expect_exit(
-      runs.train("--max_iterations 20 --run_name r"_words,
-                 with_squeue(job_variables("42", -3600), "case $* in *%T*) echo RUNNING ;; *) echo 1:00:00 ;; esac")),
-      0);
+  expect_exit(runs.train(kTwenty, with_squeue(job_variables("42", -3600),
+                                              "case $* in *%T*) echo RUNNING ;; *) echo 1:00:00 ;; esac")),
+              0);
   EXPECT_EQ(iterations(runs.run("r")), count_to(20));
 }
 
@@ -95,10 +92,9 @@ TEST_F(Job, StopsInTimeIfOnlySqueueKnowsItsEnd) {
 
 // The limit was extended (scontrol update), or the job was suspended for a while.
 TEST_F(Job, ContinuesIfItsLimitWasExtended) {
-  Process process(
-      runs.command(kEndless + "--time_margin 60"_words),
+  EndlessRun process(
+      runs, "--time_margin 60"_words,
       with_squeue(job_variables("42", 50), "echo asked >>" + (folder / "asked").string() + "; echo 1:00:00"));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.err();
   EXPECT_EQ(slurp(folder / "asked"), "asked\n");
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75);
@@ -117,9 +113,8 @@ TEST_F(Job, WithoutALimitIsNotStopped) {
 // A busy or broken Slurm causes at most a warning.
 TEST_F(Job, ContinuesIfSqueueFails) {
   const Result result = expect_exit(
-      runs.train("--max_iterations 20 --run_name r"_words,
-                 with_squeue(job_of_unknown_end(),
-                             "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1")),
+      runs.train(kTwenty, with_squeue(job_of_unknown_end(),
+                                      "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1")),
       0, {"warning: ", "job 42", "Unable to contact slurm controller", "--signal"});
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
 }
@@ -127,20 +122,17 @@ TEST_F(Job, ContinuesIfSqueueFails) {
 TEST_F(Job, ContinuesWithoutSqueue) {
   Process::Variables job = job_of_unknown_end();
   job["PATH"] = folder.path();
-  expect_exit(runs.train("--max_iterations 20 --run_name r"_words, job), 0,
-              {"warning: ", "job 42", "squeue: No such file or directory"});
+  expect_exit(runs.train(kTwenty, job), 0, {"warning: ", "job 42", "squeue: No such file or directory"});
 }
 
 TEST_F(Job, DoesNotWaitForSqueue) {
-  const Result result = expect_exit(
-      runs.train("--max_iterations 20 --run_name r"_words, with_squeue(job_of_unknown_end(), "exec sleep 1000")), 0);
+  const Result result = expect_exit(runs.train(kTwenty, with_squeue(job_of_unknown_end(), "exec sleep 1000")), 0);
   EXPECT_EQ(result.err, "");
 }
 
 TEST_F(Job, StopsInTimeIfSqueueDoesNotAnswer) {
-  const Result result =
-      runs.train(kEndless + "--time_margin 30"_words, with_squeue(job_variables("42", 31), "exec sleep 1000"));
-  expect_stopped_in_time(runs, result);
+  expect_stopped_in_time(
+      runs, runs.train(kEndless + "--time_margin 30"_words, with_squeue(job_variables("42", 31), "exec sleep 1000")));
 }
 
 // ---- --after_checkpoint and --squeue_comment

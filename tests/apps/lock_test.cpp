@@ -1,6 +1,4 @@
 // Tests runs on a file system without locks: every lock call of the system fails.
-#include <gtest/gtest.h>
-
 #include <csignal>
 
 #include "programs.hpp"
@@ -9,18 +7,18 @@ namespace drl::test {
 namespace {
 
 const Process::Variables kNoLocks = {{"LD_PRELOAD", built("tests/run/libno_locks.so")}};
-const Words kEndless = "--max_iterations 1000000000 --run_name r --save_interval 5"_words;
 
 class NoLocks : public testing::Test {
  protected:
-  bool is_under_way() const { return newest_checkpoint(runs.run("r")) > 0; }
   Runs runs;
 };
 
 TEST_F(NoLocks, OnlyOneOfTwoSimultaneousStartsSucceeds) {
   Process first(runs.command(kEndless), kNoLocks), second(runs.command(kEndless), kNoLocks);
-  ASSERT_TRUE(wait_until([&] { return (!first.running() || !second.running()) && is_under_way(); }))
-      << first.err() << second.err();
+  ASSERT_TRUE(wait_until([&] {
+    return (!first.running() || !second.running()) && newest_checkpoint(runs.run("r")) > 0;
+  })) << first.err()
+      << second.err();
   ASSERT_TRUE(first.running() || second.running());
   Process &winner = first.running() ? first : second, &loser = first.running() ? second : first;
   expect_error(loser.wait(), {runs.run("r").string(), "in use", "--run_name"});
@@ -28,12 +26,11 @@ TEST_F(NoLocks, OnlyOneOfTwoSimultaneousStartsSucceeds) {
   EXPECT_EQ(run_json(runs.run("r")).at("lock"), "file");
   winner.signal(SIGUSR1);
   EXPECT_EQ(winner.wait().exit_code, 75);
-  EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
+  expect_rows_up_to_checkpoint(runs.run("r"));
 }
 
 TEST_F(NoLocks, AKilledRunIsTakenOverAndResumed) {
-  Process killed(runs.command(kEndless), kNoLocks);
-  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << killed.err();
+  EndlessRun killed(runs, {}, kNoLocks);
   killed.signal(SIGKILL);
   EXPECT_EQ(killed.wait().exit_code, 137);
   const int saved = newest_checkpoint(runs.run("r"));
@@ -45,8 +42,7 @@ TEST_F(NoLocks, AKilledRunIsTakenOverAndResumed) {
 
 // The process is suspended while another host takes over its run.
 TEST_F(NoLocks, AProcessWhoseRunWasTakenOverEndsWithoutSaving) {
-  Process process(runs.command(kEndless), kNoLocks);
-  ASSERT_TRUE(wait_until([&] { return is_under_way(); })) << process.err();
+  EndlessRun process(runs, {}, kNoLocks);
   process.signal(SIGSTOP);
   spill(runs.run("r") / ".lock.owner.2", "{}");
   process.signal(SIGCONT);

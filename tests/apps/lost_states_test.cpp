@@ -1,6 +1,4 @@
 // Tests --nan_policy dump and drl_eval --replay_dump on one rank and on two.
-#include <gtest/gtest.h>
-
 #include "programs.hpp"
 
 namespace drl::test {

@@ -1,6 +1,4 @@
 // Limits of the system (ulimit): the address space, open files, the stack, threads.
-#include <gtest/gtest.h>
-
 #include "programs.hpp"
 
 namespace drl::test {

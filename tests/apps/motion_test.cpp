@@ -1,6 +1,4 @@
 // Trains G1-Tracking on two ranks. Needs the robot (tools/fetch_robots).
-#include <gtest/gtest.h>
-
 #include <cstring>
 
 #include "programs.hpp"

@@ -1,6 +1,4 @@
 // Tests help, presets, config files and the precedence of options.
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <regex>
 #include <set>

@@ -1,6 +1,4 @@
 // Trains a preset to its end, with a seed with which it once failed.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "programs.hpp"

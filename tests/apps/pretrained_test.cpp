@@ -1,7 +1,5 @@
 // Tests policies without the state of their training: how drl_eval writes and plays them, and drl_train goes on from
 // them.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "programs.hpp"

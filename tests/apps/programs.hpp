@@ -98,6 +98,8 @@ struct Runs {
   std::string task;
 };
 
+inline Words iterations_of(int number) { return {"--max_iterations", std::to_string(number)}; }
+
 inline fs::path checkpoint_file(const fs::path& run, int iteration) {
   const std::string number = std::to_string(iteration);
   return run / "checkpoints" / ("iter_" + std::string(6 - number.size(), '0') + number + ".h5");
@@ -151,6 +153,24 @@ inline std::vector<int> count_to(int last) {
   std::vector<int> result;
   for (int i = 1; i <= last; ++i) result.push_back(i);
   return result;
+}
+
+// The options of the run "r", which goes on until it is stopped.
+inline const Words kEndless = "--max_iterations 1000000000 --ppo.schedule fixed --run_name r --save_interval 10"_words;
+
+// drl_train with such a run. The constructor waits until it has saved a checkpoint.
+class EndlessRun : public Process {
+ public:
+  explicit EndlessRun(const Runs& runs, const Words& more = {}, const Variables& variables = {},
+                      const std::function<void()>& prepare = {})
+      : Process(runs.command(kEndless + more), variables, prepare) {
+    EXPECT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; })) << err();
+  }
+};
+
+// Expects that metrics.csv has one row for each iteration up to that of the newest checkpoint.
+inline void expect_rows_up_to_checkpoint(const fs::path& run) {
+  EXPECT_EQ(iterations(run), count_to(newest_checkpoint(run)));
 }
 
 // The module of drl that opens libtorch, for --nets torch.

@@ -1,5 +1,4 @@
 // Runs that are interrupted and resumed must be bit-identical to uninterrupted ones.
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>

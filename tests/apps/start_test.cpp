@@ -1,14 +1,10 @@
 // Starts runs from a checkpoint or from its weights, on one and two ranks.
-#include <gtest/gtest.h>
-
 #include "programs.hpp"
 
 namespace drl::test {
 namespace {
 
 DRL_ON_RANKS(Start);
-
-Words iterations_of(int n) { return {"--max_iterations", std::to_string(n)}; }
 
 TEST_P(Start, SkipsADamagedCheckpoint) {
   const Runs runs;

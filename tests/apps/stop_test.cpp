@@ -1,6 +1,4 @@
 // Tests requests to stop, and ranks that are killed or fail.
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -11,10 +9,6 @@ namespace drl::test {
 namespace {
 
 DRL_ON_RANKS(Stop);
-
-const Words kEndless = "--max_iterations 1000000000 --ppo.schedule fixed --run_name r --save_interval 10"_words;
-
-bool is_under_way(const Runs& runs) { return newest_checkpoint(runs.run("r")) > 0; }
 
 // Returns the command that resumes the run, from the last lines of the output.
 std::string resume_command(const std::string& out) {
@@ -39,8 +33,7 @@ void expect_resumable(const Runs& runs, const std::string& out) {
 
 void expect_stop_by(int signal, int exit_code) {
   const Runs runs;
-  Process process(runs.command(kEndless));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs);
   process.signal(signal);
   const Result result = expect_exit(process.wait(), exit_code);
   EXPECT_EQ(result.err, "");
@@ -79,8 +72,7 @@ TEST_P(Stop, ByAnotherSignalBeforeTheTrainingIsOneError) {
 
 TEST_P(Stop, NotBySighupUnderNohup) {
   const Runs runs;
-  Process process(runs.command(kEndless), {}, [] { std::signal(SIGHUP, SIG_IGN); });
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs, {}, {}, [] { std::signal(SIGHUP, SIG_IGN); });
   process.signal(SIGHUP);
   const int before = newest_checkpoint(runs.run("r"));
   EXPECT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > before || !process.running(); }));
@@ -90,8 +82,7 @@ TEST_P(Stop, NotBySighupUnderNohup) {
 
 TEST_P(Stop, ByTheFileStopSavesAndRemovesTheFile) {
   const Runs runs;
-  Process process(runs.command(kEndless));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs);
   spill(runs.run("r") / "STOP", "");
   const Result result = expect_exit(process.wait(), 75);
   EXPECT_FALSE(fs::exists(runs.run("r") / "STOP"));
@@ -100,8 +91,7 @@ TEST_P(Stop, ByTheFileStopSavesAndRemovesTheFile) {
 
 TEST_P(Stop, IsAFailureIfTheRunIsRemoved) {
   const Runs runs;
-  Process process(runs.command(kEndless));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs);
   fs::rename(runs.run("r"), runs.path() / "elsewhere");
   expect_exit(process.wait(), 1, {"error: ", runs.run("r").string(), "gone"});
   EXPECT_FALSE(fs::exists(runs.run("r")));
@@ -176,8 +166,7 @@ TEST_F(StopOnTwoRanks, ByASignalBeforeTheRanksAreStartedSaysSo) {
 
 void expect_all_end_when_one_is_killed(int rank) {
   const Runs runs;
-  Process process(runs.command(kEndless));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs);
   runs.signal_rank(rank, SIGKILL);
   expect_exit(process.wait(20), 128 + SIGKILL, {"error: ", "signal 9"});
   EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
@@ -190,8 +179,7 @@ TEST_F(StopOnTwoRanks, DeadRankEndsTheOthers) {
 
 void expect_the_run_ends_when_one_is_stopped(int rank) {
   const Runs runs;
-  Process process(runs.command(kEndless + "--comm_timeout 2"_words));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs, "--comm_timeout 2"_words);
   runs.signal_rank(rank, SIGSTOP);
   expect_exit(process.wait(60), 1,
               {"error: ", "no answer from rank " + std::to_string(rank), "stopped", "--comm_timeout"});
@@ -206,8 +194,7 @@ TEST_F(StopOnTwoRanks, StoppedRankEndsTheRunAndIsNamed) {
 // The ranks of a suspended job (scontrol suspend) stop and go on together.
 TEST_F(StopOnTwoRanks, StoppedRanksGoOnTogether) {
   const Runs runs;
-  Process process(runs.command(kEndless + "--comm_timeout 2"_words));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs, "--comm_timeout 2"_words);
   for (const int rank : {0, 1}) runs.signal_rank(rank, SIGSTOP);
   std::this_thread::sleep_for(std::chrono::seconds(4));
   const int before = newest_checkpoint(runs.run("r"));
@@ -251,8 +238,7 @@ std::string states(const Runs& runs) {
 // Ctrl-Z in a terminal.
 TEST_F(StopOnTwoRanks, BySigtstpPausesAllRanks) {
   const Runs runs;
-  Process process(runs.command(kEndless));
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  EndlessRun process(runs);
   process.signal(SIGTSTP);
   EXPECT_TRUE(wait_until([&] { return states(runs) == "TT"; })) << states(runs);
   process.signal(SIGCONT);
@@ -267,10 +253,10 @@ TEST_F(StopOnTwoRanks, BySigusr1ToMpirunReachesTheRanks) {
   const Words program = {kTrain, "--task",     "Cartpole",          "--num_envs", "16", "--num_steps_per_env",
                          "4",    "--runs_dir", runs.path().string()};
   Process process(mpirun(2) + program + kEndless);
-  ASSERT_TRUE(wait_until([&] { return is_under_way(runs); })) << process.err();
+  ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; })) << process.err();
   process.signal(SIGUSR1);
   const Result result = expect_exit(process.wait(), 75);
-  EXPECT_EQ(iterations(runs.run("r")), count_to(newest_checkpoint(runs.run("r"))));
+  expect_rows_up_to_checkpoint(runs.run("r"));
   EXPECT_TRUE(resume_command(result.out).starts_with("mpirun -n 2 " + kTrain)) << result.out;
 }
 

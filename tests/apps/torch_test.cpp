@@ -1,6 +1,4 @@
 // Tests that libtorch is opened only by runs that need it.
-#include <gtest/gtest.h>
-
 #include "programs.hpp"
 
 namespace drl::test {

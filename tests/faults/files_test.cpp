@@ -1,6 +1,4 @@
 // Trains while the file system fails: the run goes on and says what failed, and its last checkpoint stays usable.
-#include <gtest/gtest.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -23,7 +21,6 @@ class FaultyFiles : public testing::Test {
   Words command(int iterations) const {
     return runs_.command({"--run_name", "r", "--save_interval", "10", "--max_iterations", std::to_string(iterations)});
   }
-  Words endless() const { return command(1000000000); }
   Process::Variables variables() const {
     return {{"LD_PRELOAD", built("tests/faults/libfaulty_files.so")}, {"FAULTS", faults_.path().string()}};
   }
@@ -57,8 +54,9 @@ class FaultyFiles : public testing::Test {
     expect_readable_checkpoints();
   }
 
- private:
   const Runs runs_;
+
+ private:
   const TempFolder faults_;
 };
 
@@ -72,10 +70,9 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.call << ' ' 
 
 class Failing : public FaultyFiles, public testing::WithParamInterface<Fault> {
  protected:
-  // Waits until the run has saved, sets the fault, and waits until the run has warned of it.
+  // Sets the fault, and waits until the run has warned of it.
   void fail(Process& process) const {
     const Fault& fault = GetParam();
-    ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
     set(fault.call, fault.error);
     const auto warned = [&] { return process.err().find("NOT SAVED") != std::string::npos; };
     ASSERT_TRUE(wait_until(warned)) << process.err();
@@ -92,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, Failing,
                          [](const auto& info) { return info.param.call + std::to_string(info.param.error); });
 
 TEST_P(Failing, IsAWarningDuringARun) {
-  Process process(endless(), variables());
+  EndlessRun process(runs_, {}, variables());
   ASSERT_NO_FATAL_FAILURE(fail(process));
   expect_readable_checkpoints();
   const int before = newest();
@@ -100,12 +97,12 @@ TEST_P(Failing, IsAWarningDuringARun) {
   ASSERT_TRUE(wait_until([&] { return newest() > before; })) << process.err();
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 75) << process.err();
-  EXPECT_EQ(iterations(run()), count_to(newest()));
+  expect_rows_up_to_checkpoint(run());
   expect_readable_checkpoints();
 }
 
 TEST_P(Failing, IsAFailureAtTheEnd) {
-  Process process(endless(), variables());
+  EndlessRun process(runs_, {}, variables());
   ASSERT_NO_FATAL_FAILURE(fail(process));
   process.signal(SIGUSR1);
   EXPECT_EQ(process.wait().exit_code, 1) << process.err();
@@ -152,8 +149,7 @@ TEST_F(FaultyFiles, WithoutDirectoriesARunDoesNotStart) {
 
 // One sync takes long. If it stopped the training, there would be ten iterations until the save after it.
 TEST_F(FaultyFiles, TrainingGoesOnDuringASlowSync) {
-  Process process(endless(), variables());
-  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  EndlessRun process(runs_, {}, variables());
   set("fsync", 0, slow_seconds());
   ASSERT_TRUE(wait_until([&] { return is_waiting(); })) << process.err();
   clear("fsync");
@@ -161,28 +157,26 @@ TEST_F(FaultyFiles, TrainingGoesOnDuringASlowSync) {
   ASSERT_TRUE(wait_until([&] { return newest() > before; }, 60 + slow_seconds())) << process.err();
   process.signal(SIGUSR1);
   const Result result = expect_exit(process.wait(), 75);
-  EXPECT_EQ(iterations(run()), count_to(newest()));
+  expect_rows_up_to_checkpoint(run());
   EXPECT_GT(newest() - before, 40) << "the training waited";
   expect_readable_checkpoints();
   if (slow_seconds() > 60) expect_mentions(result.err, {"warning: writing " + run().string(), " s so far"});
 }
 
 TEST_F(FaultyFiles, ASignalDuringASlowSyncStillSaves) {
-  Process process(endless(), variables());
-  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  EndlessRun process(runs_, {}, variables());
   set("fsync", 0, slow_seconds());
   ASSERT_TRUE(wait_until([&] { return is_waiting(); })) << process.err();
   clear("fsync");
   process.signal(SIGTERM);
   const Result result = expect_exit(process.wait(60 + slow_seconds()), 143);
-  EXPECT_EQ(iterations(run()), count_to(newest()));
+  expect_rows_up_to_checkpoint(run());
   expect_readable_checkpoints();
   if (slow_seconds() > 60) expect_mentions(result.err, {"waiting until " + run().string(), " s so far"});
 }
 
 TEST_F(FaultyFiles, ARemovedRunDirectoryEndsTheRun) {
-  Process process(endless(), variables());
-  ASSERT_TRUE(wait_until([&] { return newest() > 0; })) << process.err();
+  EndlessRun process(runs_, {}, variables());
   fs::rename(run(), runs() / "moved");
   expect_exit(process.wait(), 1, {"error: ", run().string()});
   fs::remove_all(run());

@@ -38,8 +38,7 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-// Returns the contents of a file. Returns what could be read if reading fails: files in /proc vanish with their
-// process.
+// Returns the contents of a file. Returns what could be read if reading fails: files in /proc vanish with their process.
 inline std::string slurp(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
