@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
 #include "comm/patience.hpp"
 #include "comm/roll_call.hpp"
 #include "comm/wire.hpp"
@@ -29,12 +30,12 @@ std::vector<GpuIdentity> good_ranks() {
 }
 
 std::string refused(const std::vector<GpuIdentity>& ranks, bool may_share = false) {
-  return error_of([&] { check_identities(ranks, may_share); });
+  return error_from<UsageError>([&] { check_identities(ranks, may_share); });
 }
 
 TEST(CheckIdentities, AcceptsMatchingRanks) {
-  EXPECT_EQ(refused(good_ranks()), "");
-  EXPECT_EQ(refused({good_ranks()[0]}), "");
+  EXPECT_EQ(refused(good_ranks()), "no error");
+  EXPECT_EQ(refused({good_ranks()[0]}), "no error");
 }
 
 TEST(CheckIdentities, ReportsRanksOnOneGpu) {
@@ -42,7 +43,7 @@ TEST(CheckIdentities, ReportsRanksOnOneGpu) {
   ranks[3].uuid = ranks[2].uuid, ranks[3].pci = ranks[2].pci;
   expect_mentions(refused(ranks), {"ranks 2, 3 on node2", "same GPU", "(H200, 0000:00:00, GPU-2)",
                                    "srun --ntasks-per-node", "srun --gpu-bind=none", "CUDA_VISIBLE_DEVICES"});
-  EXPECT_EQ(refused(ranks, true), "");
+  EXPECT_EQ(refused(ranks, true), "no error");
 }
 
 TEST(CheckIdentities, RecognisesAGpuByUuidOrPciAddress) {
@@ -54,7 +55,7 @@ TEST(CheckIdentities, RecognisesAGpuByUuidOrPciAddress) {
   expect_mentions(refused(parts), {"ranks 0, 1 on node1", "same GPU"});
   std::vector<GpuIdentity> nameless = good_ranks();
   for (GpuIdentity& rank : nameless) rank.uuid = "";
-  EXPECT_EQ(refused(nameless), "");
+  EXPECT_EQ(refused(nameless), "no error");
 }
 
 TEST(FirstRanksOfGpus, AreOneForEachGpu) {

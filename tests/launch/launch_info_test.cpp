@@ -4,8 +4,9 @@
 
 #include <tuple>
 
-#include "../support/errors.hpp"
 #include "../support/launchers.hpp"
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
 
 namespace drl {
 namespace {
@@ -24,7 +25,7 @@ void expect_info(const LaunchInfo& info, const std::string& launcher, int rank, 
 // Expects a UsageError whose message mentions all `parts`.
 void expect_usage_error(const Variables& variables, std::initializer_list<std::string_view> parts,
                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  expect_mentions(error_of([&] { info_of(variables); }, Lines::several), parts, file, line);
+  expect_mentions(error_from<UsageError>([&] { info_of(variables); }), parts, file, line);
 }
 
 TEST(LaunchInfo, IsOneRankWithoutALauncher) {

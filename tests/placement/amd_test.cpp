@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "../support/environment.hpp"
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
 #include "../support/paths.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
 #include "gpu/remedies.hpp"
 #include "placement/device.hpp"
 #include "placement/gpu_vendors.hpp"
@@ -31,7 +32,7 @@ DeviceChoice choose(const std::string& device, const Gpus& gpus, const CudaSuppo
   return choose_device(device, "", gpus, found, kAmd);
 }
 std::string refused(const std::string& device, const Gpus& gpus, const CudaSupport& found) {
-  return error_of([&] { choose(device, gpus, found); });
+  return error_from<UsageError>([&] { choose(device, gpus, found); });
 }
 
 const CudaSupport kNoGpu{true, 0, "no ROCm-capable device is detected"}, kTwoGpus{true, 2, ""};
@@ -101,7 +102,7 @@ TEST(AmdGpus, HaveCudasNameOrTheirOwn) {
 
 TEST(AmdGpus, NeedABuildForThem) {
   for (const CudaSupport& found : {CudaSupport{}, kTwoGpus})
-    expect_mentions(error_of([&] { choose_device("hip", "", {}, found, kNvidia); }),
+    expect_mentions(error_from<UsageError>([&] { choose_device("hip", "", {}, found, kNvidia); }),
                     {"--device hip ", "AMD", "-DDRL_WITH_HIP=ON", "--device cpu"});
 }
 

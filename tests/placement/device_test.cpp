@@ -5,8 +5,9 @@
 #include <tuple>
 
 #include "../support/environment.hpp"
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
 #include "placement/gpu_vendors.hpp"
 
 namespace drl {
@@ -59,7 +60,7 @@ TEST(VisibleGpus, AreThoseThatSlurmAndCudaList) {
 
 TEST(VisibleGpus, AreAtMostAsManyAsANodeCanHave) {
   EXPECT_EQ(gpus_of({{"SLURM_GPUS_ON_NODE", "4096"}}).visible.size(), 4096u);
-  expect_mentions(error_of([] {
+  expect_mentions(error_from<UsageError>([] {
                     gpus_of({{"SLURM_GPUS_ON_NODE", "2147483647"}});
                   }),
                   {"SLURM_GPUS_ON_NODE = 2147483647", "unset SLURM_GPUS_ON_NODE"});
@@ -226,7 +227,7 @@ TEST(SelectGpus, KeepsBothNames) {
 
 TEST(SelectGpus, ErrorsShowTheVisibleGpus) {
   const auto refused = [](const Names& visible, const std::string& ids) {
-    return error_of([&] { selected(visible, ids); });
+    return error_from<UsageError>([&] { selected(visible, ids); });
   };
   const Names four = {"0", "1", "2", "3"};
   expect_mentions(refused(four, "0,4"),
@@ -273,7 +274,9 @@ TEST(AssignDevice, DevicesOfUnknownNumberAreAssumedToDiffer) {
 }
 
 TEST(AssignDevice, MoreRanksThanDevicesThatTheySeeAreAnError) {
-  const auto refused = [](const std::vector<Names>& ids) { return error_of([&] { assign_devices(ids); }); };
+  const auto refused = [](const std::vector<Names>& ids) {
+    return error_from<UsageError>([&] { assign_devices(ids); });
+  };
   expect_mentions(refused({3, {"0", "1"}}), {"3 ranks", "2 GPUs (0, 1;", "srun --ntasks-per-node=2", "--ranks 2"});
   expect_mentions(refused({{"0"}, {"0"}}), {"2 ranks", "1 GPU (0;", "--ranks 1"});
   expect_mentions(refused({{"0"}, {"0"}, {"1", "2", "3"}}), {"3 ranks", "0, 1, 2, 3", "srun --gpu-bind=none"});
@@ -288,7 +291,7 @@ const CudaSupport kNoCuda, kCudaWithoutGpu{true, 0, "no CUDA-capable device is d
 
 std::string refused(const std::string& device, const Gpus& gpus, const CudaSupport& cuda,
                     const std::string& gpu_ids = "all") {
-  return error_of([&] { choose_device(device, gpu_ids, gpus, cuda); });
+  return error_from<UsageError>([&] { choose_device(device, gpu_ids, gpus, cuda); });
 }
 
 TEST(ChooseDevice, AcceptsTheCpuAndRefusesInvalidDevices) {

@@ -6,7 +6,8 @@
 #include <ctime>
 #include <vector>
 
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
 #include "report/console.hpp"
 
 namespace drl {
@@ -83,7 +84,7 @@ TEST(Deadline, MarginDependsOnTheLimitOrOnTheFirstTimeLeft) {
 // 55 s of a limit of 60 s are left, and the margin is 58 s: no start of the job would have time. With a limit of ten
 // minutes, a start with 55 s left simply comes late.
 TEST(Deadline, RefusesAJobInWhichNoStartHasTimeForAnIteration) {
-  expect_mentions(error_of([] { Deadline(ends_in(55, 60), 58).require_time(); }),
+  expect_mentions(error_from<UsageError>([] { Deadline(ends_in(55, 60), 58).require_time(); }),
                   {"job 7", "0:01:00", "0:00:5", "58", "--time_margin"});
   Deadline(ends_in(55, 600), 58).require_time();
   Deadline(ends_in(55, 60), std::nullopt).require_time();

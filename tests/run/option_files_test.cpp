@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "../mpi_main.hpp"
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
 
 namespace drl {
 namespace {
@@ -51,9 +52,9 @@ TEST(OptionFilesOnRanks, MustBeThoseOfTheCheckpoint) {
   EXPECT_NO_THROW(require_contents_of(checkpoint, "iter_000010.h5", now)) << "of an earlier version";
   checkpoint.attributes["files"] = now;
   EXPECT_NO_THROW(require_contents_of(checkpoint, "iter_000010.h5", now));
-  expect_mentions(
-      error_of([&] { require_contents_of(checkpoint, "iter_000010.h5", "env.motion 444444444444 /m.h5\n"); }),
-      {"--env.motion", "/m.h5", "333333333333", "444444444444", "iter_000010.h5"});
+  expect_mentions(error_from<UsageError>(
+                      [&] { require_contents_of(checkpoint, "iter_000010.h5", "env.motion 444444444444 /m.h5\n"); }),
+                  {"--env.motion", "/m.h5", "333333333333", "444444444444", "iter_000010.h5"});
 }
 
 TEST(OptionFilesOnRanks, AreComparedBetweenRanks) {

@@ -11,8 +11,9 @@
 #include <optional>
 #include <thread>
 
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
 #include "placement/stop.hpp"
 #include "run/run_manifest.hpp"
 
@@ -84,7 +85,7 @@ TEST_F(RunDirectoryTest, OptionsThatAreMissingOrEmptyAreErrors) {
   EXPECT_EQ(recorded_options(run), table.to_ini());
   for (const bool is_missing : {false, true}) {
     is_missing ? static_cast<void>(fs::remove(run / "options.ini")) : spill(run / "options.ini", "");
-    expect_mentions(error_of([&] { recorded_options(run); }),
+    expect_mentions(error_from<UsageError>([&] { recorded_options(run); }),
                     {(run / "options.ini").string(), "--checkpoint " + run.string()});
   }
 }
@@ -158,7 +159,7 @@ TEST_F(RunDirectoryTest, LocksHaveThePermissionsOfTheUmask) {
 
 TEST_F(RunDirectoryTest, AnUnusableLockIsNamed) {
   fs::create_directories(folder / "r" / ".lock");
-  expect_mentions(error_of([&] { RunDirectory run(start("r")); }),
+  expect_mentions(error_from<UsageError>([&] { RunDirectory run(start("r")); }),
                   {(folder / "r" / ".lock").string(), "Is a directory"});
 }
 
@@ -298,7 +299,7 @@ TEST_F(RunDirectoryTest, RemovesTheDirectoryOfAnUnusedClaim) {
 TEST_F(RunDirectoryTest, NeverChangesAGivenName) {
   options.run.run_name = "r";
   const RunStart first = claim();
-  expect_mentions(error_of([&] { claim(); }), {(folder / "r").string(), "in use", "--run_name"});
+  expect_mentions(error_from<UsageError>([&] { claim(); }), {(folder / "r").string(), "in use", "--run_name"});
 }
 
 TEST_F(RunDirectoryTest, AJobReusesARunWithoutOptions) {

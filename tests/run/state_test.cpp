@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "../mpi_main.hpp"
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
 
 namespace drl {
 namespace {
@@ -98,12 +99,12 @@ TEST(StateOnRanks, RestoreKeepsEnvironmentsIfTheirNumberDiffers) {
 TEST(StateOnRanks, RequireStateNamesTheFirstDifference) {
   Holder h;
   const auto error_with = [&](std::vector<Tensor> tensors) {
-    return error_of([&] { require_state(h.state, {{}, tensors}, "c.h5"); });
+    return error_from<UsageError>([&] { require_state(h.state, {{}, tensors}, "c.h5"); });
   };
   const Tensor weight{"policy/weight", DType::f32, {2, 2}, std::vector<std::byte>(16)},
       steps{"trainer/steps", DType::i64, {}, std::vector<std::byte>(8)};
   const Tensor wide{"policy/weight", DType::f32, {2, 3}, std::vector<std::byte>(24)};
-  EXPECT_EQ(error_with({weight, steps}), "");  // environments may be missing
+  EXPECT_EQ(error_with({weight, steps}), "no error");  // environments may be missing
   expect_mentions(error_with({wide, steps}), {"c.h5", "policy/weight", "[2, 3]", "[2, 2]", "drl_checkpoint show"});
   expect_mentions(error_with({weight}), {"c.h5", "trainer/steps", "missing", "drl_checkpoint show"});
   const Tensor doubles{"policy/weight", DType::f64, {2, 2}, std::vector<std::byte>(32)};

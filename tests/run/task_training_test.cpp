@@ -5,7 +5,8 @@
 #include <cstring>
 #include <map>
 
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
 #include "nets/fused/fused_nets.hpp"
@@ -102,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, Lost, testing::Values("ppo", "grpo"));
 TEST(NanPolicy, StopEndsTheRunWithAnError) {
   Training training("Breaking");
   Trainer trainer = training.trainer(4, "stop");
-  expect_mentions(error_of<SharedError>([&] { trainer.run(nullptr); }), {"--nan_policy stop"});
+  expect_mentions(error_from<SharedError>([&] { trainer.run(nullptr); }), {"--nan_policy stop"});
   EXPECT_EQ(trainer.iteration(), 1);
 }
 

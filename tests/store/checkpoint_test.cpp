@@ -7,8 +7,9 @@
 #include <functional>
 #include <limits>
 
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "samples.hpp"
@@ -83,7 +84,7 @@ TEST(Checkpoint, EqualContentGivesEqualBytes) {
 TEST(Checkpoint, RefusesTwoTensorsWithTheSameName) {
   const TempFolder folder;
   const Tensor tensor = counting_tensor("weight", DType::f32, {2});
-  expect_mentions(error_of<Error>([&] {
+  expect_mentions(error_from<Error>([&] {
                     write_checkpoint(folder / "c.h5", {{}, {tensor, tensor}});
                   }),
                   {"'weight'", "name already exists"});
@@ -102,7 +103,7 @@ TEST(Checkpoint, VerifyReturnsCountAndBytes) {
 
 // Returns the message of the UsageError that reading the file throws. Expects one line that names the file.
 std::string error_of_reading(const std::filesystem::path& path) {
-  const std::string message = error_of([&] { read_checkpoint(path); });
+  const std::string message = error_from<UsageError>([&] { read_checkpoint(path); });
   expect_mentions(message, {path.string()});
   return message;
 }

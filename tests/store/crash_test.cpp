@@ -9,9 +9,10 @@
 #include <cstring>
 #include <functional>
 
-#include "../support/errors.hpp"
+#include "../support/mentions.hpp"
 #include "../support/small_disk.hpp"
 #include "../support/temp_folder.hpp"
+#include "base/check.hpp"
 #include "samples.hpp"
 #include "store/checkpoint.hpp"
 
@@ -104,7 +105,7 @@ TEST(Crash, DoesNotFollowAPlantedLink) {
 
 // Returns the error of writing a checkpoint to `path`.
 std::string failed_write(const std::filesystem::path& path) {
-  return error_of<Error>([&] { write_checkpoint(path, large_checkpoint(2)); });
+  return error_from<Error>([&] { write_checkpoint(path, large_checkpoint(2)); });
 }
 
 TEST(Crash, AFailedWriteKeepsTheOldCheckpointAndRemovesTheTemporaryFile) {
