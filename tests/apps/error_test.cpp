@@ -28,17 +28,9 @@ class Errors : public testing::Test {
   // Makes a checkpoint of a run with these options.
   fs::path checkpoint(const std::string& name, const Words& options) {
     const TempFolder elsewhere;
-    const Words small = {kTrain,
-                         "--num_envs",
-                         "16",
-                         "--num_steps_per_env",
-                         "4",
-                         "--max_iterations",
-                         "1",
-                         "--quiet",
-                         "--policy.actor_hidden_dims",
-                         "16,16"};
-    expect_exit(run_program(small + Words{"--runs_dir", elsewhere.path().string(), "--run_name", "r"} + options), 0);
+    const Words small =
+        "--num_envs 16 --num_steps_per_env 4 --max_iterations 1 --quiet --policy.actor_hidden_dims 16,16"_words;
+    expect_exit(run_program(Words{kTrain, "--runs_dir", elsewhere.path(), "--run_name", "r"} + small + options), 0);
     fs::copy_file(elsewhere / options.at(1) / "r" / "checkpoints" / "iter_000001.h5", runs.folder / name);
     return note(name);
   }

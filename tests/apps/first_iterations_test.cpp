@@ -44,35 +44,15 @@ class FirstIterations : public ::testing::TestWithParam<Recorded> {};
 TEST_P(FirstIterations, EqualThoseOfRelease010) {
   const Recorded& recorded = GetParam();
   const Runs runs(recorded.task);
-  std::vector<std::string> command = {kTrain,       "--task",    recorded.task, "--quiet", "--threads", "1",
-                                      "--runs_dir", runs.path(), "--run_name",  "r",       "--device",  "cpu"};
-  for (const char* option : {"max_iterations=3",
-                             "num_envs=32",
-                             "num_steps_per_env=64",
-                             "seed=3",
-                             "policy.actor_hidden_dims=32,32",
-                             "policy.critic_hidden_dims=32,32",
-                             "policy.activation=elu",
-                             "policy.init=orthogonal",
-                             "policy.init_std=0.8",
-                             "policy.std_type=log",
-                             "ppo.learning_rate=1e-3",
-                             "ppo.schedule=adaptive",
-                             "ppo.desired_kl=0.01",
-                             "ppo.num_learning_epochs=2",
-                             "ppo.num_mini_batches=4",
-                             "ppo.gamma=0.98",
-                             "ppo.lam=0.95",
-                             "ppo.clip_param=0.2",
-                             "ppo.use_clipped_value_loss=true",
-                             "ppo.value_clip=0.2",
-                             "ppo.value_loss_coef=1",
-                             "ppo.entropy_coef=0.01",
-                             "ppo.max_grad_norm=1",
-                             "ppo.reward_scale=0.1",
-                             "ppo.obs_normalization_eps=1e-8",
-                             "ppo.obs_normalization_clip=0"})
-    command.push_back("--" + std::string(option));
+  Words command = Words{kTrain, "--task", recorded.task, "--runs_dir", runs.path()} +
+                  "--quiet --threads 1 --run_name r --device cpu --max_iterations 3 --num_envs 32 "
+                  "--num_steps_per_env 64 --seed 3 --policy.actor_hidden_dims 32,32 --policy.critic_hidden_dims 32,32 "
+                  "--policy.activation elu --policy.init orthogonal --policy.init_std 0.8 --policy.std_type log "
+                  "--ppo.learning_rate 1e-3 --ppo.schedule adaptive --ppo.desired_kl 0.01 --ppo.num_learning_epochs 2 "
+                  "--ppo.num_mini_batches 4 --ppo.gamma 0.98 --ppo.lam 0.95 --ppo.clip_param 0.2 "
+                  "--ppo.use_clipped_value_loss true --ppo.value_clip 0.2 --ppo.value_loss_coef 1 "
+                  "--ppo.entropy_coef 0.01 --ppo.max_grad_norm 1 --ppo.reward_scale 0.1 "
+                  "--ppo.obs_normalization_eps 1e-8 --ppo.obs_normalization_clip 0"_words;
   // The older release had epsilon under the square root. The difference matters where an observation hardly varies,
   // such as the velocity of MountainCar.
   const bool is_car = std::string_view(recorded.task).starts_with("MountainCar");

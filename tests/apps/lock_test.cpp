@@ -34,8 +34,7 @@ TEST_F(NoLocks, AKilledRunIsTakenOverAndResumed) {
   killed.signal(SIGKILL);
   EXPECT_EQ(killed.wait().exit_code, 137);
   const int saved = newest_checkpoint(runs.run("r"));
-  const Result next =
-      expect_exit(runs.train({"--run_name", "r", "--max_iterations", std::to_string(saved + 3)}, kNoLocks), 0);
+  const Result next = expect_exit(runs.train(kEndless + iterations_of(saved + 3), kNoLocks), 0);
   expect_mentions(next.out + next.err, {"resuming "});
   EXPECT_EQ(iterations(runs.run("r")), count_to(saved + 3));
 }

@@ -211,17 +211,8 @@ TEST_F(StopOnTwoRanks, FailingRankEndsTheOthersAndIsNamed) {
 #endif
   const Runs runs;
   const std::string limited = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -v 2000000; exec \"$@\"";
-  const Words program = {kTrain,
-                         "--task",
-                         "Cartpole",
-                         "--runs_dir",
-                         runs.path().string(),
-                         "--num_envs",
-                         "8192",
-                         "--num_steps_per_env",
-                         "8192",
-                         "--max_iterations",
-                         "1"};
+  const Words program = Words{kTrain, "--runs_dir", runs.path().string()} +
+                        "--task Cartpole --num_envs 8192 --num_steps_per_env 8192 --max_iterations 1"_words;
   expect_exit(run_program(mpirun(2) + Words{"bash", "-c", limited, "bash"} + program), 1,
               {"error: [rank 1 on ", "memory", "--num_envs"});
 }

@@ -229,13 +229,16 @@ std::string with_odd_objects(const std::string& image, Random& random, const std
 
 // --- The inputs ------------------------------------------------------------------------------------------------------
 
+const Words kTiny =
+    "--task Cartpole --num_envs 4 --num_steps_per_env 4 --policy.actor_hidden_dims 4 "
+    "--policy.critic_hidden_dims 4"_words;
+
 class Checkpoints : public Kind {
  public:
   Checkpoints() {
     const std::string runs = (folder_ / "runs").string();
-    const Result made = run_program({bin("drl_train"), "--task", "Cartpole", "--num_envs", "4", "--num_steps_per_env",
-                                     "4", "--max_iterations", "2", "--runs_dir", runs, "--run_name", "r",
-                                     "--policy.actor_hidden_dims", "4", "--policy.critic_hidden_dims", "4"});
+    const Result made =
+        run_program(Words{bin("drl_train"), "--runs_dir", runs} + kTiny + "--max_iterations 2 --run_name r"_words);
     if (made.exit_code != 0) throw Error("drl_train failed: " + made.err);
     file_ = runs + "/Cartpole/r/checkpoints/iter_000002.h5";
     whole_ = slurp(file_);
@@ -291,22 +294,7 @@ class Checkpoints : public Kind {
 
   void run_programs() const {
     const std::string runs = (folder_ / "again").string();
-    const Words train = {bin("drl_train"),
-                         "--task",
-                         "Cartpole",
-                         "--num_envs",
-                         "4",
-                         "--num_steps_per_env",
-                         "4",
-                         "--runs_dir",
-                         runs,
-                         "--quiet",
-                         "--max_iterations",
-                         "3",
-                         "--policy.actor_hidden_dims",
-                         "4",
-                         "--policy.critic_hidden_dims",
-                         "4"};
+    const Words train = Words{bin("drl_train"), "--runs_dir", runs} + kTiny + "--quiet --max_iterations 3"_words;
     for (const Words& words : {train + Words{"--checkpoint", file_}, train + Words{"--init_from", file_},
                                Words{bin("drl_eval"), "--checkpoint", file_, "--episodes", "1"},
                                Words{bin("drl_checkpoint"), "show", file_}})

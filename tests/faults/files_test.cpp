@@ -18,9 +18,7 @@ double slow_seconds() {
 // A run whose file system fails while a fault is set. See faulty_files.cpp.
 class FaultyFiles : public testing::Test {
  protected:
-  Words command(int iterations) const {
-    return runs_.command({"--run_name", "r", "--save_interval", "10", "--max_iterations", std::to_string(iterations)});
-  }
+  Words command(int iterations) const { return runs_.command(kEndless + iterations_of(iterations)); }
   Process::Variables variables() const {
     return {{"LD_PRELOAD", built("tests/faults/libfaulty_files.so")}, {"FAULTS", faults_.path().string()}};
   }

@@ -109,22 +109,10 @@ class Kills {
   // Two ranks, started by mpirun or by --ranks. A run of which a checkpoint exists is resumed in one of three ways.
   Start start(const std::string& name, bool by_mpirun, bool exists) {
     Words words = {kTrain, "--runs_dir", runs_.path().string()};
-    const Words options = {"--task",
-                           "Cartpole",
-                           "--run_name",
-                           name,
-                           "--num_envs",
-                           "64",
-                           "--num_steps_per_env",
-                           "16",
-                           "--ppo.num_learning_epochs",
-                           "1",
-                           "--ppo.num_mini_batches",
-                           "4",
-                           "--save_interval",
-                           std::to_string(kInterval),
-                           "--max_iterations",
-                           std::to_string(kLast)};
+    const Words options =
+        "--task Cartpole --num_envs 64 --num_steps_per_env 16 --ppo.num_learning_epochs 1 "
+        "--ppo.num_mini_batches 4"_words +
+        Words{"--run_name", name, "--save_interval", std::to_string(kInterval)} + iterations_of(kLast);
     switch (exists ? random_.below(3) : 0) {
       case 0:
         words = words + options;

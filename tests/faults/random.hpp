@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace drl::faults {
 
 class Random {
@@ -27,57 +29,17 @@ class Random {
 
 // Values at which programs tend to fail.
 inline const std::vector<std::string>& odd_values() {
-  static const std::vector<std::string> all = {"",
-                                               " ",
-                                               "0",
-                                               "-0",
-                                               "1",
-                                               "-1",
-                                               "2",
-                                               "7",
-                                               "1e-300",
-                                               "1e300",
-                                               "-1e300",
-                                               "1e999",
-                                               "nan",
-                                               "-inf",
-                                               "inf",
-                                               "2147483647",
-                                               "2147483648",
-                                               "-2147483649",
-                                               "4294967296",
-                                               "9223372036854775807",
-                                               "9223372036854775808",
-                                               "99999999999999999999999999",
-                                               "0x10",
-                                               "1.5.2",
-                                               "true",
-                                               "none",
-                                               "auto",
-                                               "1,2,3",
-                                               "1 2 3",
-                                               ",,,",
-                                               "a:b:c",
-                                               "../../../etc",
-                                               "~",
-                                               "%s%n%d",
-                                               "{}{0}{:>999999999}",
-                                               "$(id)",
-                                               "\"",
-                                               "\"\\",
-                                               "[",
-                                               "]",
-                                               "=",
-                                               "#",
-                                               "\t",
-                                               "\r",
-                                               "\x1b[31m",
-                                               std::string(1, '\0'),
-                                               "\xff\xfe",
-                                               "\xc3\xa4\xe2\x82\xac",
-                                               std::string(300, '['),
-                                               std::string(5000, '9'),
-                                               std::string(5000, 'z')};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> values = split(
+        "| |0|-0|1|-1|2|7|1e-300|1e300|-1e300|1e999|nan|-inf|inf|2147483647|2147483648|-2147483649|"
+        "4294967296|9223372036854775807|9223372036854775808|99999999999999999999999999|0x10|1.5.2|true|none|"
+        "auto|1,2,3|1 2 3|,,,|a:b:c|../../../etc|~|%s%n%d|{}{0}{:>999999999}|$(id)|\"|\"\\|[|]|=|#|\t|\r|"
+        "\x1b[31m",
+        '|');
+    values.insert(values.end(), {std::string(1, '\0'), "\xff\xfe", "\xc3\xa4\xe2\x82\xac", std::string(300, '['),
+                                 std::string(5000, '9'), std::string(5000, 'z')});
+    return values;
+  }();
   return all;
 }
 

@@ -75,24 +75,9 @@ TEST_F(DoctorOnNodes, ARunsDirectoryThatIsNotSharedIsNamed) {
 }
 
 TEST_F(DoctorOnNodes, TrainingWarnsOfARunsDirectoryThatIsNotShared) {
-  const Words train = {bin("drl_train"),
-                       "--task",
-                       "Cartpole",
-                       "--num_envs",
-                       "16",
-                       "--num_steps_per_env",
-                       "4",
-                       "--max_iterations",
-                       "2",
-                       "--device",
-                       "cpu",
-                       "--runs_dir",
-                       "/mnt/runs",
-                       "--ranks",
-                       "1",
-                       "--quiet",
-                       "--run_name",
-                       "r"};
+  const Words train = Words{kTrain} +
+                      "--task Cartpole --num_envs 16 --num_steps_per_env 4 --max_iterations 2 --device cpu "
+                      "--runs_dir /mnt/runs --ranks 1 --quiet --run_name r"_words;
   const Result result = expect_exit(run_for_long(in_own_mounts({"srun", "-N2"}, train)), 0);
   EXPECT_TRUE(result.err.starts_with("warning: ")) << result.err;
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;

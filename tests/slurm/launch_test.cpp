@@ -61,6 +61,20 @@ class Launch : public SlurmTest {
     EXPECT_EQ(names.size(), 1u) << join(names, " ");
     return names.empty() ? nlohmann::json() : run_json(runs.run(names.front()));
   }
+  // Runs a batch job with these options of sbatch, which must succeed with a rank on each of `hosts`. Returns its log.
+  std::string run_in_batch(const Words& options, const std::string& script, const Words& hosts) const {
+    const std::string log = folder / "log", job = submit(options + Words{"-o", log, "--wrap", script});
+    EXPECT_TRUE(wait_for_end(job));
+    EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
+    EXPECT_EQ(rank_hosts(), hosts) << slurp(log);
+    return slurp(log);
+  }
+  // Expects that no run was begun, and that the error shows the command once.
+  void expect_command(const Result& result, const std::string& command) const {
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_EQ(count(result.err, command), 1) << result.err;
+    EXPECT_FALSE(fs::exists(runs.path()));
+  }
   // Returns the value of an option in options.ini.
   std::string option_of(const std::string& run, const std::string& option) const {
     for (const std::string& line : lines(slurp(runs.run(run) / "options.ini")))
@@ -106,29 +120,45 @@ TEST_F(Launch, TheReadmeCommandUsesAllGpus) {
   EXPECT_EQ(only_run().at("launcher"), "srun");
 }
 
-TEST_F(Launch, OneNodeUsesAllGpus) {
-  expect_ranks(run({"srun", "--gpus-per-node=4"}), {"node1", "node1", "node1", "node1"});
+struct Line {
+  std::string name;
+  Words launcher, options, hosts;  // of the ranks
+  bool relaunched = true;
+};
+void PrintTo(const Line& line, std::ostream* out) { *out << join(line.launcher + line.options, " "); }
+
+class LaunchLine : public Launch, public ::testing::WithParamInterface<Line> {};
+
+TEST_P(LaunchLine, HasTheseRanks) {
+  const Line& line = GetParam();
+  if (node_cores() < 2 && line.name == "CpusPerTaskAreUsedByThreads") GTEST_SKIP() << "needs nodes of 2 cores";
+  const Result result = run(line.launcher, kShort + line.options);
+  expect_ranks(result, line.hosts);
+  EXPECT_EQ(was_relaunched(result), line.relaunched);
 }
-TEST_F(Launch, GpusOfTheWholeJobAreAllUsed) { expect_ranks(run({"srun", "-N2", "--gpus=8"}), kFourEach); }
-TEST_F(Launch, SrunInSallocUsesAllGpus) {
-  expect_ranks(run({"salloc", "-N2", "--gpus-per-node=4", "srun"}), kFourEach);
-}
+
+const Words kTwoEach = "node1 node1 node2 node2"_words, kOneEach = "node1 node2"_words;
+
+INSTANTIATE_TEST_SUITE_P(
+    , LaunchLine,
+    ::testing::Values(Line{"OneNode", "srun --gpus-per-node=4"_words, {}, "node1 node1 node1 node1"_words},
+                      Line{"GpusOfTheWholeJob", "srun -N2 --gpus=8"_words, {}, kFourEach},
+                      Line{"SrunInSalloc", "salloc -N2 --gpus-per-node=4 srun"_words, {}, kFourEach},
+                      Line{"FewerTasksThanGpus", "srun -N2 --ntasks-per-node=2 --gpus-per-node=4"_words, {}, kFourEach},
+                      Line{"OnlyTheGpusOfTheStep",
+                           "salloc -N2 --gpus-per-node=4 srun -N1 -n1 -w node2 --gpus-per-node=2"_words,
+                           {},
+                           "node2 node2"_words},
+                      Line{"CpusPerTaskAreUsedByThreads", "srun -N2 -c2"_words, {}, kOneEach, false},
+                      Line{"DeviceCpuIgnoresGpus", kReadmeCommand, "--device cpu"_words, kOneEach, false},
+                      Line{"RanksOverridesTheNumberOfDevices", kReadmeCommand, "--ranks 4"_words, kTwoEach},
+                      Line{"UnequalNumbersOfRanks", kReadmeCommand, "--ranks 3"_words, "node1 node1 node2"_words},
+                      Line{"AsManyRanksAsTasks", kReadmeCommand, "--ranks 2"_words, kOneEach, false},
+                      Line{"RanksOneKeepsOneDevicePerTask", kReadmeCommand, "--ranks 1"_words, kOneEach, false}),
+    [](const auto& info) { return info.param.name; });
 
 TEST_F(Launch, SrunInABatchScriptUsesAllGpus) {
-  const std::string log = folder / "log";
-  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", "srun " + command_line()});
-  ASSERT_TRUE(wait_for_end(job));
-  EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
-  EXPECT_EQ(rank_hosts(), kFourEach) << slurp(log);
-}
-
-TEST_F(Launch, FewerTasksThanGpusUseAllGpus) {
-  expect_ranks(run({"srun", "-N2", "--ntasks-per-node=2", "--gpus-per-node=4"}), kFourEach);
-}
-
-TEST_F(Launch, OnlyTheGpusOfTheStepAreUsed) {
-  expect_ranks(run({"salloc", "-N2", "--gpus-per-node=4", "srun", "-N1", "-n1", "-w", "node2", "--gpus-per-node=2"}),
-               {"node2", "node2"});
+  run_in_batch("-N2 --gpus-per-node=4"_words, "srun " + command_line(), kFourEach);
 }
 
 TEST_F(Launch, WithoutGpusEachCoreGetsARank) {
@@ -137,36 +167,6 @@ TEST_F(Launch, WithoutGpusEachCoreGetsARank) {
   Words hosts;
   for (const char* node : {"node1", "node2"}) hosts.insert(hosts.end(), static_cast<size_t>(cores), node);
   expect_ranks(run({"srun", "-N2", "--exclusive"}), hosts);
-}
-
-TEST_F(Launch, CpusPerTaskAreUsedByThreads) {
-  if (node_cores() < 2) GTEST_SKIP() << "needs nodes of 2 cores";
-  const Result result = run({"srun", "-N2", "-c2"});
-  expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(was_relaunched(result));
-}
-
-TEST_F(Launch, DeviceCpuIgnoresGpus) {
-  const Result result = run(kReadmeCommand, kShort + "--device cpu"_words);
-  expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(was_relaunched(result));
-}
-
-TEST_F(Launch, RanksOverridesTheNumberOfDevices) {
-  expect_ranks(run(kReadmeCommand, kShort + "--ranks 4"_words), {"node1", "node1", "node2", "node2"});
-}
-TEST_F(Launch, NodesMayHaveUnequalNumbersOfRanks) {
-  expect_ranks(run(kReadmeCommand, kShort + "--ranks 3"_words), {"node1", "node1", "node2"});
-}
-TEST_F(Launch, AsManyRanksAsTasksNeedNoRelaunch) {
-  const Result result = run(kReadmeCommand, kShort + "--ranks 2"_words);
-  expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(was_relaunched(result));
-}
-TEST_F(Launch, RanksOneKeepsOneDevicePerTask) {
-  const Result result = run(kReadmeCommand, kShort + "--ranks 1"_words);
-  expect_ranks(result, {"node1", "node2"});
-  EXPECT_FALSE(was_relaunched(result));
 }
 
 // --- A relaunch behaves like a direct start: exit codes, signals, output ---
@@ -377,15 +377,10 @@ INSTANTIATE_TEST_SUITE_P(Srun, PackedSteps,
 // --- mpirun, and no launcher ---
 
 TEST_F(Launch, MpirunInABatchScriptNeedsNoRelaunch) {
-  const std::string log = folder / "log";
-  const Words job = "-N2 --ntasks-per-node=2 --gpus-per-node=4"_words + overcommit();
-  const std::string id =
-      submit(job + Words{"-o", log, "--wrap", "mpirun --oversubscribe -n 4 --map-by ppr:2:node " + command_line()});
-  ASSERT_TRUE(wait_for_end(id));
-  EXPECT_EQ(rank_hosts(), ("node1 node1 node2 node2"_words)) << slurp(log);
+  const std::string log = run_in_batch("-N2 --ntasks-per-node=2 --gpus-per-node=4"_words + overcommit(),
+                                       "mpirun --oversubscribe -n 4 --map-by ppr:2:node " + command_line(), kTwoEach);
   EXPECT_EQ(only_run().at("launcher"), "mpirun");
-  EXPECT_EQ(job_state(id), "COMPLETED") << slurp(log);
-  EXPECT_FALSE(holds(slurp(log), kRelaunch)) << slurp(log);
+  EXPECT_FALSE(holds(log, kRelaunch)) << log;
 }
 
 TEST_F(Launch, MpirunInSallocStartsItsRanks) {
@@ -395,51 +390,32 @@ TEST_F(Launch, MpirunInSallocStartsItsRanks) {
 }
 
 TEST_F(Launch, PlainStartInABatchScriptIsOneRankWithAHint) {
-  const std::string log = folder / "log";
-  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", command_line()});
-  ASSERT_TRUE(wait_for_end(job));
-  EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
-  EXPECT_EQ(rank_hosts(), Words{"node1"}) << slurp(log);
-  EXPECT_TRUE(holds(slurp(log), "8 GPUs") && holds(slurp(log), "srun " + kTrain)) << slurp(log);
+  expect_mentions(run_in_batch("-N2 --gpus-per-node=4"_words, command_line(), {"node1"}), {"8 GPUs", "srun " + kTrain});
 }
 
 TEST_F(Launch, PlainStartInSallocIsOneRankWithAHint) {
   const Result result = run({"salloc", "-N2", "--gpus-per-node=4"});
   expect_ranks(result, {"login"});
-  EXPECT_TRUE(holds(all(result), "8 GPUs") && holds(all(result), "srun " + kTrain)) << all(result);
+  expect_mentions(all(result), {"8 GPUs", "srun " + kTrain});
 }
 
 TEST_F(Launch, RanksStartedInABatchScriptUseAllNodes) {
-  const std::string log = folder / "log";
-  const std::string job = submit({"-N2", "--gpus-per-node=4", "-o", log, "--wrap", command_line() + " --ranks 8"});
-  ASSERT_TRUE(wait_for_end(job));
-  EXPECT_EQ(job_state(job), "COMPLETED") << slurp(log);
-  EXPECT_EQ(rank_hosts(), kFourEach) << slurp(log);
+  run_in_batch("-N2 --gpus-per-node=4"_words, command_line() + " --ranks 8", kFourEach);
 }
 
 // --- Errors that show the command to type ---
 
 TEST_F(Launch, TasksThatAreNotConnectedAreRefused) {
   for (const char* plugin : {"none", "pmi2"}) {
-    const Result result = run({"srun", "-N2", "-n2", std::string("--mpi=") + plugin});
-    EXPECT_EQ(result.exit_code, 2) << plugin;
-    EXPECT_EQ(count(result.err, "--mpi=pmix"), 1) << result.err;
-    EXPECT_FALSE(fs::exists(runs.path()));
+    expect_command(expect_exit(run({"srun", "-N2", "-n2", std::string("--mpi=") + plugin}), 2), "--mpi=pmix");
   }
 }
 
 const std::string kDirectCommand = "srun -N2 --ntasks-per-node=4 --gpus-per-node=4 ";
 
-TEST_F(Launch, WithoutSrunInTheStepTheErrorShowsTheDirectCommand) {
-  const Result result = expect_exit(run(kReadmeCommand + "env PATH=/nowhere"_words), 2);
-  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
-  EXPECT_FALSE(fs::exists(runs.path()));
-}
-
-TEST_F(Launch, IfSrunFailsTheErrorShowsTheDirectCommand) {
-  const Result result = expect_exit(run(kReadmeCommand + "env SLURM_JOB_ID=4711"_words), 2);
-  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
-  EXPECT_FALSE(fs::exists(runs.path()));
+TEST_F(Launch, WithoutSrunInTheStepOrIfSrunFailsTheErrorShowsTheDirectCommand) {
+  for (const Words& change : {"env PATH=/nowhere"_words, "env SLURM_JOB_ID=4711"_words})
+    expect_command(expect_exit(run(kReadmeCommand + change), 2), kDirectCommand + kTrain);
 }
 
 // One node has 4 GPUs, and the other has 2.
@@ -457,23 +433,17 @@ TEST_F(Launch, ANodeThatLostGpusIsReported) {
   const Result result = run({"env", "DRL_OUTER_STEP=node1:0,1:8;node2:0,1,2,3:8", "DRL_SLURM_VERSION=slurm 22.05.8",
                              "DRL_DIRECT_LINE=" + kDirectCommand + kTrain, "srun", "-N2", "--kill-on-bad-exit=1",
                              "--ntasks-per-node=2", "--gpus-per-node=2", "--overcommit"});
-  EXPECT_NE(result.exit_code, 0);
+  expect_command(result, kDirectCommand + kTrain);
   EXPECT_EQ(count(result.err, "GPUs 0,1 of node2"), 1) << result.err;
-  EXPECT_TRUE(holds(result.err, "26.05.3")) << result.err;
-  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
-  EXPECT_FALSE(fs::exists(runs.path()));
+  expect_mentions(result.err, {"26.05.3"});
 }
 
 // Steps cannot share GPUs before Slurm 22.05.
 TEST_F(Launch, WithAnOlderSlurmTheErrorShowsTheDirectCommand) {
   spill(folder / "srun", "#!/bin/sh\necho slurm 21.08.8-2\n");
   fs::permissions(folder / "srun", fs::perms(0755));
-  const Result result =
-      expect_exit(run(kReadmeCommand + Words{"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")}), 2);
-  EXPECT_TRUE(holds(result.err, "22.05")) << result.err;
-  EXPECT_TRUE(holds(result.err, "slurm 21.08.8-2")) << result.err;
-  EXPECT_EQ(count(result.err, kDirectCommand + kTrain), 1) << result.err;
-  EXPECT_FALSE(fs::exists(runs.path()));
+  const Words env = {"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")};
+  expect_command(expect_exit(run(kReadmeCommand + env), 2, {"22.05", "slurm 21.08.8-2"}), kDirectCommand + kTrain);
 }
 
 // --- Binding ---

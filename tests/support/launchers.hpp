@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "environment.hpp"
 
 namespace drl {
@@ -153,65 +154,28 @@ inline const std::vector<Variables>& recorded_environments() {
 
 // Other variables that the programs read.
 inline const std::vector<std::string>& other_variables() {
-  static const std::vector<std::string> names = {"DRL_JOB_ID",
-                                                 "DRL_OUTER_STEP",
-                                                 "DRL_RUNS_DIR",
-                                                 "DRL_TERMINAL_WIDTH",
-                                                 "SLURM_ARRAY_JOB_ID",
-                                                 "SLURM_ARRAY_TASK_ID",
-                                                 "SLURM_CPUS_ON_NODE",
-                                                 "SLURM_CPUS_PER_TASK",
-                                                 "SLURM_CPU_BIND",
-                                                 "SLURM_GPUS_ON_NODE",
-                                                 "SLURM_JOB_GPUS",
-                                                 "SLURM_JOB_ID",
-                                                 "SLURM_JOB_NUM_NODES",
-                                                 "SLURM_JOB_CPUS_PER_NODE",
-                                                 "SLURM_MEM_PER_CPU",
-                                                 "SLURM_MEM_PER_NODE",
-                                                 "SLURM_MPI_TYPE",
-                                                 "SLURM_RESTART_COUNT",
-                                                 "SLURM_STEP_GPUS",
-                                                 "SLURM_STEP_ID",
-                                                 "SLURM_THREADS_PER_CORE",
-                                                 "SLURMD_NODENAME",
-                                                 "CUDA_VISIBLE_DEVICES",
-                                                 "ROCR_VISIBLE_DEVICES",
-                                                 "MPICH_GPU_SUPPORT_ENABLED",
-                                                 "MPICH_OFI_NIC_POLICY",
-                                                 "TERM"};
+  static const std::vector<std::string> names = split(
+      "DRL_JOB_ID DRL_OUTER_STEP DRL_RUNS_DIR DRL_TERMINAL_WIDTH SLURM_ARRAY_JOB_ID "
+      "SLURM_ARRAY_TASK_ID SLURM_CPUS_ON_NODE SLURM_CPUS_PER_TASK SLURM_CPU_BIND SLURM_GPUS_ON_NODE "
+      "SLURM_JOB_GPUS SLURM_JOB_ID SLURM_JOB_NUM_NODES SLURM_JOB_CPUS_PER_NODE SLURM_MEM_PER_CPU "
+      "SLURM_MEM_PER_NODE SLURM_MPI_TYPE SLURM_RESTART_COUNT SLURM_STEP_GPUS SLURM_STEP_ID "
+      "SLURM_THREADS_PER_CORE SLURMD_NODENAME CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES "
+      "MPICH_GPU_SUPPORT_ENABLED MPICH_OFI_NIC_POLICY TERM",
+      ' ');
   return names;
 }
 
 // Returns a recorded environment with one to four mutations: variables are removed or added, or get the value of
 // another variable, a huge, negative or empty value. The result depends on `seed` alone.
 inline Variables mutated_environment(unsigned seed) {
-  static const std::vector<std::string> values = {"",
-                                                  "0",
-                                                  "1",
-                                                  "-1",
-                                                  "2147483647",
-                                                  "2147483648",
-                                                  "99999999999999999999",
-                                                  "4294967290",
-                                                  "x",
-                                                  "1x",
-                                                  " 1",
-                                                  "0x1",
-                                                  "1.5",
-                                                  "nan",
-                                                  "4(x2),3",
-                                                  "1(x1000000)",
-                                                  "1(x",
-                                                  "a,b;c:d",
-                                                  "../..",
-                                                  "\xff\xfe",
-                                                  "$(x)",
-                                                  "0,1",
-                                                  "n:0,1:8",
-                                                  "\t",
-                                                  std::string(5000, '7'),
-                                                  std::string(5000, 'z')};
+  static const std::vector<std::string> values = [] {
+    std::vector<std::string> all = split(
+        "|0|1|-1|2147483647|2147483648|99999999999999999999|4294967290|x|1x| 1|0x1|1.5|nan|4(x2),3|"
+        "1(x1000000)|1(x|a,b;c:d|../..|\xff\xfe|$(x)|0,1|n:0,1:8|\t",
+        '|');
+    all.insert(all.end(), {std::string(5000, '7'), std::string(5000, 'z')});
+    return all;
+  }();
   std::mt19937 random(seed);
   const auto one_of = [&](const auto& all) { return all[random() % all.size()]; };
   Variables variables = one_of(recorded_environments());
