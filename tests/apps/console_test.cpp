@@ -12,12 +12,6 @@ namespace {
 DRL_ON_RANKS(Console);
 using CommunicationOnTwoRanks = OnTwoRanks;
 
-size_t count(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
-  return n;
-}
-
 // A program in a terminal of 100 x 40.
 class TerminalProcess {
  public:
@@ -43,8 +37,8 @@ class TerminalProcess {
   }
 
   // Reads until `part` has appeared `times` times. Returns false at the end of the program.
-  bool read_until(const std::string& part, size_t times) {
-    while (count(text, part) < times) {
+  bool read_until(const std::string& part, int times) {
+    while (count_of(text, part) < times) {
       char buffer[4096];
       const ssize_t n = ::read(terminal_, buffer, sizeof buffer);
       if (n <= 0) return false;
@@ -103,10 +97,10 @@ TEST_P(Console, RedrawsABlockInPlaceInATerminal) {
   process.read_until("never", 1);  // reads until the program ends
   const Words lines = screen(process.text);
   const std::string all = join(lines, "\n");
-  EXPECT_EQ(count(all, "learning Cartpole "), 1u) << all;
-  EXPECT_EQ(count(all, "Learning iteration"), 1u) << "the last whole block replaces the live block:\n" << all;
-  EXPECT_EQ(count(all, "Mean surrogate loss:"), 1u) << all;
-  EXPECT_EQ(count(all, "stopped by SIGINT"), 1u) << all;
+  EXPECT_EQ(count_of(all, "learning Cartpole "), 1) << all;
+  EXPECT_EQ(count_of(all, "Learning iteration"), 1) << "the last whole block replaces the live block:\n" << all;
+  EXPECT_EQ(count_of(all, "Mean surrogate loss:"), 1) << all;
+  EXPECT_EQ(count_of(all, "stopped by SIGINT"), 1) << all;
   EXPECT_LT(lines.size(), 60u) << "no line should scroll:\n" << all;
 }
 
@@ -116,11 +110,11 @@ TEST_P(Console, WritesFewLinesAndTheWholeBlockToAFile) {
   const Result result = expect_exit(runs.train("--run_name r --max_iterations 300"_words), 0);
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
-  EXPECT_EQ(count(result.out, "learning Cartpole "), 1u) << result.out;
-  EXPECT_EQ(count(result.out, "Mean surrogate loss:"), 1u);
-  const size_t plain_lines = count(result.out, "\niteration ");
-  EXPECT_GE(plain_lines, 1u);
-  EXPECT_LE(static_cast<double>(plain_lines - 1), run_json(runs.run("r")).at("elapsed_seconds").get<double>());
+  EXPECT_EQ(count_of(result.out, "learning Cartpole "), 1) << result.out;
+  EXPECT_EQ(count_of(result.out, "Mean surrogate loss:"), 1);
+  const int plain_lines = count_of(result.out, "\niteration ");
+  EXPECT_GE(plain_lines, 1);
+  EXPECT_LE(plain_lines - 1, run_json(runs.run("r")).at("elapsed_seconds").get<double>());
 }
 
 TEST_P(Console, QuietPrintsOnlyErrors) {

@@ -184,8 +184,7 @@ TEST_F(Eval, RecordsAVideo) {
 // Of four checkpoints, only the last gets a video. A fake `nice` shortens the video and leaves the priority unchanged.
 TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
   const TempFolder bin;
-  spill(bin / "nice", "#!/bin/sh\nshift 2\nexec \"$@\" --size 64x64 --video_seconds 0.5\n");
-  fs::permissions(bin / "nice", fs::perms::owner_all);
+  write_program(bin / "nice", "shift 2\nexec \"$@\" --size 64x64 --video_seconds 0.5");
   const Result result = runs->train("--run_name filmed --max_iterations 4 --save_interval 1 --video_interval 4"_words,
                                     {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
   if (result.exit_code != 0 && !can_record_videos()) GTEST_SKIP() << result.err;

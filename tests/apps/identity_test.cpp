@@ -11,7 +11,6 @@ namespace {
 int64_t iteration_in(const fs::path& file) {
   return std::get<int64_t>(read_checkpoint(file).attributes.at("iteration"));
 }
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Identity, TheSameNameAndOptionsResume) {
   const Runs runs;

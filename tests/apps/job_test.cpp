@@ -19,8 +19,7 @@ class Job : public testing::Test {
  protected:
   // Adds a squeue that executes `script` to the job's PATH.
   Process::Variables with_squeue(Process::Variables job, const std::string& script) const {
-    spill(folder / "squeue", "#!/bin/sh\n" + script + "\n");
-    fs::permissions(folder / "squeue", fs::perms::owner_all);
+    write_program(folder / "squeue", script);
     const char* path = std::getenv("PATH");
     job["PATH"] = folder.path().string() + ":" + (path ? path : "");
     return job;
@@ -208,10 +207,10 @@ TEST_F(Job, AFailingCommandCausesAWarning) {
 
 // After the first comment is refused, drl_train does not try again.
 TEST_F(Job, ARefusedCommentCausesOneWarning) {
-  const fs::path asked = folder / "asked", scontrol = folder / "scontrol";
+  const fs::path asked = folder / "asked";
   Process::Variables job = with_squeue(job_variables("42"), "");
-  spill(scontrol, "#!/bin/sh\necho \"$@\" >>" + asked.string() + "; echo 'Access/permission denied' >&2; exit 1\n");
-  fs::permissions(scontrol, fs::perms::owner_all);
+  write_program(folder / "scontrol",
+                "echo \"$@\" >>" + asked.string() + "; echo 'Access/permission denied' >&2; exit 1");
   Process process(runs.command(kEndless + Words{"--squeue_comment"}), job);
   ASSERT_TRUE(wait_until([&] { return !process.err().empty(); })) << process.out();
   process.signal(SIGUSR1);

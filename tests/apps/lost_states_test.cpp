@@ -31,16 +31,6 @@ struct Dumps {
   Result replay(const Words& more, int rank = 0) const {
     return run_program(Words{kEval, "--replay_dump", file(rank).string()} + more);
   }
-  // Returns the values of a column of metrics.csv.
-  std::vector<double> column(const std::string& name) const {
-    std::vector<double> values;
-    const Words lines = split(slurp(runs.run("r") / "metrics.csv"), '\n'), header = split(lines.at(0), ',');
-    const size_t k = static_cast<size_t>(std::ranges::find(header, name) - header.begin());
-    for (size_t line = 1; line < lines.size(); ++line)
-      if (!lines[line].empty()) values.push_back(std::stod(split(lines[line], ',').at(k)));
-    return values;
-  }
-
   Runs runs;
 };
 
@@ -80,7 +70,7 @@ TEST_P(LostStates, AreReplayedWithTheirNumbers) {
 TEST_P(LostStates, OfASimulatorAreReplayed) {
   const Dumps dumps("Diverging", {"--max_iterations", "2"});
   double lost = 0;
-  for (const double in_iteration : dumps.column("lost_environments")) lost += in_iteration;
+  for (const double in_iteration : column(dumps.runs.run("r"), "lost_environments")) lost += in_iteration;
   int count = 0;
   for (int rank = 0; rank < rank_count; ++rank) {
     if (!fs::exists(dumps.file(rank))) continue;

@@ -141,6 +141,16 @@ inline Words metrics(const fs::path& run) {
   return rows;
 }
 
+// Returns the numbers in a column of metrics.csv.
+inline std::vector<double> column(const fs::path& run, const std::string& name) {
+  const Words lines = split(slurp(run / "metrics.csv"), '\n'), header = split(lines.at(0), ',');
+  const auto k = static_cast<size_t>(std::ranges::find(header, name) - header.begin());
+  std::vector<double> values;
+  for (size_t line = 1; line < lines.size(); ++line)
+    if (!lines[line].empty()) values.push_back(std::stod(split(lines[line], ',').at(k)));
+  return values;
+}
+
 // Returns the first column of metrics.csv without its header.
 inline std::vector<int> iterations(const fs::path& run) {
   std::vector<int> result;

@@ -117,9 +117,8 @@ TEST_P(Stop, CancelsTheLastVideo) {
   const Runs runs;
   const TempFolder bin;
   const fs::path started = bin / "started";
-  spill(bin / "nice", "#!/bin/sh\necho $$ > '" + started.string() + ".new'\nmv '" + started.string() + ".new' '" +
-                          started.string() + "'\nexec sleep 1000\n");
-  fs::permissions(bin / "nice", fs::perms::owner_all);
+  write_program(bin / "nice", "echo $$ > '" + started.string() + ".new'\nmv '" + started.string() + ".new' '" +
+                                  started.string() + "'\nexec sleep 1000");
   Process process(runs.command("--run_name cancelled --max_iterations 2 --video_interval 1"_words),
                   {{"PATH", bin.path().string() + ":" + getenv("PATH")}});
   const auto waits = [&] {

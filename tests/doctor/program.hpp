@@ -12,8 +12,6 @@ namespace drl::test {
 
 inline const std::string kDoctor = bin("drl_doctor"), kFaultyMpi = built("tests/doctor/libfaulty_mpi.so");
 
-inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 // Returns the line of a check, "failed   MPI start  ...", with its remedy; "" if the report does not contain the check.
 inline std::string lines_of_check(const std::string& report, const std::string& name) {
   for (size_t begin = 0, end; begin < report.size(); begin = end + 1) {

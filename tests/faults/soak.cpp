@@ -61,13 +61,10 @@ Sample sample_of(pid_t pid, double begin) {
 
 // Returns the median of a column of metrics.csv within a part of the run, in ms.
 double median_ms(const fs::path& run, double from, double to) {
-  const Words lines = split(slurp(run / "metrics.csv"), '\n');
-  const Words header = split(lines.at(0), ',');
-  const auto column = static_cast<size_t>(std::ranges::find(header, "iteration_time") - header.begin());
-  std::vector<double> times;
-  const double rows = static_cast<double>(lines.size() - 2);
-  for (auto k = static_cast<size_t>(1 + from * rows); k < static_cast<size_t>(1 + to * rows); ++k)
-    times.push_back(std::stod(split(lines.at(k), ',').at(column)));
+  const std::vector<double> all = column(run, "iteration_time");
+  const double rows = static_cast<double>(all.size());
+  std::vector<double> times(all.begin() + static_cast<ptrdiff_t>(from * rows),
+                            all.begin() + static_cast<ptrdiff_t>(to * rows));
   std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));
   return 1e3 * times.at(times.size() / 2);
 }

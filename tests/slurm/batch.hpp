@@ -53,6 +53,12 @@ class BatchTest : private PrivateStorage, public SlurmTest {
     if (wait_for_end(job, seconds) && job_state(job) == "COMPLETED") return testing::AssertionSuccess();
     return testing::AssertionFailure() << "job " << job << " is " << job_state(job) << "; " << log_of(job);
   }
+  // Submits a job that must complete, and returns its id.
+  std::string complete(const Words& words, const Process::Variables& variables = {}) const {
+    const std::string job = submit(words, variables);
+    EXPECT_TRUE(completes(job));
+    return job;
+  }
   // Returns the log of a job that must fail with this exit code.
   std::string log_of_failure(const std::string& job, int exit_code) const {
     EXPECT_TRUE(wait_for_end(job));
@@ -65,10 +71,5 @@ class BatchTest : private PrivateStorage, public SlurmTest {
  private:
   std::string home_ = std::getenv("HOME") ? std::getenv("HOME") : "/";
 };
-
-inline testing::AssertionResult mentions(const std::string& log, const std::string& text) {
-  if (log.find(text) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "no \"" << text << "\" in: " << log;
-}
 
 }  // namespace drl::test

@@ -11,44 +11,39 @@ const std::string kTaskLibrary = built("tests/envs/libraries/libtest_programs.so
 const Words kScripts = "train_2node.sbatch sweep.sbatch eval.sbatch"_words;
 
 TEST_F(BatchTest, TwoNodesUseAllGpus) {
-  const std::string job = submit(Words{kBatch + "train_2node.sbatch"} + small_run(2) + "--seed 3"_words);
-  ASSERT_TRUE(completes(job));
+  const std::string job = complete(Words{kBatch + "train_2node.sbatch"} + small_run(2) + "--seed 3"_words);
   const nlohmann::json record = run_json(run("slurm-" + job));
   EXPECT_EQ(record["world_size"], 8);
   EXPECT_EQ(record["hosts"].size(), 2);
-  EXPECT_TRUE(mentions(slurp(run("slurm-" + job) / "options.ini"), "\nseed = 3 "));
-  EXPECT_TRUE(mentions(log_of(job), "8 ranks on node1, node2"));
+  expect_mentions(slurp(run("slurm-" + job) / "options.ini"), {"\nseed = 3 "});
+  expect_mentions(log_of(job), {"8 ranks on node1, node2"});
   EXPECT_EQ(log_of(job).find("srun again"), std::string::npos)
       << "the script should start all ranks itself: " << log_of(job);
 }
 
 TEST_F(BatchTest, OptionsOfSbatchSetNodesAndGpus) {
-  const std::string job = submit(Words{"-N1", "--gpus-per-node=2", kBatch + "train_2node.sbatch"} + small_run(2));
-  ASSERT_TRUE(completes(job));
-  EXPECT_TRUE(mentions(log_of(job), "2 ranks on node1"));
+  const std::string job = complete(Words{"-N1", "--gpus-per-node=2", kBatch + "train_2node.sbatch"} + small_run(2));
+  expect_mentions(log_of(job), {"2 ranks on node1"});
 }
 
 TEST_F(BatchTest, CpuRanksHaveOneCoreEachOrAsManyAsRequested) {
-  const std::string cores = submit(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1) + "--device cpu"_words);
-  ASSERT_TRUE(completes(cores));
-  EXPECT_TRUE(mentions(log_of(cores), "8 ranks on node1"));
+  const std::string cores = complete(Words{"-N1", kBatch + "train_2node.sbatch"} + small_run(1) + "--device cpu"_words);
+  expect_mentions(log_of(cores), {"8 ranks on node1"});
   const std::string wide =
-      submit(Words{"-N1", "-c", "4", kBatch + "train_2node.sbatch"} + small_run(1) + "--device cpu"_words);
-  ASSERT_TRUE(completes(wide));
-  EXPECT_TRUE(mentions(log_of(wide), "2 ranks on node1"));
+      complete(Words{"-N1", "-c", "4", kBatch + "train_2node.sbatch"} + small_run(1) + "--device cpu"_words);
+  expect_mentions(log_of(wide), {"2 ranks on node1"});
 }
 
 // On shared nodes, a job gets only what it requests.
 TEST_F(BatchTest, TheVariantForSharedNodesWorks) {
   std::string script = slurp(kBatch + "train_2node.sbatch");
   const std::string shared = "##SBATCH --ntasks-per-node=4 --cpus-per-task=8 --gpus-per-node=4";
-  ASSERT_TRUE(mentions(script, shared));
+  expect_mentions(script, {shared});
   script.replace(script.find(shared), shared.size(), "#SBATCH --ntasks-per-node=2 --cpus-per-task=2 --gpus-per-node=2");
   script = std::regex_replace(script, std::regex("#SBATCH --exclusive.*"), "");
   spill(folder / "shared.sbatch", script);
-  const std::string job = submit("-N1 shared.sbatch"_words + small_run(1));
-  ASSERT_TRUE(completes(job));
-  EXPECT_TRUE(mentions(log_of(job), "2 ranks on node1"));
+  const std::string job = complete("-N1 shared.sbatch"_words + small_run(1));
+  expect_mentions(log_of(job), {"2 ranks on node1"});
   EXPECT_EQ(job_field(job, "NumCPUs"), "4");
 }
 
@@ -56,9 +51,8 @@ TEST_F(BatchTest, AScriptCopiedAloneReadsTheSiteSettingsBesideIt) {
   fs::create_directories(folder / "my scripts");
   fs::copy(kBatch + "train_2node.sbatch", folder / "my scripts");
   spill(folder / "my scripts/site.sh", "export DRL_RUNS_DIR=$HOME/elsewhere\necho $not_set_is_fine\n");
-  const std::string job = submit(Words{"-N1", "--gpus-per-node=1", "my scripts/train_2node.sbatch"} + small_run(1) +
-                                 Words{"--run_name", "two words"});
-  ASSERT_TRUE(completes(job));
+  const std::string job = complete(Words{"-N1", "--gpus-per-node=1", "my scripts/train_2node.sbatch"} + small_run(1) +
+                                   Words{"--run_name", "two words"});
   EXPECT_TRUE(fs::exists(folder / "elsewhere/CartPole-v1/two words/run.json"));
 }
 
@@ -66,8 +60,7 @@ TEST_F(BatchTest, TheUsersSettingsSayWhereDrlIs) {
   ::unsetenv("DRL_BIN");
   fs::create_directories(folder / ".config/drl");
   spill(folder / ".config/drl/site.sh", "echo read; export PATH=" + bin("") + ":$PATH");
-  const std::string job = submit(Words{"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
-  ASSERT_TRUE(completes(job));
+  const std::string job = complete(Words{"-N1", "--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1));
   EXPECT_TRUE(log_of(job).starts_with("read\n")) << log_of(job);
 }
 
@@ -83,8 +76,7 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   ::unsetenv("DRL_BIN");
   output_of({"cmake", "--install", built(""), "--prefix", folder / "tree"});
   const std::string job =
-      submit(Words{"-N1", "--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} + small_run(1));
-  ASSERT_TRUE(completes(job));
+      complete(Words{"-N1", "--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} + small_run(1));
   for (const char* program : {"drl_train", "drl_eval", "drl_job", "drl_geometry", "drl_requeue", "drl_sbcast"})
     EXPECT_TRUE(fs::exists(folder / "tree/bin" / program));
   for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "tree/share/drl/batch" / script));
@@ -112,7 +104,7 @@ TEST_F(BatchTest, SbcastMakesNodesRunACopyOfTheInstallation) {
   ::unsetenv("DRL_SBCAST");
   ::unsetenv("LD_LIBRARY_PATH");
   ASSERT_TRUE(completes(job));
-  EXPECT_TRUE(mentions(log_of(job), "2 ranks on node1, node2"));
+  expect_mentions(log_of(job), {"2 ranks on node1, node2"});
   const Words seen = split(log("seen"), '\n');
   ASSERT_EQ(seen.size(), 5) << log("seen");
   EXPECT_TRUE(seen[0].starts_with("/dev/shm/drl-" + job + "-")) << seen[0];
@@ -125,9 +117,8 @@ TEST_F(BatchTest, SbcastMakesNodesRunACopyOfTheInstallation) {
 
 // The nodes share this directory, so the second node finds that the first has made the copy's directory already.
 TEST_F(BatchTest, ACopyThatCannotBeMadeIsAWarning) {
-  const std::string job =
-      submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1), {{"DRL_SBCAST", folder.path()}});
-  ASSERT_TRUE(completes(job));
+  const std::string job = complete(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1),
+                                   {{"DRL_SBCAST", folder.path()}});
   expect_mentions(log_of(job), {"drl_sbcast: ", folder.path().string() + "/drl-" + job});
 }
 
@@ -138,12 +129,11 @@ TEST_F(BatchTest, ACopyThatOneNodeCannotUnpackIsAWarning) {
   output_of({"srun", "-N2", "mkdir", storage});
   output_of({"srun", "-N1", "-w", "node2", "mount", "-t", "tmpfs", "-o", "nr_inodes=3", "tmpfs", storage});
   const std::string job =
-      submit(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1), {{"DRL_SBCAST", storage}});
-  ASSERT_TRUE(completes(job));
+      complete(Words{"--gpus-per-node=1", kBatch + "train_2node.sbatch"} + small_run(1), {{"DRL_SBCAST", storage}});
   const std::string warning = log_of(job).substr(0, log_of(job).find('\n'));
   EXPECT_TRUE(warning.starts_with("drl_sbcast: ")) << warning;
   expect_mentions(warning, {storage + "/drl-" + job + "-", "(node2: tar: ", "No space left on device"});
-  EXPECT_TRUE(mentions(log_of(job), "2 ranks on node1, node2"));
+  expect_mentions(log_of(job), {"2 ranks on node1, node2"});
   EXPECT_EQ(output_of({"srun", "-N2", "ls", "-A", storage}), "") << "files were left behind";
   output_of({"srun", "-N1", "-w", "node2", "umount", storage});
   output_of({"srun", "-N2", "rmdir", storage});
@@ -158,14 +148,13 @@ TEST_F(BatchTest, TheJobsOfASweepDivideItsRuns) {
     ASSERT_TRUE(completes(array + task)) << log("drl-sweep-" + array + task + ".out");
   for (int k = 0; k < 5; ++k) {
     const std::string name = "slurm-" + array + "_" + std::to_string(k), options = slurp(run(name) / "options.ini");
-    EXPECT_TRUE(mentions(options, "\nseed = " + std::to_string(k) + " "));
-    EXPECT_TRUE(mentions(options, k == 1 ? "\ngamma = 0.9 " : "\ngamma = 0.98 "));
-    EXPECT_TRUE(mentions(log("drl-sweep-" + array + "_" + std::to_string(k) + ".log"), "2 ranks on node"));
+    expect_mentions(options, {"\nseed = " + std::to_string(k) + " ", k == 1 ? "\ngamma = 0.9 " : "\ngamma = 0.98 "});
+    expect_mentions(log("drl-sweep-" + array + "_" + std::to_string(k) + ".log"), {"2 ranks on node"});
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "runs/CartPole-v1"), {}), 6);  // and "latest"
-  EXPECT_TRUE(mentions(log("drl-sweep-" + array + "_5.log"), "2 ranks on node"));
-  EXPECT_TRUE(
-      mentions(slurp(folder / "runs/Ladder" / ("slurm-" + array + "_5") / "run.json"), "libtest_programs.so (build "));
+  expect_mentions(log("drl-sweep-" + array + "_5.log"), {"2 ranks on node"});
+  expect_mentions(slurp(folder / "runs/Ladder" / ("slurm-" + array + "_5") / "run.json"),
+                  {"libtest_programs.so (build "});
 }
 
 // Jobs whose runs share GPUs. The programs nvidia-cuda-mps-control and drl_train note their calls.
@@ -176,20 +165,16 @@ class SharedGpus : public BatchTest {
     for (const auto& program : fs::directory_iterator(bin("")))
       if (program.path().filename() != "drl_train")
         fs::create_symlink(program.path(), folder / "bin" / program.path().filename());
-    make_program("drl_train",
-                 "[ -z \"${SLURM_STEP_ID:-}\" ] || echo \"$CUDA_VISIBLE_DEVICES $SLURM_CPUS_PER_TASK "
-                 "${CUDA_MPS_PIPE_DIRECTORY:-none}\" >>" +
-                     (folder / "runs_seen").string() + "\nexec " + kTrain + " \"$@\"");
-  }
-  void make_program(const std::string& name, const std::string& script) const {
-    spill(folder / "bin" / name, "#!/bin/bash\n" + script + "\n");
-    fs::permissions(folder / "bin" / name, fs::perms::owner_all);
+    write_program(folder / "bin" / "drl_train",
+                  "[ -z \"${SLURM_STEP_ID:-}\" ] || echo \"$CUDA_VISIBLE_DEVICES $SLURM_CPUS_PER_TASK "
+                  "${CUDA_MPS_PIPE_DIRECTORY:-none}\" >>" +
+                      (folder / "runs_seen").string() + "\nexec " + kTrain + " \"$@\"");
   }
   // The daemon notes how it is started and what it is told, each with its directory.
   void make_mps() const {
-    make_program("nvidia-cuda-mps-control",
-                 "[ \"$*\" = -d ] && said=start || read -r said\necho \"$said $CUDA_MPS_PIPE_DIRECTORY\" >>" +
-                     (folder / "mps").string() + "\n[ -d \"$CUDA_MPS_LOG_DIRECTORY\" ]");
+    write_program(folder / "bin" / "nvidia-cuda-mps-control",
+                  "[ \"$*\" = -d ] && said=start || read -r said\necho \"$said $CUDA_MPS_PIPE_DIRECTORY\" >>" +
+                      (folder / "mps").string() + "\n[ -d \"$CUDA_MPS_LOG_DIRECTORY\" ]");
   }
   // Submits a job whose four runs share two GPUs.
   std::string start(int iterations) const {
@@ -236,7 +221,7 @@ TEST_F(SharedGpus, HaveOneDaemonForAllRuns) {
 }
 
 TEST_F(SharedGpus, WorkWithoutADaemon) {
-  make_program("nvidia-cuda-mps-control", "echo no driver; exit 1");
+  write_program(folder / "bin" / "nvidia-cuda-mps-control", "echo no driver; exit 1");
   spill(folder / "runs.txt", "--seed 0\n--seed 1\n--seed 2\n--seed 3\n");
   const std::string array = start(2), file = "drl-sweep-" + array + "_0.out";
   ASSERT_TRUE(completes(array + "_0")) << log(file);

@@ -23,7 +23,7 @@ class Cray : public BatchTest {
 TEST_F(Cray, TasksHaveVariablesOfPals) {
   const std::string tasks = output_of("srun -n2 env"_words);
   for (const char* variable : {"\nPALS_RANKID=1\n", "\nPALS_LOCAL_RANKID=1\n", "\nPMI_SIZE=2\n"})
-    EXPECT_TRUE(mentions(tasks, variable));
+    expect_mentions(tasks, {variable});
   EXPECT_EQ(tasks.find("PALS_SIZE"), std::string::npos);
 }
 
@@ -41,8 +41,7 @@ TEST_F(Cray, TheReadmeCommandUsesAllGpus) {
 }
 
 TEST_F(Cray, BatchScriptsUseAllGpus) {
-  const std::string job = submit(Words{kBatch + "train_2node.sbatch"} + small_run(2));
-  ASSERT_TRUE(completes(job));
+  const std::string job = complete(Words{kBatch + "train_2node.sbatch"} + small_run(2));
   expect_eight_ranks("slurm-" + job);
   const std::string eval =
       submit({kBatch + "eval.sbatch", "--run", "runs/CartPole-v1/slurm-" + job, "--episodes", "4"});

@@ -29,7 +29,7 @@ TEST_F(Forms, TheReadmeCommandUsesAllGpus) {
   const fs::path last = run("latest");
   EXPECT_EQ(run_json(last).at("rank_hosts").get<Words>(), ("node1 node1 node1 node1 node2 node2 node2 node2"_words));
   // The ranks are a step within the first one, and may open the same GPUs.
-  EXPECT_TRUE(mentions(slurp(last / "logs/after_checkpoint.log"), "yes\nyes\nyes\nyes\n"));
+  expect_mentions(slurp(last / "logs/after_checkpoint.log"), {"yes\nyes\nyes\nyes\n"});
 }
 
 TEST_F(Forms, TheDoctorFindsNoProblem) {
@@ -50,7 +50,7 @@ TEST_F(Forms, ABatchJobResumesAfterItsTimeLimit) {
   EXPECT_TRUE(before > 0 && before < iterations) << before;
   output_of({"scontrol", "update", "JobId=" + job, "TimeLimit=11"});
   ASSERT_TRUE(completes(job));
-  EXPECT_TRUE(mentions(log_of(job), "job " + job + " is done\n"));
+  expect_mentions(log_of(job), {"job " + job + " is done\n"});
   EXPECT_EQ(newest_checkpoint(run("slurm-" + job)), iterations);
 }
 
@@ -74,7 +74,7 @@ TEST_F(Cgroups, RanksAreBoundAsTheUserAsked) {
           kReadmeCommand + Words{kTrain} + small_run(1) + note,
           {{"SLURM_CPU_BIND", "verbose,map_cpu:0"}, {"SLURM_MEM_BIND", "local"}, {"PMIX_MCA_drl_note", "kept"}}),
       0);
-  EXPECT_TRUE(mentions(slurp(run("latest") / "logs/after_checkpoint.log"), "kept, quiet,local\n"));
+  expect_mentions(slurp(run("latest") / "logs/after_checkpoint.log"), {"kept, quiet,local\n"});
   int bound = 0;
   for (const std::string& line : split(result.err, '\n')) bound += line.starts_with("cpu-bind=MAP ");
   EXPECT_EQ(bound, 2 + 8) << result.err;
@@ -87,7 +87,7 @@ TEST_F(Cgroups, EndATaskThatExceedsItsMemory) {
   expect_exit(run("900M"), 0);
   const Result result = run("50M");
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_TRUE(mentions(result.err, "Out Of Memory")) << result.err;
+  expect_mentions(result.err, {"Out Of Memory"});
 }
 
 // Starts a cluster within this one.

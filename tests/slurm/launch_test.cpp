@@ -18,12 +18,6 @@ const Words kFourEach = "node1 node1 node1 node1 node2 node2 node2 node2"_words;
 const char* const kRelaunch = "srun again";  // drl_train prints this when it starts itself again by srun
 const char* const kBanner = "learning Cartpole";
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-int count(const std::string& text, const std::string& part) {
-  int times = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
-  return times;
-}
 std::string all(const Result& result) { return result.out + result.err; }
 bool was_relaunched(const Result& result) { return holds(all(result), kRelaunch); }
 
@@ -72,7 +66,7 @@ class Launch : public SlurmTest {
   // Expects that no run was begun, and that the error shows the command once.
   void expect_command(const Result& result, const std::string& command) const {
     EXPECT_NE(result.exit_code, 0);
-    EXPECT_EQ(count(result.err, command), 1) << result.err;
+    EXPECT_EQ(count_of(result.err, command), 1) << result.err;
     EXPECT_FALSE(fs::exists(runs.path()));
   }
   // Returns the value of an option in options.ini.
@@ -88,7 +82,7 @@ class Launch : public SlurmTest {
     ASSERT_EQ(result.exit_code, 0) << all(result);
     EXPECT_EQ(rank_hosts(), hosts) << all(result);
     EXPECT_EQ(only_run().at("world_size"), hosts.size());
-    EXPECT_EQ(count(result.out, kBanner), 1) << result.out;
+    EXPECT_EQ(count_of(result.out, kBanner), 1) << result.out;
     EXPECT_EQ(only_run().at("status"), "done");
   }
 
@@ -116,7 +110,7 @@ class Launch : public SlurmTest {
 TEST_F(Launch, TheReadmeCommandUsesAllGpus) {
   const Result result = run(kReadmeCommand);
   expect_ranks(result, kFourEach);
-  EXPECT_EQ(count(all(result), kRelaunch), 1) << all(result);
+  EXPECT_EQ(count_of(all(result), kRelaunch), 1) << all(result);
   EXPECT_EQ(only_run().at("launcher"), "srun");
 }
 
@@ -173,14 +167,14 @@ TEST_F(Launch, WithoutGpusEachCoreGetsARank) {
 
 TEST_F(Launch, AWrongOptionIsReportedOnce) {
   const Result result = expect_exit(run(kReadmeCommand, {"--num_envs", "0"}), 2);
-  EXPECT_EQ(count(all(result), "num_envs"), 1) << all(result);
+  EXPECT_EQ(count_of(all(result), "num_envs"), 1) << all(result);
   EXPECT_FALSE(fs::exists(runs.path()));
 }
 
 // The ranks find this error, not the processes that start them.
 TEST_F(Launch, AMissingRunIsReportedOnce) {
   const Result result = expect_exit(run(kReadmeCommand, kShort + "--load_run nowhere"_words), 2);
-  EXPECT_EQ(count("\n" + all(result), "\nerror: "), 1) << all(result);
+  EXPECT_EQ(count_of("\n" + all(result), "\nerror: "), 1) << all(result);
   EXPECT_TRUE(holds(all(result), "nowhere")) << all(result);
 }
 
@@ -197,7 +191,7 @@ class LaunchSignals : public Launch {
     const fs::path run = runs.run(run_names().at(0));
     EXPECT_EQ(run_json(run).at("status"), "stopped");
     EXPECT_EQ(iterations(run), count_to(newest_checkpoint(run)));
-    EXPECT_EQ(count(result.out, kBanner), 1);
+    EXPECT_EQ(count_of(result.out, kBanner), 1);
     EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }));
   }
   static void scancel(const std::string& signal) {
@@ -424,7 +418,7 @@ TEST_F(Launch, UnequalGpusWorkOrTheErrorShowsTheDirectCommand) {
   if (result.exit_code == 0)
     EXPECT_EQ(rank_hosts().size(), 6u);
   else
-    EXPECT_TRUE(result.exit_code == 2 && count(result.err, "srun -N2 --ntasks-per-node=3 --gpus-per-node=3") == 1)
+    EXPECT_TRUE(result.exit_code == 2 && count_of(result.err, "srun -N2 --ntasks-per-node=3 --gpus-per-node=3") == 1)
         << result.err;
 }
 
@@ -434,14 +428,13 @@ TEST_F(Launch, ANodeThatLostGpusIsReported) {
                              "DRL_DIRECT_LINE=" + kDirectCommand + kTrain, "srun", "-N2", "--kill-on-bad-exit=1",
                              "--ntasks-per-node=2", "--gpus-per-node=2", "--overcommit"});
   expect_command(result, kDirectCommand + kTrain);
-  EXPECT_EQ(count(result.err, "GPUs 0,1 of node2"), 1) << result.err;
+  EXPECT_EQ(count_of(result.err, "GPUs 0,1 of node2"), 1) << result.err;
   expect_mentions(result.err, {"26.05.3"});
 }
 
 // Steps cannot share GPUs before Slurm 22.05.
 TEST_F(Launch, WithAnOlderSlurmTheErrorShowsTheDirectCommand) {
-  spill(folder / "srun", "#!/bin/sh\necho slurm 21.08.8-2\n");
-  fs::permissions(folder / "srun", fs::perms(0755));
+  write_program(folder / "srun", "echo slurm 21.08.8-2");
   const Words env = {"env", "PATH=" + folder.path().string() + ":" + std::getenv("PATH")};
   expect_command(expect_exit(run(kReadmeCommand + env), 2, {"22.05", "slurm 21.08.8-2"}), kDirectCommand + kTrain);
 }

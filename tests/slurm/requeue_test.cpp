@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <regex>
 
 #include "batch.hpp"
@@ -68,14 +69,9 @@ class Requeue : public BatchTest {
   }
 };
 
-// Returns the sum of the column iteration_time of metrics.csv.
 double seconds_of_work(const fs::path& run) {
-  const Words rows = split(slurp(run / "metrics.csv"), '\n'), names = split(rows.front(), ',');
-  const size_t column = static_cast<size_t>(std::find(names.begin(), names.end(), "iteration_time") - names.begin());
-  double sum = 0;
-  for (size_t k = 1; k < rows.size(); ++k)
-    if (!rows[k].empty()) sum += std::stod(split(rows[k], ',').at(column));
-  return sum;
+  const std::vector<double> seconds = column(run, "iteration_time");
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
 // By default the margin is a tenth of the minute. Each attempt works for most of the rest, because starting, two
@@ -91,8 +87,8 @@ TEST_F(Requeue, AJobOfAMinuteNeedsTwoOrThreeRestartsFor110Seconds) {
   const double restarts = std::stod(job_field(job, "Restarts")), seconds = seconds_of_work(run_of(job));
   EXPECT_GE(restarts, std::ceil(seconds / 54) - 1) << seconds << " s of work; " << log_of(job);  // 2 for 110 s
   EXPECT_LE(restarts, std::ceil(seconds / 36)) << seconds << " s of work; " << log_of(job);      // 3 for 108 s
-  expect_mentions(log_of(job), {"--time_margin 6.00 s", ": job " + job + " ", kFirstRestart, kDefaultLimit});
-  EXPECT_TRUE(mentions(log_of(job), "job " + job + " is done\n"));
+  expect_mentions(log_of(job), {"--time_margin 6.00 s", ": job " + job + " ", kFirstRestart, kDefaultLimit,
+                                "job " + job + " is done\n"});
   EXPECT_FALSE(fs::exists(run_of(job + ".2")));
   expect_same(job, whole);
 }
@@ -108,9 +104,8 @@ TEST_F(Requeue, AJobOnlyAsksSlurmAtItsStartAndToRequeue) {
   fs::create_directory(folder / "notes");
   for (const std::string name : {"scontrol", "squeue", "sbatch", "scancel"}) {
     const std::string real = "real=" + run_shell("type -P " + name).out;
-    spill(folder / "notes" / name, "#!/bin/bash\n" + real + "[ -z \"$SLURM_JOB_ID\" ] || echo \"" + name + " $*\" >>" +
-                                       (folder / "calls").string() + "\nexec $real \"$@\"\n");
-    fs::permissions(folder / "notes" / name, fs::perms::owner_all);
+    write_program(folder / "notes" / name, real + "[ -z \"$SLURM_JOB_ID\" ] || echo \"" + name + " $*\" >>" +
+                                               (folder / "calls").string() + "\nexec $real \"$@\"");
   }
   const std::string path = (folder / "notes").string() + ":" + std::getenv("PATH");
   const std::string job = start({}, {}, 1000000, {{"PATH", path}});
@@ -266,10 +261,9 @@ TEST_F(Requeue, AFollowUpJobContinuesAJobThatMayNotBeRequeued) {
                             "JobName", "WorkDir", "StdOut", "OverSubscribe", "Requeue"})
     EXPECT_EQ(job_field(next, field), job_field(job, field)) << field;
   const std::string environment = slurp(folder / "environment");
-  EXPECT_TRUE(mentions(environment, "\nDRL_JOB_ID=" + job + "\n"));
-  EXPECT_TRUE(mentions(environment, "\nSLURM_JOB_ID=" + next + "\n"));
+  expect_mentions(environment, {"\nDRL_JOB_ID=" + job + "\n", "\nSLURM_JOB_ID=" + next + "\n"});
   EXPECT_EQ(environment.find("OF_NOBODY"), std::string::npos);
-  EXPECT_TRUE(mentions(environment, "\nDRL_COMMAND=" + kBatch + "train_2node.sbatch "));
+  expect_mentions(environment, {"\nDRL_COMMAND=" + kBatch + "train_2node.sbatch "});
   EXPECT_EQ(log_of(job).find("settings beside the copy"), std::string::npos);
   expect_same("two words");
 }

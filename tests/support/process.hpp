@@ -58,6 +58,20 @@ inline size_t count_lines(const std::string& text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+// Returns how often `part` occurs in the text.
+inline int count_of(const std::string& text, std::string_view part) {
+  int times = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
+// Writes a program that executes `script`.
+inline void write_program(const std::filesystem::path& path, const std::string& script) {
+  spill(path, "#!/bin/bash\n" + script + "\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
 // A program in a separate process group. The destructor kills it if it is still running.
 class Process {
  public:
