@@ -58,13 +58,12 @@ TEST_F(ErrorsOnTwoRanks, AreReportedByOneRank) {
   const fs::path config = write("my.ini", "[ppo]\ngama = 1\n");
   expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
   expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
-  expect_error({"--config", config.string()}, {"my.ini:2: ", "ppo.gamma"});
+  expect_error({"--config", config}, {"my.ini:2: ", "ppo.gamma"});
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--num_envs", "5", "--ppo.num_mini_batches", "8"}, {"--num_envs 4 or 6"});
   expect_error({"--algorithm", "grpo", "--grpo.group_size", "6"}, {"--num_envs 12 or 18"});
-  expect_error({"--checkpoint", cut.string()}, {cut.string(), "truncated"});
-  expect_error({"--init_from", good.string(), "--policy.actor_hidden_dims", "8"},
-               {good.string(), "policy/actor/0/weight"});
+  expect_error({"--checkpoint", cut}, {cut.string(), "truncated"});
+  expect_error({"--init_from", good, "--policy.actor_hidden_dims", "8"}, {good.string(), "policy/actor/0/weight"});
   expect_error({"--run_name", ".."}, {"--run_name"});
   expect_error({"--load_run", "nothing"}, {"nothing", "does not exist"});
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
@@ -97,8 +96,8 @@ Result start_differently(const Runs& runs, const std::string& program, const std
                          const std::string& second) {
   const std::string mine = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] && mine=\"" + first + "\" || mine=\"" + second +
                            "\"; exec \"$@\" $mine";
-  return run_program(mpirun(2) + Words{"bash", "-c", mine, "bash", bin(program), "--runs_dir", runs.path().string(),
-                                       "--device", "cpu"});
+  return run_program(mpirun(2) +
+                     Words{"bash", "-c", mine, "bash", bin(program), "--runs_dir", runs.path(), "--device", "cpu"});
 }
 
 struct DifferentOptions {
@@ -145,7 +144,7 @@ TEST_F(ErrorsOnTwoRanks, OfAQuestionToOneRankNameTheQuestion) {
 
 TEST_F(ErrorsOnTwoRanks, DoNotOccurIfAllRanksAskForHelp) {
   for (const std::string question : {"--help", "--version", "--list_tasks", "--print_config"}) {
-    const Result alone = run_program({kTrain, question, "--runs_dir", runs.path().string(), "--device", "cpu"}),
+    const Result alone = run_program({kTrain, question, "--runs_dir", runs.path(), "--device", "cpu"}),
                  ranks = start_differently(runs, "drl_train", question, question);
     EXPECT_EQ(ranks.exit_code, 0) << question;
     EXPECT_EQ(ranks.err, "") << question;
@@ -168,8 +167,7 @@ TEST_F(ErrorsOnTwoRanks, OfTheNumberOfRanksShowThatOfTheLauncher) {
 
 // Environment 20 fails. It belongs to the second rank (16 to 31), while the first one waits in the all-reduce.
 TEST_F(ErrorsOnTwoRanks, OfASimulatorOnOneRankEndAllRanks) {
-  const Result result =
-      runs.train({"--task_library", built("tests/envs/libraries/libtest_programs.so"), "--task", "Thrower", "--quiet"});
+  const Result result = runs.train({"--task_library", kTestTasks, "--task", "Thrower", "--quiet"});
   const std::string text = "(the licence server is asleep)";
   EXPECT_EQ(result.exit_code, 1);
   expect_mentions(result.err, {"[rank 1 on ", "Thrower", text});
@@ -254,7 +252,7 @@ TEST_F(Errors, InConfigFilesShowFileAndLine) {
   const auto refuse = [&](const std::string& text, const Words& words) {
     const fs::path file = runs.folder / "my.ini";
     spill(file, text);
-    expect_error({"--config", file.string()}, words);
+    expect_error({"--config", file}, words);
   };
   write("my.ini", "");
   refuse("num_envs = 16\n[ppo]\ngama = 1\n", {"my.ini:3: ", "gama", "ppo.gamma"});
@@ -263,8 +261,8 @@ TEST_F(Errors, InConfigFilesShowFileAndLine) {
   refuse("[pop]\n", {"my.ini:1: ", "[ppo]"});
   refuse("\nnum_envs = x\n", {"my.ini:2: ", "num_envs = x"});
   refuse("resume = true\n", {"my.ini:1: ", "--resume"});
-  expect_error({"--config", (runs.folder / "missing.ini").string()}, {"missing.ini"});
-  expect_error({"--config", runs.folder.path().string()}, {runs.folder.path().string()});
+  expect_error({"--config", runs.folder / "missing.ini"}, {"missing.ini"});
+  expect_error({"--config", runs.folder.path()}, {runs.folder.path().string()});
 }
 
 // No run can start from these checkpoints.
@@ -302,7 +300,7 @@ TEST_F(Errors, InRunNamesMentionTheOptionOrTheRun) {
 
 TEST_F(Errors, InRunDirectoriesShowThePath) {
   const fs::path file = write("file", "");
-  expect_error({"--runs_dir", file.string()}, {file.string(), "--runs_dir"});
+  expect_error({"--runs_dir", file}, {file.string(), "--runs_dir"});
   expect_error({"--runs_dir", "/proc/runs"}, {"/proc/runs", "--runs_dir"});
 }
 
@@ -329,7 +327,7 @@ TEST_F(Errors, OnReadOnlyFileSystemsShowThePath) {
   fs::create_directory(folder);
   if (::mount("none", folder.c_str(), "tmpfs", MS_RDONLY, "size=1m") != 0)
     GTEST_SKIP() << "only root can mount a read-only directory";
-  expect_error({"--runs_dir", folder.string()}, {folder.string(), "Read-only file system"});
+  expect_error({"--runs_dir", folder}, {folder.string(), "Read-only file system"});
   EXPECT_EQ(::umount(folder.c_str()), 0);
 }
 
@@ -348,9 +346,9 @@ TEST_F(Errors, OfOtherProgramsHaveTheSameForm) {
     EXPECT_TRUE(refused({kCheckpointProgram, "verify", file}, file));
   }
   EXPECT_TRUE(refused({kEval}, "--run"));
-  EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--episodes", "0"}, "episodes"));
-  EXPECT_TRUE(refused({kEval, "--chekpoint", good.string()}, "--checkpoint"));
-  EXPECT_TRUE(refused({kEval, "--checkpoint", good.string(), "--record", "/nowhere/x.h5"}, "/nowhere/x.h5"));
+  EXPECT_TRUE(refused({kEval, "--checkpoint", good, "--episodes", "0"}, "episodes"));
+  EXPECT_TRUE(refused({kEval, "--chekpoint", good}, "--checkpoint"));
+  EXPECT_TRUE(refused({kEval, "--checkpoint", good, "--record", "/nowhere/x.h5"}, "/nowhere/x.h5"));
 }
 
 }  // namespace

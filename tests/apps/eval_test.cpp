@@ -13,9 +13,7 @@ class Eval : public testing::Test {
     expect_exit(runs->train("--run_name r --max_iterations 2"_words), 0);
   }
   static void TearDownTestSuite() { delete runs; }
-  static Result eval(const Words& options) {
-    return run_program(Words{kEval, "--run", runs->run("r").string()} + options);
-  }
+  static Result eval(const Words& options) { return run_program(Words{kEval, "--run", runs->run("r")} + options); }
   static nlohmann::json eval_json(const Words& options) {
     return nlohmann::json::parse(eval(options + Words{"--json"}).out);
   }
@@ -67,9 +65,9 @@ TEST_F(Eval, DependsOnlyOnSeedAndActionChoice) {
 // Episodes start at age 0, in states of the reset's distribution: |x| <= 0.05 in each component.
 TEST_F(Eval, RecordsWholeEpisodes) {
   const fs::path file = runs->folder / "episodes.h5";
-  expect_exit(eval({"--episodes", "4", "--record", file.string()}), 0);
+  expect_exit(eval({"--episodes", "4", "--record", file}), 0);
   const Checkpoint recording = read_arrays(file, "drl-recording");
-  ASSERT_EQ(eval({"--episodes", "4", "--record", file.string()}).exit_code, 0) << "a recording may be replaced";
+  ASSERT_EQ(eval({"--episodes", "4", "--record", file}).exit_code, 0) << "a recording may be replaced";
   EXPECT_EQ(recording.tensors.size(), 4u * 5);
   for (int k = 0; k < 4; ++k) {
     const std::string group = "episode_00000" + std::to_string(k) + "/";
@@ -89,14 +87,13 @@ TEST_F(Eval, RecordsWholeEpisodes) {
 
 class EvalOfALadder : public testing::Test {
  protected:
-  void SetUp() override { expect_exit(ladder_.train(library_ + "--run_name r --max_iterations 2"_words), 0); }
+  void SetUp() override { expect_exit(ladder_.train(kWithTestTasks + "--run_name r --max_iterations 2"_words), 0); }
   Result eval(const Words& options) const {
-    return run_program(Words{kEval, "--run", ladder_.run("r").string(), "--episodes", "3"} + library_ + options);
+    return run_program(Words{kEval, "--run", ladder_.run("r"), "--episodes", "3"} + kWithTestTasks + options);
   }
 
  private:
   const Runs ladder_{"Ladder"};
-  const Words library_ = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
 };
 
 // After two iterations of four steps each, the curriculum's length is 4 and its bonus 2: the first iteration raised the
@@ -122,10 +119,9 @@ TEST_F(EvalOfALadder, AcceptsOtherOptionsOfTheTask) {
 // have four steps and return 4.
 TEST(EvalOfLostEpisodes, CountsAndExcludesThem) {
   const Runs runs("Breaking");
-  const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
-  expect_exit(runs.train(library + "--run_name r --max_iterations 2"_words), 0);
+  expect_exit(runs.train(kWithTestTasks + "--run_name r --max_iterations 2"_words), 0);
   const auto eval = [&](const Words& options) {
-    return run_program(Words{kEval, "--run", runs.run("r").string(), "--stochastic"} + library + options);
+    return run_program(Words{kEval, "--run", runs.run("r"), "--stochastic"} + kWithTestTasks + options);
   };
   const Result many = expect_exit(eval("--episodes 20000 --json"_words), 0, {"warning: ", "not finite"});
   EXPECT_EQ(count_lines(many.err), 1u) << many.err;
@@ -140,13 +136,13 @@ TEST(EvalOfLostEpisodes, CountsAndExcludesThem) {
 TEST_F(Eval, RecordReplacesOnlyRecordings) {
   const fs::path checkpoint = checkpoint_file(runs->run("r"), newest_checkpoint(runs->run("r")));
   const std::string before = slurp(checkpoint);
-  expect_exit(eval({"--episodes", "1", "--record", checkpoint.string()}), 2,
+  expect_exit(eval({"--episodes", "1", "--record", checkpoint}), 2,
               {"--record", checkpoint.string(), "not a recording"});
   EXPECT_EQ(slurp(checkpoint), before);
 }
 
 TEST_F(Eval, RefusesSeveralRanks) {
-  const Words words = mpirun(2) + Words{kEval, "--run", runs->run("r").string()};
+  const Words words = mpirun(2) + Words{kEval, "--run", runs->run("r")};
   const Result result = run_program(words);
   EXPECT_NE(result.exit_code, 0);
   EXPECT_EQ(result.out.find("return mean"), std::string::npos);
@@ -156,15 +152,15 @@ TEST_F(Eval, RefusesSeveralRanks) {
 TEST_F(Eval, RefusesWrongVideoOptions) {
   const std::string gif = (runs->folder / "run.gif").string();
   if (!can_record_videos()) GTEST_SKIP() << "this machine cannot record videos";
-  for (const auto& [options, mentioned] : std::vector<std::pair<Words, std::string>>{
-           {{"--video", "run.avi"}, "run.avi"},
-           {{"--video", gif, "--size", "641x480"}, "641x480"},
-           {{"--video", gif, "--fps", "0"}, "fps"},
-           {{"--video", gif, "--fps", "60"}, "--fps 60"},
-           {{"--camera", "free"}, "--camera"},
-           {{"--video", (runs->folder / "run.png").string(), "--fps", "30"}, "--fps"},
-           {{"--video", (runs->folder / "none" / "run.gif").string()}, "run.gif"},
-           {{"--video", gif, "--camera", "nose"}, "nose"}}) {
+  for (const auto& [options, mentioned] :
+       std::vector<std::pair<Words, std::string>>{{{"--video", "run.avi"}, "run.avi"},
+                                                  {{"--video", gif, "--size", "641x480"}, "641x480"},
+                                                  {{"--video", gif, "--fps", "0"}, "fps"},
+                                                  {{"--video", gif, "--fps", "60"}, "--fps 60"},
+                                                  {{"--camera", "free"}, "--camera"},
+                                                  {{"--video", runs->folder / "run.png", "--fps", "30"}, "--fps"},
+                                                  {{"--video", runs->folder / "none" / "run.gif"}, "run.gif"},
+                                                  {{"--video", gif, "--camera", "nose"}, "nose"}}) {
     const Result result = expect_exit(eval(options), 2);
     EXPECT_EQ(result.out, "") << mentioned;
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
@@ -175,7 +171,7 @@ TEST_F(Eval, RefusesWrongVideoOptions) {
 
 TEST_F(Eval, RecordsAVideo) {
   const fs::path gif = runs->folder / "run.gif";
-  const Result result = eval({"--episodes", "1", "--video", gif.string(), "--size", "64x64", "--video_seconds", "0.5"});
+  const Result result = eval({"--episodes", "1", "--video", gif, "--size", "64x64", "--video_seconds", "0.5"});
   if (result.exit_code != 0 && !can_record_videos()) GTEST_SKIP() << result.err;
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(slurp(gif).starts_with("GIF89a"));

@@ -17,7 +17,7 @@ class GpuRun : public testing::Test {
     Words words;
     if (ranks > 1) words = {mpiexec(), "--quiet", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
     words = words + wrapper + Words{built("tests/apps/drl_train_on_host"), "--task", "Cartpole", "--num_envs", "16"};
-    words = words + Words{"--num_steps_per_env", "4", "--max_iterations", "2", "--runs_dir", runs().string()} + more;
+    words = words + Words{"--num_steps_per_env", "4", "--max_iterations", "2", "--runs_dir", runs()} + more;
     return run_program(words, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
   }
   // Expects one line, this exit code, and no files.

@@ -70,8 +70,7 @@ TEST(Identity, TaskSeedAndShapesCannotChange) {
                                                   {{"--task", "CartPole-v1"}, "task"},
                                                   {{"--algorithm", "grpo"}, "algorithm: ppo -> grpo"},
                                                   {{"--policy.actor_hidden_dims", "8"}, "policy/actor/0/weight"}}) {
-    const Result result =
-        expect_error(runs.train(Words{"--load_run", runs.run("r").string()} + iterations_of(4) + changed), {});
+    const Result result = expect_error(runs.train(Words{"--load_run", runs.run("r")} + iterations_of(4) + changed), {});
     EXPECT_TRUE(holds(result.err, named)) << result.err;
   }
   EXPECT_EQ(metrics(runs.run("r")), before);
@@ -82,7 +81,7 @@ TEST(Identity, AStudentKeepsItsTeacher) {
   const Runs runs("Pendulum-v1");
   expect_exit(runs.train("--run_name teacher"_words + iterations_of(1)), 0);
   const std::string teacher = checkpoint_file(runs.run("teacher"), 1).string();
-  const Words student = {"--algorithm",         "distill", "--teacher",  runs.run("latest").string(),
+  const Words student = {"--algorithm",         "distill", "--teacher",  runs.run("latest"),
                          "--num_steps_per_env", "15",      "--run_name", "student"};
   for (const int last : {1, 2}) {
     expect_exit(runs.train(student + iterations_of(last) + (last == 1 ? Words{} : Words{"--resume"})), 0);
@@ -110,6 +109,9 @@ TEST(Identity, AJobResumesItsRun) {
   EXPECT_EQ(count_lines(again.err), 1u);
   EXPECT_EQ(iterations(runs.run("slurm-42")), count_to(4));
   EXPECT_EQ(run_json(runs.run("slurm-42")).at("job_ids"), nlohmann::json::array({"42"}));
+  const Words before = metrics(runs.run("slurm-42"));
+  expect_mentions(expect_exit(runs.train(iterations_of(4), job), 0).out, {"nothing to do", "iteration 4"});
+  EXPECT_EQ(metrics(runs.run("slurm-42")), before);
   expect_exit(runs.train("--seed 7"_words + iterations_of(1), job), 0);
   EXPECT_EQ(iterations(runs.run("slurm-42.2")), count_to(1));
   EXPECT_EQ(runs.names(), ("latest slurm-42 slurm-42.2"_words));
@@ -199,16 +201,6 @@ TEST(Identity, FreshOnlyAffectsTheFirstStartOfAJob) {
   EXPECT_EQ(runs.names(), ("latest r"_words));
   EXPECT_EQ(iterations(runs.run("r")), count_to(4));
   EXPECT_EQ(run_json(runs.run("r")).at("slurm").at("restart_count"), 1);
-}
-
-TEST(Identity, RepeatingACommandInAJobOverwritesNothing) {
-  const Runs runs;
-  const Process::Variables job = job_variables("42");
-  expect_exit(runs.train(iterations_of(2), job), 0);
-  const Words before = metrics(runs.run("slurm-42"));
-  expect_mentions(expect_exit(runs.train(iterations_of(2), job), 0).out, {"nothing to do", "iteration 2"});
-  EXPECT_EQ(metrics(runs.run("slurm-42")), before);
-  EXPECT_EQ(runs.names(), ("latest slurm-42"_words));
 }
 
 TEST(Checkpoints, KeepTheNewestAndTheBest) {

@@ -168,7 +168,7 @@ TEST_F(Job, TheCommandIsNeitherWrittenToFilesNorReadFromThem) {
   const auto warning = [](const std::string& file) { return "warning: " + file + ":1: after_checkpoint"; };
   spill(options, held + slurp(options));
   spill(config, held);
-  result = runs.train({"--max_iterations", "5", "--load_run", "r", "--config", config.string()});
+  result = runs.train({"--max_iterations", "5", "--load_run", "r", "--config", config});
   EXPECT_EQ(result.exit_code, 0);
   expect_mentions(result.err, {warning(config.string()), warning(options.string())});
   EXPECT_FALSE(fs::exists(made));
@@ -178,7 +178,7 @@ TEST_F(Job, TheCommandIsNeitherWrittenToFilesNorReadFromThem) {
   checkpoint.attributes["options"] = held + std::get<std::string>(checkpoint.attributes["options"]);
   const fs::path older = folder / "older.h5";
   write_checkpoint(older, checkpoint);
-  result = runs.train({"--max_iterations", "7", "--run_name", "s", "--checkpoint", older.string()});
+  result = runs.train({"--max_iterations", "7", "--run_name", "s", "--checkpoint", older});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(count_lines(result.err), 1u) << result.err;
   expect_mentions(result.err, {warning(older.string())});

@@ -52,17 +52,17 @@ TEST_F(NoLocks, AProcessWhoseRunWasTakenOverEndsWithoutSaving) {
 TEST_F(NoLocks, CheckpointsCanBeRead) {
   expect_exit(runs.train("--run_name r --max_iterations 3"_words, kNoLocks), 0);
   const std::string file = checkpoint_file(runs.run("r"), 3);
-  for (const Words& command : {Words{kCheckpointProgram, "show", file}, Words{kCheckpointProgram, "verify", file},
-                               Words{kEval, "--checkpoint", file, "--episodes", "2"},
-                               Words{kEval, "--run", runs.run("r").string(), "--episodes", "2", "--record",
-                                     (runs.folder / "e.h5").string()}}) {
+  for (const Words& command :
+       {Words{kCheckpointProgram, "show", file}, Words{kCheckpointProgram, "verify", file},
+        Words{kEval, "--checkpoint", file, "--episodes", "2"},
+        Words{kEval, "--run", runs.run("r"), "--episodes", "2", "--record", (runs.folder / "e.h5").string()}}) {
     const Result result = expect_exit(run_program(command, kNoLocks), 0);
     EXPECT_EQ(result.err, "");
   }
 }
 
 TEST_F(NoLocks, TheDoctorReportsTheKindOfLock) {
-  const Words doctor = {bin("drl_doctor"), "--runs_dir", runs.path().string()};
+  const Words doctor = {bin("drl_doctor"), "--runs_dir", runs.path()};
   const Result with = run_program(doctor), without = run_program(doctor, kNoLocks);
   expect_mentions(without.out, {"/runs", "lock file"});
   expect_mentions(with.out, {"/runs"});

@@ -4,7 +4,7 @@
 namespace drl::test {
 namespace {
 
-const Words kLibrary = {"--task_library", built("tests/envs/libraries/libtest_programs.so"), "--task_library",
+const Words kLibrary = {"--task_library", kTestTasks, "--task_library",
                         built("tests/envs/libraries/libtest_faulty.so")};
 
 const Words kOptions = "--init_at_random_ep_len false"_words;
@@ -29,7 +29,7 @@ struct Dumps {
     return count;
   }
   Result replay(const Words& more, int rank = 0) const {
-    return run_program(Words{kEval, "--replay_dump", file(rank).string()} + more);
+    return run_program(Words{kEval, "--replay_dump", file(rank)} + more);
   }
   Runs runs;
 };
@@ -150,7 +150,7 @@ TEST(BadLostStates, AreOneError) {
   expect_refused(dumps.replay("--episodes 3"_words), {"--episodes", "--replay_dump"});
   expect_refused(dumps.replay("--run r"_words), {"--run", "--replay_dump"});
   expect_refused(run_program({kEval, "--task", "CartPole-v1", "--agent", "zero", "--index", "1"}), {"--index"});
-  const auto replay = [&](const fs::path& other) { return run_program({kEval, "--replay_dump", other.string()}); };
+  const auto replay = [&](const fs::path& other) { return run_program({kEval, "--replay_dump", other}); };
   expect_refused(replay(dumps.runs.folder / "none.h5"), {"none.h5", "No such file"});
   expect_refused(replay(checkpoint_file(dumps.runs.run("r"), 4)), {"iter_000004.h5", "drl-lost-states"});
   spill(dumps.runs.folder / "cut.h5", slurp(file).substr(0, slurp(file).size() - 10));

@@ -66,7 +66,7 @@ TEST(Tasks, PresetsRun) {
   for (const std::string& task : kTasks) {
     const TempFolder folder;
     const Result result =
-        run_program({kTrain, "--task", task, "--max_iterations", "1", "--runs_dir", folder.path().string(), "--quiet"});
+        run_program({kTrain, "--task", task, "--max_iterations", "1", "--runs_dir", folder.path(), "--quiet"});
     EXPECT_EQ(result.exit_code, 0) << task << ": " << result.err;
     EXPECT_EQ(result.out + result.err, "") << "--quiet prints nothing without errors";
   }
@@ -119,9 +119,9 @@ TEST(Config, AcceptsTheOptionsOfARun) {
   const Runs runs;
   expect_exit(runs.train("--run_name r --max_iterations 1 --ppo.gamma 0.5"_words), 0);
   EXPECT_EQ(print_config({"--config", runs.run("r") / "options.ini"}), slurp(runs.run("r") / "options.ini"));
-  expect_exit(run_program({kTrain, "--config", runs.run("r") / "options.ini", "--runs_dir", runs.path().string(),
-                           "--run_name", "s"}),
-              0);
+  expect_exit(
+      run_program({kTrain, "--config", runs.run("r") / "options.ini", "--runs_dir", runs.path(), "--run_name", "s"}),
+      0);
   EXPECT_EQ(datasets(checkpoint_file(runs.run("s"), 1)), datasets(checkpoint_file(runs.run("r"), 1)));
 }
 

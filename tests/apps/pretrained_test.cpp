@@ -15,7 +15,7 @@ class Pretrained : public testing::Test {
         runs->train(
             "--run_name r --max_iterations 3 --ppo.obs_normalization --ppo.gamma 0.9 --policy.activation relu"_words),
         0);
-    expect_exit(eval({"--run", runs->run("r").string(), "--save_pretrained", file()}), 0);
+    expect_exit(eval({"--run", runs->run("r"), "--save_pretrained", file()}), 0);
   }
   static void TearDownTestSuite() { delete runs; }
   static Result eval(const Words& options) { return run_program(Words{kEval, "--episodes", "10"} + options); }
@@ -41,7 +41,7 @@ TEST_F(Pretrained, PlaysAsItsRunDoes) {
   const auto returns = [](const Words& policy) {
     return nlohmann::json::parse(eval(policy + Words{"--json"}).out).at("returns").get<std::vector<double>>();
   };
-  const std::vector<double> of_run = returns({"--run", runs->run("r").string()});
+  const std::vector<double> of_run = returns({"--run", runs->run("r")});
   EXPECT_EQ(returns({"--checkpoint", file()}), of_run);
   double mean = 0;
   for (const double r : of_run) mean += r / 10;
@@ -141,42 +141,39 @@ TEST_F(Pretrained, SaveReadsTheCheckpointBeforeTheEpisodes) {
   damaged.attributes.erase("world_size");
   const fs::path from = runs->folder / "damaged.h5", record = runs->folder / "episodes.h5";
   write_checkpoint(from, damaged);
-  expect_exit(eval({"--checkpoint", from.string(), "--record", record.string(), "--save_pretrained",
-                    from.string() + ".policy"}),
-              2, {from.string(), "world_size"});
+  expect_exit(eval({"--checkpoint", from, "--record", record, "--save_pretrained", from.string() + ".policy"}), 2,
+              {from.string(), "world_size"});
   EXPECT_FALSE(fs::exists(record));
 }
 
 // The file of a policy names the library without its directory.
 TEST(PretrainedOfALibrary, AnUnknownTaskNamesTheFileAndItsLibrary) {
   const Runs runs("Ladder");
-  const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
-  expect_exit(runs.train(library + "--run_name r --max_iterations 1"_words), 0);
+  expect_exit(runs.train(kWithTestTasks + "--run_name r --max_iterations 1"_words), 0);
   const std::string policy = (runs.folder / "policy.h5").string();
-  expect_exit(run_program(Words{kEval, "--run", runs.run("r").string(), "--save_pretrained", policy} + library), 0);
+  expect_exit(run_program(Words{kEval, "--run", runs.run("r"), "--save_pretrained", policy} + kWithTestTasks), 0);
   for (const Result& result :
        {run_program({kEval, "--checkpoint", policy}), runs.train({"--run_name", "pupil", "--init_from", policy})}) {
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_EQ(count_lines(result.err), 1u) << result.err;
     expect_mentions(result.err, {policy, "Ladder", "libtest_programs.so", "--task_library"});
   }
-  expect_exit(run_program(Words{kEval, "--checkpoint", policy} + library), 0);
+  expect_exit(run_program(Words{kEval, "--checkpoint", policy} + kWithTestTasks), 0);
 }
 
 // The command also names the policy with which the run began, even after it was resumed, and the library of its task.
 TEST(PretrainedOfALibrary, TheCommandNamesFilesWithoutDirectories) {
   const Runs runs("Ladder");
-  const Words library = {"--task_library", built("tests/envs/libraries/libtest_programs.so")};
   const std::string first = (runs.folder / "first.h5").string(), second = (runs.folder / "second.h5").string();
   const auto save = [&](const std::string& run, const std::string& file) {
-    return run_program(Words{kEval, "--run", runs.run(run).string(), "--save_pretrained", file, "--episodes", "1"} +
-                       library)
+    return run_program(Words{kEval, "--run", runs.run(run), "--save_pretrained", file, "--episodes", "1"} +
+                       kWithTestTasks)
         .exit_code;
   };
-  expect_exit(runs.train(library + "--run_name a --max_iterations 1"_words), 0);
+  expect_exit(runs.train(kWithTestTasks + "--run_name a --max_iterations 1"_words), 0);
   ASSERT_EQ(save("a", first), 0);
-  expect_exit(runs.train(library + Words{"--run_name", "b", "--max_iterations", "1", "--init_from", first}), 0);
-  expect_exit(runs.train(library + "--load_run b --max_iterations 2"_words), 0);
+  expect_exit(runs.train(kWithTestTasks + Words{"--run_name", "b", "--max_iterations", "1", "--init_from", first}), 0);
+  expect_exit(runs.train(kWithTestTasks + "--load_run b --max_iterations 2"_words), 0);
   ASSERT_EQ(save("b", second), 0);
   const Checkpoint policy = read_checkpoint(second);
   EXPECT_EQ(std::get<int64_t>(policy.attributes.at("iteration")), 2);

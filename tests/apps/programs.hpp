@@ -21,6 +21,10 @@ namespace fs = std::filesystem;
 
 inline const std::string kTrain = bin("drl_train"), kEval = bin("drl_eval"), kCheckpointProgram = bin("drl_checkpoint");
 
+// The library with the tasks Ladder, Breaking, Diverging, GivesNan and Thrower.
+inline const std::string kTestTasks = built("tests/envs/libraries/libtest_programs.so");
+inline const Words kWithTestTasks = {"--task_library", kTestTasks};
+
 // The number of ranks of drl_train in this case, 1 or 2.
 inline int rank_count = 1;
 inline Words ranks() { return rank_count == 1 ? Words{} : Words{"--ranks", std::to_string(rank_count)}; }

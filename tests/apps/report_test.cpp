@@ -27,9 +27,7 @@ class ReportProgram : public testing::Test {
                                 name.filename().string() +
                                 "\", \"status\": \"running\", \"elapsed_seconds\": 3, \"node_hours\": 0.5}");
   }
-  Result report(const Words& words) const {
-    return run_program(Words{kReport} + words + Words{"--output", page().string()});
-  }
+  Result report(const Words& words) const { return run_program(Words{kReport} + words + Words{"--output", page()}); }
   fs::path page() const { return folder_ / "page.html"; }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
 

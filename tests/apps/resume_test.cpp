@@ -111,11 +111,11 @@ TEST(ResumeOptions, KeepThePhysicsEngine) {
   expect_mentions(unresumable.err, {"--fresh", "--run_name"});
   for (const char* option : {"physics", "xml_file"}) {
     const std::string name = option, value = name == "physics" ? "mujoco" : "half_cheetah.xml";
-    expect_exit(run_program({kEval, "--run", runs.run("r").string(), "--" + name, value, "--env." + name, value}), 2,
+    expect_exit(run_program({kEval, "--run", runs.run("r"), "--" + name, value, "--env." + name, value}), 2,
                 {"error: ", "--" + name + " and --env." + name});
   }
   for (const char* physics : {"run", "lanes", "mujoco"})
-    expect_exit(run_program({kEval, "--run", runs.run("r").string(), "--episodes", "2", "--physics", physics}), 0);
+    expect_exit(run_program({kEval, "--run", runs.run("r"), "--episodes", "2", "--physics", physics}), 0);
 
   expect_exit(train("2", {"--run_name", "libmujoco", "--env.physics", "mujoco"}), 0);
   expect_exit(train("3", {"--load_run", "libmujoco", "--run_name", "libmujoco"}), 0);
@@ -140,29 +140,29 @@ TEST(ResumeOptions, KeepTheModelAndFrameSkipOfARobot) {
   copy_model(own, "timestep=\"0.01\"", "timestep=\"0.005\"");
   const Words options = "--run_name r --env.frame_skip 2"_words;
   Words command = runs.command(options + "--env.xml_file own/my.xml --max_iterations 1"_words);
-  expect_mentions(expect_exit(run_program(Words{"env", "-C", runs.folder.path().string()} + command), 0).out,
+  expect_mentions(expect_exit(run_program(Words{"env", "-C", runs.folder.path()} + command), 0).out,
                   {"  physics      libmujoco", own.string(), "my.xml ("});
   const std::string ini = slurp(runs.run("r") / "options.ini");
   EXPECT_NE(ini.find("\nxml_file = " + own.string() + " "), std::string::npos) << ini;
   EXPECT_NE(ini.find("\nframe_skip = 2 "), std::string::npos) << ini;
 
-  expect_exit(runs.train(options + Words{"--env.xml_file", own.string(), "--max_iterations", "2"}), 0,
+  expect_exit(runs.train(options + Words{"--env.xml_file", own, "--max_iterations", "2"}), 0,
               {"resuming ", "the same options"});
   expect_exit(runs.train("--load_run r --max_iterations 3"_words), 0);
-  expect_exit(runs.train({"--run_name", "r", "--env.xml_file", own.string(), "--max_iterations", "4"}), 2,
+  expect_exit(runs.train({"--run_name", "r", "--env.xml_file", own, "--max_iterations", "4"}), 2,
               {"error: ", "env.frame_skip: 2 -> 5"});
 
   const fs::path recording = runs.folder / "played.h5", elsewhere = runs.folder / "elsewhere/the_same.xml";
   const auto eval = [&](const Words& more) {
-    return run_program(Words{kEval, "--run", runs.run("r").string(), "--episodes", "1"} + more);
+    return run_program(Words{kEval, "--run", runs.run("r"), "--episodes", "1"} + more);
   };
-  const Result played = expect_exit(eval({"--record", recording.string()}), 0);
+  const Result played = expect_exit(eval({"--record", recording}), 0);
   EXPECT_EQ(played.err, "");
   EXPECT_EQ(std::get<double>(read_arrays(recording, "drl-recording").attributes.at("dt")), 0.01);
   copy_model(elsewhere, "timestep=\"0.01\"", "timestep=\"0.005\"");
   fs::remove(own);
   expect_error(eval({}), {own.string()});
-  const Result moved = expect_exit(eval({"--xml_file", elsewhere.string()}), 0);
+  const Result moved = expect_exit(eval({"--xml_file", elsewhere}), 0);
   EXPECT_EQ(moved.err, "");
   EXPECT_EQ(moved.out, played.out);
 }
@@ -174,7 +174,7 @@ TEST(ResumeOptions, WarnAboutAChangedModelOfARobot) {
   const Process::Variables variables = {{"DRL_MODELS", model.parent_path()}};
   const Words command = "--run_name r --env.physics mujoco"_words;
   expect_exit(runs.train(command + "--max_iterations 1"_words, variables), 0);
-  const Words eval = {kEval, "--run", runs.run("r").string(), "--episodes", "1"};
+  const Words eval = {kEval, "--run", runs.run("r"), "--episodes", "1"};
   EXPECT_EQ(run_program(eval, variables).err, "");
   copy_model(model, "timestep=\"0.01\"", "timestep=\"0.005\"");
   for (const Result& result :
@@ -192,13 +192,13 @@ TEST(RobotOptions, ThatCannotBeUsedCauseOneError) {
   spill(coloured, "<mujoco><worldbody><body name='&#27;[1mX'/><body name='&#27;[1mX'/></worldbody></mujoco>");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const auto& [options, mentioned, reason] : std::vector<std::tuple<Words, std::string, std::string>>{
-           {{"--env.xml_file", none.string()}, none.string(), ""},
-           {{"--env.xml_file", runs.folder.path().string()}, runs.folder.path().string(), "not a file"},
+           {{"--env.xml_file", none}, none.string(), ""},
+           {{"--env.xml_file", runs.folder.path()}, runs.folder.path().string(), "not a file"},
            {{"--env.xml_file", "none.xml"}, "none.xml", ""},
-           {{"--env.xml_file", pipe.string()}, pipe.string(), "not a file"},
-           {{"--env.xml_file", coloured.string()}, coloured.string(), "\\x1b[1mX"},
-           {{"--env.xml_file", broken.string()}, broken.string(), "XML Error"},
-           {{"--env.xml_file", (kModels / "half_cheetah.xml").string()}, "half_cheetah.xml", "6 actuators"},
+           {{"--env.xml_file", pipe}, pipe.string(), "not a file"},
+           {{"--env.xml_file", coloured}, coloured.string(), "\\x1b[1mX"},
+           {{"--env.xml_file", broken}, broken.string(), "XML Error"},
+           {{"--env.xml_file", (kModels / "half_cheetah.xml")}, "half_cheetah.xml", "6 actuators"},
            {{"--env.xml_file", "half_cheetah.xml"}, "half_cheetah.xml", "6 actuators"},
            {{"--env.frame_skip", "0"}, "env.frame_skip", ""},
            {{"--env.frame_skip", "4", "--env.physics", "lanes"}, "--env.physics lanes", ""}}) {

@@ -35,7 +35,7 @@ TEST_P(Start, InitFromLoadsOnlyWeightsAndNormaliser) {
   const fs::path file = checkpoint_file(runs.run("teacher"), 3);
   // A learning rate of 1e-30 changes no weight, so the loaded weights are still the same after an iteration.
   expect_exit(runs.train(normalised +
-                         Words{"--run_name", "pupil", "--init_from", file.string(), "--ppo.schedule", "fixed",
+                         Words{"--run_name", "pupil", "--init_from", file, "--ppo.schedule", "fixed",
                                "--ppo.learning_rate", "1e-30"} +
                          iterations_of(1)),
               0);

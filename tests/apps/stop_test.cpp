@@ -210,7 +210,7 @@ TEST_F(StopOnTwoRanks, FailingRankEndsTheOthersAndIsNamed) {
 #endif
   const Runs runs;
   const std::string limited = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || ulimit -v 2000000; exec \"$@\"";
-  const Words program = Words{kTrain, "--runs_dir", runs.path().string()} +
+  const Words program = Words{kTrain, "--runs_dir", runs.path()} +
                         "--task Cartpole --num_envs 8192 --num_steps_per_env 8192 --max_iterations 1"_words;
   expect_exit(run_program(mpirun(2) + Words{"bash", "-c", limited, "bash"} + program), 1,
               {"error: [rank 1 on ", "memory", "--num_envs"});
@@ -240,8 +240,8 @@ TEST_F(StopOnTwoRanks, BySigtstpPausesAllRanks) {
 // mpirun forwards SIGUSR1. (On SIGTERM it kills its ranks a second later.)
 TEST_F(StopOnTwoRanks, BySigusr1ToMpirunReachesTheRanks) {
   const Runs runs;
-  const Words program = {kTrain, "--task",     "Cartpole",          "--num_envs", "16", "--num_steps_per_env",
-                         "4",    "--runs_dir", runs.path().string()};
+  const Words program = {kTrain, "--task",     "Cartpole", "--num_envs", "16", "--num_steps_per_env",
+                         "4",    "--runs_dir", runs.path()};
   Process process(mpirun(2) + program + kEndless);
   ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("r")) > 0; })) << process.err();
   process.signal(SIGUSR1);

@@ -262,26 +262,6 @@ TEST(LaunchInfo, MalformedNumbersAreErrors) {
                        {"OMPI_COMM_WORLD_RANK = \"" + text + "\"", "not a number", "unset OMPI_COMM_WORLD_RANK"});
 }
 
-// Each mutated environment leads to a valid result or to an error with its reason. See also
-// tests/apps/environment_test.cpp.
-TEST(LaunchInfo, MutatedEnvironmentsGiveAResultOrAnError) {
-  int answers = 0, errors = 0;
-  for (unsigned seed = 0; seed < 5000; ++seed) {
-    const Variables variables = mutated_environment(seed);
-    try {
-      const LaunchInfo info = info_of(variables);
-      EXPECT_LT(info.rank, info.world_size);
-      EXPECT_EQ(start_id(environment_of(variables)).find('/'), std::string::npos);
-      ++answers;
-    } catch (const UsageError& error) {
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-      ++errors;
-    }
-  }
-  EXPECT_GT(answers, 1000);
-  EXPECT_GT(errors, 1000);
-}
-
 TEST(StartId, IsSharedByTheRanksOfOneStart) {
   const auto id_of = [](const Variables& variables) { return start_id(environment_of(variables)); };
   EXPECT_EQ(id_of({}), "");

@@ -6,8 +6,6 @@
 namespace drl::test {
 namespace {
 
-const std::string kTaskLibrary = built("tests/envs/libraries/libtest_programs.so");  // with the task Ladder
-
 const Words kScripts = "train_2node.sbatch sweep.sbatch eval.sbatch"_words;
 
 TEST_F(BatchTest, TwoNodesUseAllGpus) {
@@ -87,7 +85,7 @@ TEST_F(BatchTest, SbcastMakesNodesRunACopyOfTheInstallation) {
   ::unsetenv("DRL_BIN");
   output_of({"cmake", "--install", built(""), "--prefix", folder / "tree"});
   fs::create_directories(folder / "tree/lib/drl/tasks");
-  fs::copy(kTaskLibrary, folder / "tree/lib/drl/tasks");
+  fs::copy(kTestTasks, folder / "tree/lib/drl/tasks");
   const std::string library =
       run_shell("ldd " + kTrain + " | awk '/libboost_program_options/ { printf \"%s\", $3 }'").out;
   ASSERT_FALSE(library.empty());
@@ -142,7 +140,7 @@ TEST_F(BatchTest, ACopyThatOneNodeCannotUnpackIsAWarning) {
 TEST_F(BatchTest, TheJobsOfASweepDivideItsRuns) {
   spill(folder / "runs.txt", "--seed 0\n--seed 1 --ppo.gamma 0.9\n--seed 2\n--seed 3\n--seed 4\n--task Ladder\n");
   const std::string array =
-      submit(Words{"--array=0-1", kBatch + "sweep.sbatch", "--task_library", kTaskLibrary} + small_run(2),
+      submit(Words{"--array=0-1", kBatch + "sweep.sbatch", "--task_library", kTestTasks} + small_run(2),
              {{"DRL_SWEEP", "runs.txt"}, {"DRL_PACK", "2"}});
   for (const char* task : {"_0", "_1"})
     ASSERT_TRUE(completes(array + task)) << log("drl-sweep-" + array + task + ".out");
