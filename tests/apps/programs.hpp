@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "../support/mentions.hpp"
 #include "../support/process.hpp"
 #include "base/text.hpp"
 #include "store/checkpoint.hpp"

@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "../support/temp_folder.hpp"
-#include "base/check.hpp"
 
 namespace drl {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <cstdio>
 #include <exception>
-#include <string>
-#include <vector>
 
 #include "base/check.hpp"
 #include "base/options.hpp"

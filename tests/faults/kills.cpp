@@ -2,7 +2,6 @@
 #include <signal.h>
 
 #include <cstdio>
-#include <random>
 
 #include "../apps/programs.hpp"
 #include "arguments.hpp"

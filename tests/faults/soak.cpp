@@ -1,10 +1,8 @@
 // soak: trains for many iterations and watches the process. See kUsage.
-#include <signal.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdio>
-#include <sstream>
 
 #include "../apps/programs.hpp"
 #include "arguments.hpp"

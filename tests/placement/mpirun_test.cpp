@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "../support/paths.hpp"
-#include "base/check.hpp"
 #include "comm/mpi_library.hpp"
 #include "placement/topology.hpp"
 

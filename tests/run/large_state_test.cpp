@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 
 #include "../mpi_main.hpp"
 #include "../support/temp_folder.hpp"

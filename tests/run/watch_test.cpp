@@ -1,7 +1,6 @@
 // watch() plays the same episodes as evaluate().
 #include <gtest/gtest.h>
 
-#include "base/check.hpp"
 #include "envs/make_env.hpp"
 #include "nets/fused/fused_nets.hpp"
 #include "own_task_table.hpp"

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <string>
 
-#include "../support/mentions.hpp"
 #include "slurm.hpp"
 
 namespace drl::test {

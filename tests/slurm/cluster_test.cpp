@@ -1,7 +1,6 @@
 // Tests of the test cluster itself, and of Slurm's rules for launch lines, on which the other tests rely.
 #include <map>
 
-#include "../support/mentions.hpp"
 #include "base/text.hpp"
 #include "slurm.hpp"
 

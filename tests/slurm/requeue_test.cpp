@@ -1,8 +1,6 @@
 // Jobs that are interrupted and requeued. Their results are bit-identical to those of an uninterrupted run.
-#include <signal.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <regex>

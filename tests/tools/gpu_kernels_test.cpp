@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../support/mentions.hpp"
 #include "../support/process.hpp"
 #include "../support/temp_folder.hpp"
 
