@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -207,9 +208,10 @@ class Lanes {
   Draws draws_;
 };
 
+// Prints the robot's speeds, and adds their ratios to `all`.
 template <class Robot>
-std::string measure(const Task& task, const PhysicsBenchOptions& options) {
-  if (!options.model.empty() && options.model != task.name) return "";
+void measure(nlohmann::ordered_json& all, const PhysicsBenchOptions& options, const Task& task) {
+  if (!options.model.empty() && options.model != task.name) return;
   constexpr char kHere = 0;
   const auto model = load_model(find_model(task.file, &kHere));
   Reference shipped(task, *model, false), converged(task, *model, true);
@@ -232,7 +234,7 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
       converged_ratios[l].push_back(rates[l].back() / converged_rates.back());
     }
   }
-  std::string json = std::string("\"") + task.name + "\": {";
+  nlohmann::ordered_json& json = all[task.name];
   std::printf("%-12s libmujoco %8.0f steps/s as shipped, %8.0f converged\n", task.name, median(shipped_rates),
               median(converged_rates));
   using InFloat = typename Robot::template Physics<float>;
@@ -242,46 +244,38 @@ std::string measure(const Task& task, const PhysicsBenchOptions& options) {
     std::printf("  %-10s %9.0f steps/s: %5.1f times (%.1f to %.1f), %5.1f converged; %.1e of solutions not converged\n",
                 names[l].c_str(), median(rates[l]), median(ratios[l]), std::ranges::min(ratios[l]),
                 std::ranges::max(ratios[l]), median(converged_ratios[l]), lanes[l].unsolved());
-    char text[160];
-    std::snprintf(text, sizeof(text), "\"%s\": {\"ratio\": %.2f, \"ratio_converged\": %.2f}, ", names[l].c_str(),
-                  median(ratios[l]), median(converged_ratios[l]));
-    json += text;
+    json[names[l]] = {{"ratio", median(ratios[l])}, {"ratio_converged", median(converged_ratios[l])}};
   }
-  char text[80];
-  std::snprintf(text, sizeof(text), "\"ratio\": %.2f}", median(ratios.back()));
-  return json + text;
+  json["ratio"] = median(ratios.back());
 }
 
 void run(const PhysicsBenchOptions& options) {
   if (!options.json.empty()) require_output("json", options.json);
-  std::string json;
-  const auto add = [&](const std::string& figures) {
-    if (!figures.empty()) json += (json.empty() ? "" : ",\n ") + figures;
-  };
-  add(measure<half_cheetah_robot>({"HalfCheetah", "half_cheetah.xml", 5, 0.1, -1e3, 1e3, false}, options));
-  add(measure<ant_robot>({"Ant", "ant.xml", 5, 0.1, 0.2, 1, true}, options));
-  add(measure<walker2d_robot>({"Walker2d", "walker2d.xml", 4, 0.005, -1, 1, false}, options));
-  add(measure<hopper_robot>({"Hopper", "hopper.xml", 4, 0.005, -0.2, 0.2, false}, options));
-  add(measure<humanoid_robot>({"Humanoid", "humanoid.xml", 5, 0.01, 1, 2, true}, options));
-  add(measure<humanoid_standup_robot>({"HumanoidStandup", "humanoid_standup.xml", 5, 0.01, -1e3, 1e3, true}, options));
-  add(measure<swimmer_robot>({"Swimmer", "swimmer.xml", 4, 0.1, -1e3, 1e3, false}, options));
+  nlohmann::ordered_json json;
+  measure<half_cheetah_robot>(json, options, {"HalfCheetah", "half_cheetah.xml", 5, 0.1, -1e3, 1e3, false});
+  measure<ant_robot>(json, options, {"Ant", "ant.xml", 5, 0.1, 0.2, 1, true});
+  measure<walker2d_robot>(json, options, {"Walker2d", "walker2d.xml", 4, 0.005, -1, 1, false});
+  measure<hopper_robot>(json, options, {"Hopper", "hopper.xml", 4, 0.005, -0.2, 0.2, false});
+  measure<humanoid_robot>(json, options, {"Humanoid", "humanoid.xml", 5, 0.01, 1, 2, true});
+  measure<humanoid_standup_robot>(json, options, {"HumanoidStandup", "humanoid_standup.xml", 5, 0.01, -1e3, 1e3, true});
+  measure<swimmer_robot>(json, options, {"Swimmer", "swimmer.xml", 4, 0.1, -1e3, 1e3, false});
 #if DRL_HAS_GO1
   const std::vector<double> go1 = {0,    0,   0.3,  1,   0,   0,    0,    0.1, 0.9, -1.8,
                                    -0.1, 0.9, -1.8, 0.1, 0.9, -1.8, -0.1, 0.9, -1.8};
-  add(measure<go1_robot>({"Go1", "go1.xml", 4, 0.02, 0.12, 1, false, go1, 0.37, true}, options));
+  measure<go1_robot>(json, options, {"Go1", "go1.xml", 4, 0.02, 0.12, 1, false, go1, 0.37, true});
 #endif
 #if DRL_HAS_G1
   std::vector<double> g1(36);  // the start of its task
   g1[2] = 0.76, g1[3] = 1, g1[22] = g1[23] = g1[29] = 0.2, g1[30] = -0.2, g1[25] = g1[32] = 0.6;
   for (const size_t leg : {7u, 13u}) g1[leg] = -0.312, g1[leg + 3] = 0.669, g1[leg + 4] = -0.363;
-  add(measure<g1_robot>({"G1", "g1.xml", 4, 0.02, 0.4, 1.2, false, g1, 0.5, true}, options));
+  measure<g1_robot>(json, options, {"G1", "g1.xml", 4, 0.02, 0.4, 1.2, false, g1, 0.5, true});
 #endif
   if (json.empty())
     throw UsageError("--model " + options.model + " is unknown (it is not one of the benchmark's robots): " + kModels +
                      kMissing);
   if (options.json.empty()) return;
   std::ofstream file(options.json);
-  file << "{" << json << "}\n" << std::flush;
+  file << json.dump(1) << "\n" << std::flush;
   if (!file) throw UsageError(options.json + " cannot be written: name another --json");
 }
 

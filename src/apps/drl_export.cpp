@@ -105,18 +105,11 @@ void describe_old(Checkpoint& checkpoint, const std::string& file) {
   const auto& name = attribute<std::string>(checkpoint, file, "task");
   load_task_of(checkpoint, file);
   Options options;
-  OptionTable table;
-  options.add_to(table);
-  options.set_task(table, name);
-  table.apply_run(attribute<std::string>(checkpoint, file, "options"), file);
-  options.env->choose_physics();
-  const PolicySpec policy = options.algorithm().policy(task_spec(name, options.env->setup()), options.policy);
+  options.take_recorded(name, attribute<std::string>(checkpoint, file, "options"), file);
+  const PolicySpec policy = options.policy_spec();
   const std::unique_ptr<Queue> queue = make_host_queue(isa_of("auto"));
-  const NormalizerRule rule = policy.normalizer.value_or(NormalizerRule{});
-  Normalizer obs(*queue, policy.normalized(), rule), critic_obs(*queue, policy.normalized_of_critic(), rule);
-  Array<float> params(static_cast<size_t>(policy.layout.size()));
-  require_state(list_state([&](StateVisitor& v) { visit_policy(v, policy, params.data(), obs, critic_obs); }),
-                checkpoint, file);
+  PolicyMemory memory(*queue, policy);
+  require_state(list_state([&](StateVisitor& visitor) { memory.visit_state(visitor); }), checkpoint, file);
   describe_policy(checkpoint, policy);
 }
 

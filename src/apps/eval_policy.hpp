@@ -10,7 +10,6 @@
 #include "base/check.hpp"
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
-#include "nets/normalizer.hpp"
 #include "policy/actor.hpp"
 #include "run/option_files.hpp"
 #include "run/pretrained.hpp"
@@ -34,31 +33,28 @@ class EvalPolicy {
                    threads) {
     warn_if_model_changed(checkpoint, file, *options_.env);
     warn_if_contents_changed(checkpoint, file, *options_.env);
-    const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
-    Normalizer of_critic(*queue_, spec_.normalized_of_critic(), rule);
-    normalizer_.emplace(*queue_, spec_.normalized(), rule);
     const TaskSpec task = task_spec(task_, setup());
     curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own
     StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
         visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});
-      visit_policy(visitor, spec_, params_.data(), *normalizer_, of_critic);
+      memory_->visit_state(visitor);
     });
     if (is_policy_alone(checkpoint)) state = actor_state(state);
     require_state(state, checkpoint, file);
     restore_state(state, checkpoint, *make_serial_communicator());
-    normalizer_->refresh();
-    actor_.emplace(*queue_, *nets_, spec_, params_.data(), normalizer_->view());
+    actor_.emplace(*queue_, *nets_, spec_, memory_->params.data(), memory_->normalizer());
   }
 
   // The agents "zero" and "random": all outputs of the network are 0, which is the mean of the random actions.
   EvalPolicy(const std::string& task, const TaskChanges& changes, int threads)
       : EvalPolicy(own_task_name(task), "", "", changes, threads) {
-    std::fill_n(params_.data(), params_.size(), 0.0f);
+    Array<float>& params = memory_->params;
+    std::ranges::fill(params, 0.0f);
     if (spec_.std >= 0 && !spec_.log_std)  // the standard deviation itself
-      std::fill_n(params_.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
+      std::fill_n(params.data() + spec_.std_offset(), spec_.layout.slices()[static_cast<size_t>(spec_.std)].count(),
                   1.0f);
-    actor_.emplace(*queue_, *nets_, spec_, params_.data(), NormalizerView{});
+    actor_.emplace(*queue_, *nets_, spec_, params.data(), NormalizerView{});
   }
 
   const std::string& task() const { return task_; }
@@ -72,15 +68,10 @@ class EvalPolicy {
   EvalPolicy(const std::string& task, const std::string& options_ini, const std::string& file,
              const TaskChanges& changes, int threads)
       : queue_(make_host_queue(isa_of("auto"))), task_(task) {
-    OptionTable table;
-    options_.add_to(table);
-    options_.set_task(table, task_);
-    table.apply_run(options_ini, file);
-    apply(table, changes);
-    options_.env->choose_physics();
-    spec_ = options_.algorithm().policy(task_spec(task_, setup()), options_.policy);
+    options_.take_recorded(task_, options_ini, file, [&](OptionTable& table) { apply(table, changes); });
+    spec_ = options_.policy_spec();
     nets_ = make_host_nets(*queue_, spec_.layout, options_.train.nets, threads, options_.train.precision);
-    params_ = Array<float>(static_cast<size_t>(spec_.layout.size()));
+    memory_.emplace(*queue_, spec_);
   }
   static std::string task_of(const Checkpoint& checkpoint, const std::string& file) {
     load_task_of(checkpoint, file);
@@ -112,9 +103,8 @@ class EvalPolicy {
   std::string task_;
   PolicySpec spec_;
   std::unique_ptr<Nets> nets_;
-  Array<float> params_;
+  std::optional<PolicyMemory> memory_;
   std::vector<float> curriculum_;
-  std::optional<Normalizer> normalizer_;
   std::optional<Actor> actor_;
 };
 

@@ -110,10 +110,7 @@ struct Replay {
     if (task != state.task)
       throw UsageError(file + " names two tasks (" + printable(state.task) + " and " + printable(task) +
                        "): give a file that drl_train has written");
-    options.set_task(table, task);
-    table.apply_run(state.options, file);
-    table.apply(task_options);
-    options.env->choose_physics();
+    options.take_recorded(task, state.options, file, [&](OptionTable& all) { all.apply(task_options); });
     warn_if_model_changed(states, file, *options.env);
   }
   EnvConfig config() const {

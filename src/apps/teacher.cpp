@@ -10,7 +10,6 @@
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
-#include "run/state.hpp"
 
 namespace drl {
 
@@ -35,12 +34,8 @@ TeacherRun::TeacherRun(const Options& student, Communicator& comm) : student_(st
   if (!library.empty()) on_all_ranks(comm, [&] { load_recorded_library(task_, library); });
   is_alone_ = !on_rank_zero(comm, [&] { return std::string(is_policy_alone(checkpoint_) ? "alone" : ""); }).empty();
   on_all_ranks(comm, [&] {
-    OptionTable table;
-    options_.add_to(table);
-    options_.set_task(table, task_);
-    table.apply_run(ini, file_);
-    options_.env->choose_physics();
-    spec_ = options_.algorithm().policy(task_spec(task_, options_.env->setup()), options_.policy);
+    options_.take_recorded(task_, ini, file_);
+    spec_ = options_.policy_spec();
     require_fit();
   });
 }
@@ -82,20 +77,14 @@ EnvSetup TeacherRun::student_setup() const {
 }
 
 const Teacher& TeacherRun::load(RunEngine& engine, int64_t rows, Communicator& comm) {
-  Queue& queue = engine.queue();
   on_all_ranks(comm, [&] { nets_ = engine.make_nets(spec_.layout, rows); });
-  params_ = Array<float>(queue, static_cast<size_t>(spec_.layout.size()));
-  const NormalizerRule rule = spec_.normalizer.value_or(NormalizerRule{});
-  normalizer_.emplace(queue, spec_.normalized(), rule);
-  Normalizer of_critic(queue, spec_.normalized_of_critic(), rule);
-  StateList state = list_state(
-      [&](StateVisitor& visitor) { visit_policy(visitor, spec_, params_.data(), *normalizer_, of_critic, &queue); });
+  PolicyMemory& memory = memory_.emplace(engine.queue(), spec_);
+  StateList state = list_state([&](StateVisitor& visitor) { memory.visit_state(visitor); });
   if (is_alone_) state = actor_state(state);
   on_rank_zero(comm, [&] { require_state(state, checkpoint_, file_); });
   restore_state(state, checkpoint_, comm);
-  normalizer_->refresh();
   checkpoint_ = {};
-  return teacher_.emplace(Teacher{spec_, *nets_, params_.data(), normalizer_->view(), /*sees_critic_obs=*/true});
+  return teacher_.emplace(Teacher{spec_, *nets_, memory.params.data(), memory.normalizer(), /*sees_critic_obs=*/true});
 }
 
 }  // namespace drl

@@ -9,7 +9,7 @@
 #include "apps/engine.hpp"
 #include "comm/communicator.hpp"
 #include "envs/grouped_envs.hpp"
-#include "nets/normalizer.hpp"
+#include "run/state.hpp"
 #include "run/train_options.hpp"
 #include "store/checkpoint.hpp"
 
@@ -40,8 +40,7 @@ class TeacherRun {
   Options options_;
   PolicySpec spec_;
   std::unique_ptr<Nets> nets_;
-  Array<float> params_;
-  std::optional<Normalizer> normalizer_;
+  std::optional<PolicyMemory> memory_;
   std::optional<Teacher> teacher_;
 };
 

@@ -11,15 +11,8 @@ namespace {
 #if defined(__x86_64__)
 constexpr std::string_view kNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 bool has(Isa isa) {
-  switch (isa) {
-    case Isa::x86_64_v2:
-      return true;  // the baseline for which all code is compiled
-    case Isa::x86_64_v3:
-      return __builtin_cpu_supports("x86-64-v3");
-    case Isa::x86_64_v4:
-      return __builtin_cpu_supports("x86-64-v4");
-  }
-  return false;
+  if (isa == Isa::x86_64_v2) return true;  // the baseline for which all code is compiled
+  return isa == Isa::x86_64_v3 ? __builtin_cpu_supports("x86-64-v3") : __builtin_cpu_supports("x86-64-v4");
 }
 #else
 constexpr std::string_view kNames[] = {

@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -22,16 +23,9 @@ std::string human_energy(double joules) {
   return or_dash(joules, text + (std::isalpha(static_cast<unsigned char>(text.back())) ? "J" : " J"));
 }
 std::string value_text(const Metric& metric) {
-  switch (metric.format) {
-    case Format::seconds:
-      return human_time(metric.value);
-    case Format::duration:
-      return human_duration(metric.value);
-    case Format::count:
-      return human_count(metric.value);
-    default:
-      return human_number(metric.value);
-  }
+  constexpr std::string (*kTexts[])(double) = {human_number, human_time, human_duration, human_count};
+  static_assert(std::size(kTexts) == static_cast<size_t>(Format::count) + 1);
+  return kTexts[static_cast<size_t>(metric.format)](metric.value);
 }
 
 }  // namespace drl

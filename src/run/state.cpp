@@ -113,10 +113,16 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
       refuse_state(file, tensor.name + " is in the checkpoint but not here", advice);
 }
 
-void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
-                  Normalizer& critic_obs, Queue* queue) {
-  for (const ParamSlice& slice : policy.layout.slices())
-    visitor.array(slice.name, params + slice.offset, slice.shape, Sharding::replicated, queue);
+PolicyMemory::PolicyMemory(Queue& on, const PolicySpec& of)
+    : queue(on),
+      spec(of),
+      params(on, static_cast<size_t>(of.layout.size())),
+      obs(on, of.normalized(), of.normalizer.value_or(NormalizerRule{})),
+      critic_obs(on, of.normalized_of_critic(), of.normalizer.value_or(NormalizerRule{})) {}
+
+void PolicyMemory::visit_state(StateVisitor& visitor) {
+  for (const ParamSlice& slice : spec.layout.slices())
+    visitor.array(slice.name, params.data() + slice.offset, slice.shape, Sharding::replicated, &queue);
   obs.visit_state(visitor, "normalizer/obs");
   critic_obs.visit_state(visitor, "normalizer/critic_obs");
 }

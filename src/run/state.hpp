@@ -30,10 +30,20 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
 // Throws the UsageError of require_state.
 [[noreturn]] void refuse_state(const std::string& file, const std::string& why, const std::string& advice);
 
-// Visits the parameters of a policy and its normalisers' statistics under the names that they have in checkpoints.
-// The parameters are in the memory of the queue, or in host memory if it is null.
-void visit_policy(StateVisitor& visitor, const PolicySpec& policy, float* params, Normalizer& obs,
-                  Normalizer& critic_obs, Queue* queue = nullptr);
+// The parameters of a policy and the statistics of its normalisers in the memory of a queue, for those of a checkpoint.
+struct PolicyMemory {
+  // The arguments must outlive the memory.
+  PolicyMemory(Queue& queue, const PolicySpec& spec);
+  // Visits them under the names that they have in checkpoints.
+  void visit_state(StateVisitor& visitor);
+  // Returns the normaliser of the actor's observations with the statistics that have been loaded.
+  NormalizerView normalizer() { return obs.refresh(), obs.view(); }
+
+  Queue& queue;
+  const PolicySpec& spec;
+  Array<float> params;
+  Normalizer obs, critic_obs;
+};
 
 // Returns the fields of weights and normaliser, which --init_from loads.
 StateList policy_state(const StateList& state);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -193,6 +194,19 @@ struct Options {
     table.section("env", "Task", *env);
     table.section("env.reward", "Rewards", rewards);
   }
+  // Takes the options that a run of `task` recorded (`ini`, from `file`), calls change(table), and chooses the physics.
+  void take_recorded(
+      const std::string& task, const std::string& ini, const std::string& file,
+      const std::function<void(OptionTable&)>& change = [](OptionTable&) {}) {
+    OptionTable table;
+    add_to(table);
+    set_task(table, task);
+    table.apply_run(ini, file);
+    change(table);
+    env->choose_physics();
+  }
+  // Returns the policy that these options describe.
+  PolicySpec policy_spec() const { return algorithm().policy(task_spec(train.task, env->setup()), policy); }
 };
 
 }  // namespace drl

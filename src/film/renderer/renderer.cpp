@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <stdexcept>
 
 namespace drl::film {
@@ -19,20 +20,9 @@ constexpr float kColors[Canvas::kColors][3] = {
 int font_scale(int height) { return std::clamp((height + 120) / 240 * 50, +mjFONTSCALE_50, +mjFONTSCALE_300); }
 
 int geom_type(ShapeKind kind) {
-  switch (kind) {
-    case ShapeKind::capsule:
-      return mjGEOM_CAPSULE;
-    case ShapeKind::line:
-      return mjGEOM_LINE;
-    case ShapeKind::arrow:
-      return mjGEOM_ARROW;
-    case ShapeKind::box:
-      return mjGEOM_BOX;
-    case ShapeKind::sphere:
-      return mjGEOM_SPHERE;
-    case ShapeKind::ground:
-      return mjGEOM_PLANE;
-  }
+  constexpr int kTypes[] = {mjGEOM_CAPSULE, mjGEOM_LINE, mjGEOM_ARROW, mjGEOM_BOX, mjGEOM_SPHERE, mjGEOM_PLANE};
+  static_assert(std::size(kTypes) == static_cast<size_t>(ShapeKind::ground) + 1);
+  if (const auto place = static_cast<size_t>(kind); place < std::size(kTypes)) return kTypes[place];
   throw std::invalid_argument("a task draws an unknown shape (its library was built for another drl): rebuild it");
 }
 
