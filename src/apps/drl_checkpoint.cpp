@@ -85,17 +85,16 @@ void print_attributes(const std::map<std::string, Attribute>& attributes) {
 }
 
 void print_tensors(const std::vector<Tensor>& tensors) {
-  size_t name_width = 0, shape_width = 0, bytes = 0;
+  TextRows rows;
+  size_t bytes = 0;
   for (const Tensor& tensor : tensors) {
-    name_width = std::max(name_width, tensor.name.size());
-    shape_width = std::max(shape_width, shape_of(tensor).size());
     bytes += tensor.data.size();
+    rows.push_back({tensor.name, std::string(name_of(tensor.type)), shape_of(tensor),
+                    human_bytes(static_cast<double>(tensor.data.size()))});
   }
-  std::cout << "\n" << tensors.size() << " arrays, " << human_bytes(static_cast<double>(bytes)) << "\n";
-  for (const Tensor& tensor : tensors) {
-    std::cout << fmt::format("  {:<{}}  {:<7}  {:<{}}  {}\n", tensor.name, name_width, name_of(tensor.type),
-                             shape_of(tensor), shape_width, human_bytes(static_cast<double>(tensor.data.size())));
-  }
+  std::cout << "\n"
+            << tensors.size() << " arrays, " << human_bytes(static_cast<double>(bytes)) << "\n"
+            << table_text(rows);
 }
 
 void show(const std::string& file) {

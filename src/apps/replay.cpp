@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "report/format.hpp"
 #include "run/lost_states.hpp"
 #include "run/run_manifest.hpp"
 #include "run/train_options.hpp"
@@ -17,11 +18,7 @@
 namespace drl {
 namespace {
 
-// A number before and after the step; NaN or infinity are not finite.
-struct Row {
-  std::string name, before, after;
-  bool is_finite = true;  // after the step
-};
+constexpr const char* kNotFinite = "not finite";
 
 struct Number {
   std::string text;
@@ -62,34 +59,21 @@ class Table {
   void add(const std::string& name, DType type, const std::byte* before, const std::byte* after) {
     const Number none{"", true}, first = before ? number_of(type, before) : none,
                                  second = after ? number_of(type, after) : none;
-    rows_.push_back({name, first.text, second.text, second.is_finite});
+    rows_.push_back({name, first.text, second.text, second.is_finite ? "" : kNotFinite});
   }
   void add(const std::string& name, const float* before, const float* after) {
     add(name, DType::f32, reinterpret_cast<const std::byte*>(before), reinterpret_cast<const std::byte*>(after));
   }
   std::vector<std::string> not_finite() const {
     std::vector<std::string> names;
-    for (const Row& row : rows_)
-      if (!row.is_finite) names.push_back(row.name);
+    for (const auto& row : rows_)
+      if (row.back() == kNotFinite) names.push_back(row.front());
     return names;
   }
-  void print() const {
-    size_t name = 0, before = 6, after = 5;
-    for (const Row& row : rows_) {
-      name = std::max(name, row.name.size());
-      before = std::max(before, row.before.size()), after = std::max(after, row.after.size());
-    }
-    const auto line = [&](const Row& row) {
-      const std::string text = fmt::format("  {:{}}  {:>{}}  {:>{}}{}", row.name, name, row.before, before, row.after,
-                                           after, row.is_finite ? "" : "  not finite");
-      std::printf("%s\n", text.substr(0, text.find_last_not_of(' ') + 1).c_str());
-    };
-    line({"", "before", "after"});
-    for (const Row& row : rows_) line(row);
-  }
+  void print() const { std::printf("%s", table_text(rows_, "<>>").c_str()); }
 
  private:
-  std::vector<Row> rows_;
+  TextRows rows_ = {{"", "before", "after", ""}};  // NaN or infinity after the step are not finite
 };
 
 // The task of the file, with its options.

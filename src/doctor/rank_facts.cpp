@@ -13,6 +13,7 @@
 #include "nets/torch/torch_library.hpp"
 #include "placement/gpu_vendors.hpp"
 #include "placement/topology.hpp"
+#include "report/format.hpp"
 
 namespace drl {
 namespace {
@@ -37,7 +38,7 @@ constexpr Column kColumns[] = {{"GPU", &RankFacts::gpu},
                                {"launcher", &RankFacts::launcher},
                                {"build", &RankFacts::build}};
 
-using Row = std::vector<std::string>;
+using Row = TextRows::value_type;
 
 // Returns "0-3", or "0" if first and last are equal.
 std::string span(int first, int last) {
@@ -58,19 +59,6 @@ Row row_of(const std::vector<RankFacts>& ranks, size_t first, size_t last, const
              std::to_string(one.cores),        to_text(cpus)};
   for (const Column& column : columns) row.push_back(one.*column.value);
   return row;
-}
-
-std::string lines_of(const std::vector<Row>& rows) {
-  std::vector<size_t> widths(rows.front().size());
-  for (const Row& row : rows)
-    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t k = 0; k < row.size(); ++k) line += spdlog::fmt_lib::format("  {:{}}", row[k], widths[k]);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
 }
 
 void add_torch_facts(RankFacts& facts) {
@@ -107,7 +95,7 @@ std::string gtl_text(const Environment& environment) {
 }
 
 std::string table_of(const std::vector<RankFacts>& ranks) {
-  std::vector<Row> common;
+  TextRows common;
   std::vector<Column> columns;
   Row headings = {"ranks", "host", "local", "device", "cores", "CPUs"};
   for (const Column& one : kColumns) {
@@ -119,12 +107,12 @@ std::string table_of(const std::vector<RankFacts>& ranks) {
       common.push_back({one.heading, value});
     }
   }
-  std::vector<Row> rows = {headings};
+  TextRows rows = {headings};
   for (size_t first = 0, last; first < ranks.size(); first = last + 1) {
     for (last = first; last + 1 < ranks.size() && same_row(ranks[last], ranks[last + 1]);) ++last;
     rows.push_back(row_of(ranks, first, last, columns));
   }
-  return (common.empty() ? "" : lines_of(common) + "\n") + lines_of(rows);
+  return (common.empty() ? "" : table_text(common) + "\n") + table_text(rows);
 }
 
 }  // namespace drl

@@ -1,5 +1,6 @@
 #include "report/format.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <iterator>
@@ -26,6 +27,24 @@ std::string value_text(const Metric& metric) {
   constexpr std::string (*kTexts[])(double) = {human_number, human_time, human_duration, human_count};
   static_assert(std::size(kTexts) == static_cast<size_t>(Format::count) + 1);
   return kTexts[static_cast<size_t>(metric.format)](metric.value);
+}
+
+std::string table_text(const TextRows& rows, std::string_view alignment) {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (size_t k = 0; k < row.size(); ++k) {
+      const bool is_right = k < alignment.size() && alignment[k] == '>';
+      line += is_right ? fmt::format("  {:>{}}", row[k], widths[k]) : fmt::format("  {:<{}}", row[k], widths[k]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
 }
 
 }  // namespace drl
