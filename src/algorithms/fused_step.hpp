@@ -48,7 +48,10 @@ struct OneBlockStep {
       prepare(0);
     });
     block.threads([&](int thread) {
-      for (int64_t i = thread; i < count; i += kThreads) step.template lanes<float>(i);
+      const UpdateNumbers numbers = *prepare.numbers;  // in registers: no store to parameters can change them
+      Step own = step;
+      own.to.numbers = &numbers;
+      for (int64_t i = thread; i < count; i += kThreads) own.template lanes<float>(i);
     });
   }
 #endif

@@ -102,6 +102,8 @@ __global__ void __launch_bounds__(Block<Kernel>::kThreads, Kernel::kBlocksPerMul
 
 template <class Kernel>
 void launch_blocks(void* stream, int64_t blocks, size_t shared, const Kernel& kernel) {
+  static const gpuError_t allowed = gpuAllowSharedMemory(block_kernel<Kernel>, shared_memory_per_block());
+  DRL_GPU(allowed);
   announce(kernel, blocks, [&] {
     DRL_GPU(gpuLaunchBlocks(block_kernel<Kernel>, static_cast<unsigned>(blocks),
                             static_cast<unsigned>(Block<Kernel>::kThreads), shared, static_cast<gpuStream_t>(stream),

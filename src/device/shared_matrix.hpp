@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "device/warp.hpp"
+#include "drl/math.hpp"
 
 namespace drl {
 
@@ -41,9 +42,11 @@ struct SharedMatrix {
     return load<BPair, false>(low(l) + top(l) + WarpInt(column), middle(l) + WarpInt(k));
   }
 
-  // Store and load two neighbouring numbers of each thread, the first in an even column.
+  // Store and load two neighbouring numbers of each thread, the first in an even column. A half that would be infinite
+  // becomes the largest one: the second part of an infinite factor would be NaN.
   DRL_WARP void store(WarpInt row, WarpInt column, WarpFloat x, WarpFloat y) const {
     const WarpInt at = order.word(row, column);
+    if constexpr (std::is_same_v<Format, Fp16>) x = limited(x), y = limited(y);
     const WarpBits high = pack_halves<Format>(x, y);
     store_at(words, at, high);
     if constexpr (kParts == 2)
@@ -66,6 +69,9 @@ struct SharedMatrix {
   }
 
  private:
+  DRL_WARP static WarpFloat limited(WarpFloat x) {
+    return math::clamp(x, WarpFloat(-Format::kLargest), WarpFloat(Format::kLargest));
+  }
   DRL_WARP static WarpInt low(WarpInt l) { return l & WarpInt(7); }
   DRL_WARP static WarpInt middle(WarpInt l) { return ((l >> 3) & WarpInt(1)) << 3; }
   DRL_WARP static WarpInt top(WarpInt l) { return (l >> 4) << 3; }
@@ -85,17 +91,25 @@ struct SharedMatrix {
 };
 
 // c += A B for a pair of neighbouring products C. With factors of two parts, the product of both second parts is left
-// out, because it is below the rounding of the others.
+// out, because it is below the rounding of the others. Tensor cores cut their sums, and sums of many products would be
+// too small: so those of two parts, which are to be exact, are added to c by float additions, which round to nearest.
 template <class Factors>
 DRL_WARP void add_product(WarpFloat (*c)[4], const typename SharedMatrix<Factors>::A& a,
                           const typename SharedMatrix<Factors>::BPair& b) {
   using Format = typename Factors::Format;
   DRL_UNROLL
   for (int k = 0; k < 2; ++k) {
-    multiply_add<Format>(c[k], a.words[0], b.words[0][2 * k], b.words[0][2 * k + 1]);
-    if constexpr (Factors::kParts == 2) {
-      multiply_add<Format>(c[k], a.words[1], b.words[0][2 * k], b.words[0][2 * k + 1]);
-      multiply_add<Format>(c[k], a.words[0], b.words[1][2 * k], b.words[1][2 * k + 1]);
+    const WarpBits* factor = b.words[0] + 2 * k;
+    if constexpr (Factors::kParts == 1) {
+      multiply_add<Format>(c[k], a.words[0], factor[0], factor[1]);
+    } else {
+      const WarpBits* rest = b.words[1] + 2 * k;
+      WarpFloat sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+      multiply_add<Format>(sum, a.words[1], factor[0], factor[1]);
+      multiply_add<Format>(sum, a.words[0], rest[0], rest[1]);
+      multiply_add<Format>(sum, a.words[0], factor[0], factor[1]);
+      DRL_UNROLL
+      for (int i = 0; i < 4; ++i) c[k][i] = c[k][i] + sum[i];
     }
   }
 }

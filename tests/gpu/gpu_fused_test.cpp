@@ -349,6 +349,11 @@ INSTANTIATE_TEST_SUITE_P(
                          .rows = 64 * 300 + 5,
                          .growth = 1000,
                          .clips = false},
+                    // A block adds up 16 tiles, each of which a tensor core would cut.
+                    Case{.name = "ManyTilesPerBlock",
+                         .actor = {4, 32, 2},
+                         .critic = {4, 32, 1},
+                         .rows = kTileRows * kGradientBlocks * 16},
                     // Beyond the range of halves: 1e5 times as large, and 1e-7 times.
                     Case{.name = "LargeLoss", .advantage_scale = 1e5, .error_scale = 1e5, .clips = false},
                     Case{.name = "SmallLoss", .advantage_scale = 1e-7, .error_scale = 1e-3, .clips = false}),

@@ -14,9 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <new>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -417,14 +419,27 @@ void host_in_any_order(int count, const Work& work) {
   for (int k = 0; k < count; ++k) work(order[static_cast<size_t>(k)]);
 }
 inline thread_local std::byte* host_shared_memory = nullptr;  // of the running block
+// Returns how much shared memory a kernel's blocks may have.
+inline size_t& host_shared_limit(const void* kernel) {
+  static std::map<const void*, size_t> limits;
+  return limits.try_emplace(kernel, size_t{48} << 10).first->second;
+}
 }  // namespace drl::gpu
+template <class... Parameters>
+gpuError_t gpuAllowSharedMemory(void (*kernel)(Parameters...), size_t bytes) {
+  if (bytes > gpuSharedMemoryPerBlock) return drl::gpu::host_status(gpuErrorInvalid);
+  drl::gpu::host_shared_limit(reinterpret_cast<const void*>(kernel)) = bytes;
+  return gpuSuccess;
+}
 // The kernel is called once for each block, and runs its warps itself.
 template <class... Parameters>
 gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared,
                            gpuStream_t stream, std::type_identity_t<Parameters>... arguments) {
-  if (blocks == 0 || threads == 0 || threads > 1024 || shared > gpuSharedMemoryPerBlock)
+  const size_t& limit = drl::gpu::host_shared_limit(reinterpret_cast<const void*>(kernel));
+  if (blocks == 0 || threads == 0 || threads > 1024 || shared > limit)
     return drl::gpu::host_status(gpuErrorInvalidConfiguration);
-  drl::gpu::host_enqueue(stream, drl::gpu::HostWork::kernel, [=] {
+  drl::gpu::host_enqueue(stream, drl::gpu::HostWork::kernel, [=, &limit] {
+    if (shared > limit) throw std::logic_error("a kernel's shared memory was limited after it was recorded");
     const size_t bytes = (shared + 127) / 128 * 128;
     drl::gpu::host_shared_memory = static_cast<std::byte*>(std::aligned_alloc(128, bytes));
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {

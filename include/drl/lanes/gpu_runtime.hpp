@@ -105,25 +105,27 @@ gpuError_t gpuKernelStack(void (*kernel)(Parameters...), int64_t* bytes) {
   return status;
 }
 
-// Enqueues a kernel in `blocks` blocks of `threads` threads.
+// Lets blocks of the kernel have up to `bytes` of shared memory. Without this, they may have 48 KB. Graphs that were
+// recorded keep their launches, so a kernel's limit must never be lowered.
 template <class... Parameters>
-gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, gpuStream_t stream,
-                     std::type_identity_t<Parameters>... arguments) {
-  void* pointers[] = {&arguments...};
-  return DRL_GPU_NAME(LaunchKernel)(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), pointers, 0,
-                                    stream);
+gpuError_t gpuAllowSharedMemory(void (*kernel)(Parameters...), size_t bytes) {
+  return DRL_GPU_NAME(FuncSetAttribute)(reinterpret_cast<const void*>(kernel), gpuSharedMemoryOfKernel,
+                                        static_cast<int>(bytes));
 }
-
 // Enqueues a kernel in `blocks` blocks of `threads` threads, each with `shared` bytes of shared memory.
 template <class... Parameters>
 gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared,
                            gpuStream_t stream, std::type_identity_t<Parameters>... arguments) {
   void* pointers[] = {&arguments...};
-  const void* code = reinterpret_cast<const void*>(kernel);
-  // A kernel must ask for more than 48 KB.
-  const gpuError_t status = DRL_GPU_NAME(FuncSetAttribute)(code, gpuSharedMemoryOfKernel, static_cast<int>(shared));
-  if (status != gpuSuccess) return status;
-  return DRL_GPU_NAME(LaunchKernel)(code, dim3(blocks), dim3(threads), pointers, shared, stream);
+  return DRL_GPU_NAME(LaunchKernel)(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), pointers,
+                                    shared, stream);
+}
+
+// Enqueues a kernel in `blocks` blocks of `threads` threads.
+template <class... Parameters>
+gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, gpuStream_t stream,
+                     std::type_identity_t<Parameters>... arguments) {
+  return gpuLaunchBlocks(kernel, blocks, threads, 0, stream, arguments...);
 }
 
 // For kernels: returns the GPU's clock in nanoseconds, which all multiprocessors share.

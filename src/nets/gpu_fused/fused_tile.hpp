@@ -64,9 +64,9 @@ class FusedTile {
   // In sums of gradients, a warp has 16 units, and every kSumGroups-th pair of the other factor's columns.
   static constexpr int kUnitGroups = kWidth / 16 < kWarps ? kWidth / 16 : kWarps, kSumGroups = kWarps / kUnitGroups;
   static constexpr int kHidden = most_hidden_layers(kWidth, Factors::kParts);
-  // The pairs that a warp computes at once beside its sums: not all, if those of three layers of 128 leave no registers
-  // for them.
-  static constexpr int kPairsBesideSums = kWidth == 128 && kHidden == 3 ? kPairs / 2 : kPairs;
+  // The pairs that a warp computes at once, alone and beside its sums: not all, if no registers are left for them.
+  static constexpr int kPairsAlone = kWidth == 128 && Factors::kParts > 1 ? kPairs / 2 : kPairs;
+  static constexpr int kPairsBesideSums = kWidth == 128 && kHidden == 3 ? kPairs / 2 : kPairsAlone;
 
   // A warp's part of the gradients of the weights, summed over a block's tiles. `scale` is the power of two by which
   // the loss's gradient is multiplied, 0 before it is known.
@@ -111,25 +111,38 @@ class FusedTile {
   template <int kThreads>
   DRL_WARP void load_inputs(int thread, const Rows& rows, int64_t first, int count) const {
     constexpr float largest = Factors::Format::kLargest;
-    const int columns = padded(plan_.inputs);
+    constexpr int kAtOnce = kTileRows * 8 / kThreads;  // words whose loads do not wait for each other
+    const int columns = padded(plan_.inputs), log2_words = columns == 16 ? 3 : columns == 32 ? 4 : 5;
     const Matrix x = matrix(plan_.x, kTileRows, columns);
-    for (int i = thread; i < kTileRows * columns / 2; i += kThreads) {
-      const int row = i / (columns / 2), column = i % (columns / 2) * 2;
-      float numbers[2] = {0, 0};
-      if (row < count) {
-        const int64_t at = rows.index ? rows.index[first + row] : first + row;
-        for (int k = 0; k < 2 && column + k < plan_.inputs; ++k)
-          numbers[k] =
-              math::clamp(rows.normalizer(rows.data[at * plan_.inputs + column + k], column + k), -largest, largest);
+    for (int i = thread; i < kTileRows << log2_words; i += kAtOnce * kThreads) {
+      const int column = (i & (columns / 2 - 1)) * 2;  // of all these words
+      int64_t at[kAtOnce];
+      float numbers[kAtOnce][2];
+      DRL_UNROLL
+      for (int w = 0; w < kAtOnce; ++w) {
+        const int row = (i + w * kThreads) >> log2_words;
+        at[w] = row >= count ? -1 : rows.index ? rows.index[first + row] : first + row;
       }
-      x.store_two(row, column, numbers[0], numbers[1]);
+      DRL_UNROLL
+      for (int w = 0; w < 2 * kAtOnce; ++w) {
+        const int k = column + w % 2;
+        numbers[w / 2][w % 2] = at[w / 2] >= 0 && k < plan_.inputs ? rows.data[at[w / 2] * plan_.inputs + k] : 0.0f;
+      }
+      DRL_UNROLL
+      for (int w = 0; w < kAtOnce; ++w) {
+        DRL_UNROLL
+        for (int k = 0; k < 2; ++k)
+          if (at[w] >= 0 && column + k < plan_.inputs)
+            numbers[w][k] = math::clamp(rows.normalizer(numbers[w][k], column + k), -largest, largest);
+        x.store_two((i + w * kThreads) >> log2_words, column, numbers[w][0], numbers[w][1]);
+      }
     }
   }
 
   // --- Phases of warps ---
 
   // Computes the outputs of a hidden layer.
-  template <int kPairsAtOnce = kPairs>
+  template <int kPairsAtOnce = kPairsAlone>
   DRL_WARP void forward(int warp, int layer) const {
     const int row = first_row(warp);
     DRL_ROLLED
@@ -254,6 +267,7 @@ class FusedTile {
   // Adds to the gradients of a layer's weights and, of hidden layers, its bias.
   DRL_WARP void add_last(int warp, Sums& sums) const {
     const Matrix h = hidden(plan_.hidden_layers() - 1), d = gradient_of(plan_.layers - 1);
+    DRL_ROLLED
     for (int k = 0; k < kTileRows; k += 16) add_pairs(warp, h.load_a_transposed(k, first_unit(warp)), d, k, sums.last);
   }
   DRL_WARP void add_hidden(int warp, int layer, Sums& sums) const {
@@ -304,6 +318,10 @@ class FusedTile {
   DRL_WARP static int first_row(int warp) { return 16 * (warp % kRowGroups); }
   DRL_WARP static int first_column(int warp) { return kColumns * (warp / kRowGroups); }
   DRL_WARP static int first_unit(int warp) { return 16 * (warp % kUnitGroups); }
+  // Returns the first column of the other factor in the warp's n-th pair of sums.
+  DRL_WARP static int first_summed_column(int warp, int n) {
+    return 16 * (n * kSumGroups + (kSumGroups > 1 ? warp / kUnitGroups : 0));
+  }
   // The row and the first column of a product C that a thread holds.
   DRL_WARP static WarpInt rows_of_lanes() { return warp_lanes() >> 2; }
   DRL_WARP static WarpInt columns_of_lanes() { return (warp_lanes() & WarpInt(3)) << 1; }
@@ -351,7 +369,7 @@ class FusedTile {
                                  PairSums<kCount>& sums) {
     DRL_UNROLL
     for (int n = 0; n < kCount; ++n) {
-      const int column = 16 * (n * kSumGroups + warp / kUnitGroups);
+      const int column = first_summed_column(warp, n);
       if (column < right.order.columns) add_product<Factors>(sums.of[n], a, right.load_b(k, column));
     }
   }
@@ -360,15 +378,14 @@ class FusedTile {
     const Matrix z = gradient_of(layer), from = input_of(layer);
     const WarpBits ones =
         math::select(rows_of_lanes() == WarpInt(0), pack_halves<typename Factors::Format>(1.0f, 1.0f), WarpBits(0u));
+    DRL_ROLLED
     for (int k = 0; k < kTileRows; k += 16) {
       const auto a = z.load_a_transposed(k, first_unit(warp));
       add_pairs(warp, a, from, k, sums);
+      WarpFloat c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
       DRL_UNROLL
-      for (int p = 0; p < Factors::kParts; ++p) {
-        WarpFloat c[4] = {bias[0], WarpFloat(0.0f), bias[1], WarpFloat(0.0f)};
-        multiply_add<typename Factors::Format>(c, a.words[p], ones, ones);
-        bias[0] = c[0], bias[1] = c[2];
-      }
+      for (int p = 0; p < Factors::kParts; ++p) multiply_add<typename Factors::Format>(c, a.words[p], ones, ones);
+      bias[0] = bias[0] + c[0], bias[1] = bias[1] + c[2];
     }
   }
   // Writes sums [units, columns] to to[unit * unit_stride + column * column_stride], of `columns` columns.
@@ -377,7 +394,7 @@ class FusedTile {
                              int columns) {
     DRL_UNROLL
     for (int n = 0; n < kCount; ++n) {
-      const int first = 16 * (n * kSumGroups + warp / kUnitGroups);
+      const int first = first_summed_column(warp, n);
       DRL_UNROLL
       for (int k = 0; k < 8; ++k) {
         const WarpInt unit = rows_of_lanes() + WarpInt(first_unit(warp) + k % 4 / 2 * 8),
