@@ -13,6 +13,8 @@
 #include <cstdint>
 
 #if !defined(DRL_GPU_COMPILER)
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #endif
 
@@ -187,13 +189,14 @@ inline float add_products(float c, const float* left, const float* right, int ri
     for (int i = 1; i < 17; ++i) terms[0] += terms[i];
     return static_cast<float>(terms[0]);
   }
-  const int exponent = std::ilogb(largest) - 24;
-  const double unit = std::ldexp(1.0, exponent), per_unit = std::ldexp(1.0, -exponent);
+  const uint64_t exponent = (bit_cast<uint64_t>(largest) >> 52) - 24;  // biased by 1023
+  const double unit = bit_cast<double>(exponent << 52), per_unit = bit_cast<double>((2046 - exponent) << 52);
   int64_t sum = 0;
   for (const double term : terms) sum += static_cast<int64_t>(term * per_unit);
-  int64_t cut = 1;
-  while (sum / cut >= 1 << 24 || sum / cut <= -(1 << 24)) cut *= 2;
-  return static_cast<float>(static_cast<double>(sum / cut * cut) * unit);
+  const auto digits = static_cast<uint64_t>(sum < 0 ? -sum : sum);
+  const int surplus = std::max(static_cast<int>(std::bit_width(digits)) - 24, 0);
+  const double size = static_cast<double>(digits >> surplus << surplus) * unit;
+  return static_cast<float>(sum < 0 ? -size : size);
 }
 #endif
 
