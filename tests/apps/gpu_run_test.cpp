@@ -21,11 +21,8 @@ class GpuRun : public testing::Test {
     return run_program(words, {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
   }
   // Expects one line, this exit code, and no files.
-  void expect_error(const Result& result, int exit_code, const std::vector<std::string>& parts) const {
-    EXPECT_EQ(result.exit_code, exit_code) << result.err;
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    EXPECT_EQ(result.out, "");
-    for (const std::string& part : parts) EXPECT_NE(result.err.find(part), std::string::npos) << part << result.err;
+  void expect_error(const Result& result, int exit_code, std::initializer_list<std::string_view> parts) const {
+    drl::expect_error(result, parts, exit_code);
     EXPECT_FALSE(fs::exists(runs())) << "a run was begun";
   }
   fs::path runs() const { return folder / "runs"; }

@@ -170,14 +170,9 @@ TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
                 {{"--env.episode_length_s", "20"}, "step limit"},
                 {{"--logger", "wandb"}, "metrics.csv"},
                 {{"--logger=wandb"}, "metrics.csv"}};
-  for (const auto& [typed, answer] : habits) {
-    std::vector<std::string> words = {kTrain, "--task", "Cartpole"};
-    words.insert(words.end(), typed.begin(), typed.end());
-    const Result result = run_program(words);
-    EXPECT_EQ(result.exit_code, 2) << typed[0];
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    expect_mentions(result.err, {typed[0].substr(0, typed[0].find('=')), answer});
-  }
+  for (const auto& [typed, answer] : habits)
+    expect_error(run_program(Words{kTrain, "--task", "Cartpole"} + typed),
+                 {typed[0].substr(0, typed[0].find('=')), answer});
   expect_exit(run_program({kTrain, "--task", "Cartpole", "--num_gpus", "4"}), 2, {"--ranks 4"});
 }
 
@@ -203,12 +198,8 @@ TEST(Tasks, OfOtherProjectsThatDifferAreAnErrorThatNamesTheNearestAndTheDifferen
   names.push_back({"Mjlab-Velocity-Rough-Unitree-Go1", "Go1-Velocity-Rough", "ground"});
   names.push_back({"PushCube-v1", "PushCube", "EmbodiChain"});
 #endif
-  for (const Words& name : names) {
-    const Result result = run_program({kTrain, "--task", name[0]});
-    EXPECT_EQ(result.exit_code, 2) << name[0];
-    EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-    expect_mentions(result.err, {name[0], "--task " + name[1], name[2]});
-  }
+  for (const Words& name : names)
+    expect_error(run_program({kTrain, "--task", name[0]}), {name[0], "--task " + name[1], name[2]});
 }
 
 TEST(CommandLine, AListOfGpusMayHaveSeveralWords) {
