@@ -48,7 +48,7 @@ class Evaluated {
     std::ranges::transform(from.qvel, state_.qvel, [](double x) { return static_cast<F>(x); });
     std::ranges::transform(from.warm_start, state_.warm_start, [](double x) { return static_cast<F>(x); });
     std::ranges::transform(from.ctrl, ctrl_, [](double x) { return static_cast<F>(x); });
-    if constexpr (physics::count_activations<P>() > 0)
+    if constexpr (P::kActivations > 0)
       std::ranges::transform(from.act, state_.act, [](double x) { return static_cast<F>(x); });
     physics::evaluate<P>(state_, ctrl_, stage_);
     unsolved += stage_.unsolved != F(0);

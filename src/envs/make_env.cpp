@@ -133,7 +133,8 @@ std::unique_ptr<VecEnv> make_env(std::string_view task, EnvConfig config, Queue&
   const TaskRecord& named = task_record(task);
   if (!config.setup.record) config.setup = TaskParams(named).setup();
   const TaskRecord& record = *config.setup.record;
-  if (named.robot && &record == named.robot->in_lanes) prepare_lanes(*named.robot, config.setup.params);
+  if (named.robot && (&record == named.robot->in_lanes || &record == named.robot->randomised))
+    prepare_lanes(*named.robot, config.setup.params);
   std::unique_ptr<VecEnv> envs;
   if (record.simulator || (named.robot && (!queue.on_gpu() || is_robot_on_cores(config.setup))))
     envs = std::make_unique<SimulatorEnvs>(record, config, queue);

@@ -9,48 +9,13 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "drl/physics/model_quantities.hpp"
 #include "envs/delayed_envs.hpp"
 
 namespace drl {
 namespace {
 
 constexpr const char *kNone = "none", *kRoots = "roots";
-
-// What a range of a quantity may hold.
-enum class Least { any, zero, above_zero };
-struct Quantity {
-  const char *name, *help, *unit;
-  Least least;
-};
-// The names are those of kModelQuantities (drl/physics/randomised_model.hpp).
-constexpr Quantity kQuantities[] = {
-    {"body_mass", "factor of the masses and inertias of bodies", "", Least::zero},
-    {"added_mass", "mass added to bodies, whose inertias grow in proportion", "kg", Least::any},
-    {"center_of_mass", "shift of the centres of mass of bodies along each axis", "m", Least::any},
-    {"joint_damping", "factor of the damping of joints", "", Least::zero},
-    {"joint_armature", "factor of the armature of joints", "", Least::zero},
-    {"joint_friction", "factor of the dry friction of joints", "", Least::zero},
-    {"joint_stiffness", "factor of the stiffness of joints' springs", "", Least::zero},
-    {"kp", "factor of the actuators' gains: of a position controller, its stiffness", "", Least::zero},
-    {"kd", "factor of the actuators' gains on velocity: of a position controller, its damping", "", Least::zero},
-    {"effort_limit", "factor of the actuators' force ranges", "", Least::zero},
-    {"stall_torque", "makes actuators DC motors with this torque at rest", "N m or N", Least::above_zero},
-    {"no_load_speed", "makes actuators DC motors, whose torque falls to 0 at this speed", "rad/s or m/s",
-     Least::above_zero},
-    {"motor_delay", "delay of the actuators' controls, at most a step of the task", "time steps of the physics",
-     Least::zero},
-    {"geom_radius", "factor of the radii of spheres and capsules, at most 1.5", "", Least::above_zero},
-    {"geom_friction", "factor of the friction coefficients of geoms", "", Least::zero},
-    {"push_force", "pushes robots: horizontal force on a root body, in a random direction", "N", Least::zero},
-    {"push_torque", "pushes robots: torque on a root body, about a random axis", "N m", Least::zero},
-    {"push_interval", "time from one push to the next", "s", Least::above_zero},
-    {"push_duration", "duration of a push", "s", Least::above_zero},
-    {"joint_range", "factor of the width of joints' ranges", "", Least::above_zero},
-    {"joint_range_shift", "shift of joints' ranges", "rad or m", Least::any},
-    {"site_position", "shift of the sites of inertial sensors along each axis", "m", Least::any},
-    {"site_turn", "angles by which the sites of inertial sensors are turned about each axis", "rad", Least::any},
-    {"gravity", "change of gravity along each axis (x, y, z)", "m/s^2", Least::any},
-};
 
 // A range of the elements whose name matches a pattern.
 struct Entry {
@@ -164,14 +129,14 @@ std::vector<float> error_bounds(const std::string& sensor_error, const std::vect
 
 }  // namespace
 
-ModelOptions::ModelOptions() : values_(std::size(kQuantities), kNone) {}
+ModelOptions::ModelOptions() : values_(std::size(kModelQuantities), kNone) {}
 
 void ModelOptions::describe(OptionVisitor& v) {
   v("dr.when", when_, "when an environment draws these numbers: at each reset, or once in its lifetime",
     one_of({"reset", "lifetime"}));
   for (size_t k = 0; k < values_.size(); ++k)
-    v(std::string("dr.") + kQuantities[k].name, values_[k],
-      std::string(kQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kQuantities[k].unit));
+    v(std::string("dr.") + kModelQuantities[k].name, values_[k],
+      std::string(kModelQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kModelQuantities[k].unit));
   v("dr.push_body", push_body_, "the bodies that are pushed: NAME ..., or roots (of each tree that moves)");
   v("dr.motor_network", network_, "file (.npz) of a network that gives the torques of position controllers", as_path);
   v("dr.motor_network_of", network_of_, "the actuators that it drives: NAME ...; a name may contain *",
@@ -191,18 +156,18 @@ std::string ModelOptions::ranges() const {
   if (push_body_ != kRoots) std::ranges::replace(pushed, std::string("*"), std::string("**"));
   for (size_t k = 0; k < values_.size(); ++k) {
     if (values_[k] == kNone) continue;
-    const std::string option = std::string("--env.dr.") + kQuantities[k].name;
-    const bool is_push = std::string_view(kQuantities[k].name).starts_with("push_");
+    const std::string option = std::string("--env.dr.") + kModelQuantities[k].name;
+    const bool is_push = std::string_view(kModelQuantities[k].name).starts_with("push_");
     for (const Entry& entry : entries_of(option, values_[k])) {
-      const Least least = kQuantities[k].least;
+      const LeastOfRange least = kModelQuantities[k].least;
       const double low = entry.numbers[0];
-      if ((least == Least::zero && low < 0) || (least == Least::above_zero && low <= 0))
+      if ((least == LeastOfRange::zero && low < 0) || (least == LeastOfRange::above_zero && low <= 0))
         throw UsageError(fmt::format("{} {} ({} is not {} 0): give positive numbers", option, shown(values_[k]), low,
-                                     least == Least::zero ? "at least" : "above"));
+                                     least == LeastOfRange::zero ? "at least" : "above"));
       const bool is_of_pushed = is_push && entry.pattern == "*";
       const std::vector<std::string> names = is_of_pushed ? pushed : std::vector<std::string>{entry.pattern};
       for (const std::string& name : names)
-        text += fmt::format("{} {} {} {}\n", kQuantities[k].name, name, low, entry.numbers[1]);
+        text += fmt::format("{} {} {} {}\n", kModelQuantities[k].name, name, low, entry.numbers[1]);
       pushes = pushes || is_of_pushed;
     }
   }

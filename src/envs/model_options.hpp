@@ -9,7 +9,7 @@
 namespace drl {
 
 // The options env.dr.*, of the section "env". The library of the robot's task knows what its model has
-// (drl/physics/randomised_model.hpp).
+// (drl/physics/model_quantities.hpp).
 class ModelOptions {
  public:
   ModelOptions();

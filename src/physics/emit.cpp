@@ -43,7 +43,6 @@ std::string emit_header(const RobotModel& model, const Program& program) {
   text += "namespace drl {\ninline namespace DRL_ISA {\nnamespace physics::" + namespace_of(model) + " {\n\n";
   text += emit_names(model) + "\n" + emit_sizes(model, program) + "\n";
   text += "template <class F>\nstruct Physics : Sizes {\n  using Number = F;\n";
-  if (has_exact_distances(model)) text += "  static constexpr bool kExactDistances = true;\n";
   if (has_exact_distances(model) || program.is_wide)
     text += "  template <class Other>\n  using With = Physics<Other>;\n";
   for (const std::string type : {"State", "Stage", "Forces", "Derived", "Work"})

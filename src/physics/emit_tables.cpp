@@ -252,16 +252,14 @@ std::string emit_counts(const RobotModel& model, const Program& program) {
                            {"kFreeTurn", program.places("free_turn")},
                            {"kDamping", program.places("damping")}});
 }
-// Writes those that only some have.
+// Writes those that differ from DefaultSizes (drl/physics/sizes.hpp).
 std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
   std::string text;
   const auto flag = [&](const char* name, bool is_so) { text += is_so ? constants("bool", {{name, true}}) : ""; };
-  if (const int frictions = count_frictions(model); frictions > 0)
-    text += constants("int", {{"kFrictions", frictions}});
-  if (const auto tendons = tendons_with_rows(model); !tendons.empty())
-    text += constants("int", {{"kTendons", tendons.size()}, {"kTendonAlong", program.places("tendon_along")}});
-  if (const int rows = count_equality_rows(model); rows > 0)
-    text += constants("int", {{"kEqualityRows", rows}, {"kEqualityAlong", program.places("equality_along")}});
+  const auto size = [&](const char* name, auto n) { text += n > 0 ? constants("int", {{name, n}}) : ""; };
+  size("kFrictions", count_frictions(model));
+  size("kTendons", tendons_with_rows(model).size()), size("kTendonAlong", program.places("tendon_along"));
+  size("kEqualityRows", count_equality_rows(model)), size("kEqualityAlong", program.places("equality_along"));
   flag("kSensesLengths", senses(model, &Sensor::shows_length));
   flag("kSensesActuators", senses(model, &Sensor::shows_actuators));
   flag("kSensesAccelerations", senses(model, &Sensor::shows_acceleration));
@@ -270,21 +268,20 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
   flag("kSensesLimitForces", senses(model, Sensor::limit_force));
   flag("kSensesEnergies", senses(model, &Sensor::shows_energy));
   flag("kSensesTime", senses(model, Sensor::time));
-  if (model.na > 0) text += constants("int", {{"kActivations", model.na}});
-  if (program.is_wide) text += "  static constexpr bool kWide = true;  // lanes of float compute a step in double\n";
+  size("kActivations", model.na);
+  flag("kWide", program.is_wide);
   if (model.noslip) {
     text += constants("int", {{"kNoslipIterations", model.noslip->iterations},
                               {"kNoslipDirections", most_friction_directions(model)}}) +
             constants("double", {{"kNoslipTolerance", model.noslip->tolerance}});
     flag("kWideForNoslip", !is_stiff(model));
   }
+  flag("kExactDistances", has_exact_distances(model));
   flag("kEdgesVary", edges_vary(model));
-  if (const size_t actuators = adhesions(model).size(); actuators > 0)
-    text += constants("int", {{"kAdhesions", actuators}});
+  size("kAdhesions", adhesions(model).size());
   flag("kRemembersPairs", remembers_pairs(model));
   flag("kHasGaps", std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }));
-  if (const int number = count_numbers(branches(model)); number > 0)
-    text += constants("int", {{"kBranches", number}, {"kBranchPlaces", program.places("branch")}});
+  size("kBranches", count_numbers(branches(model))), size("kBranchPlaces", program.places("branch"));
   return text;
 }
 std::string emit_limits(const RobotModel& model) {
@@ -305,7 +302,7 @@ std::string emit_limits(const RobotModel& model) {
 }  // namespace
 
 std::string emit_sizes(const RobotModel& model, const Program& program) {
-  std::string text = "struct Sizes {\n" + emit_counts(model, program) + emit_rare_sizes(model, program);
+  std::string text = "struct Sizes : DefaultSizes {\n" + emit_counts(model, program) + emit_rare_sizes(model, program);
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   text += emit_limits(model) + Table("", "double", "qpos0", "nq").add_all(model.start).text();
   if (const std::vector<int> branch = branches(model); count_numbers(branch) > 0) text += emit_branches(model, branch);

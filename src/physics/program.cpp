@@ -28,6 +28,13 @@ void Program::section(const std::string& comment) {
 void Program::set(const std::string& target, const Expr& value) {
   functions_.back().statements.push_back({target, value, false, sections_ - 1});
 }
+void Program::set(const std::string& array, const std::vector<Expr>& values) {
+  for (size_t k = 0; k < values.size(); ++k) set(at(array, k), values[k]);
+}
+void Program::set(const std::string& array, const Vec3& x, int first) {
+  for (int k = 0; k < 3; ++k) set(at(array, first + k), x[k]);
+}
+void Program::set(const std::string& array, const Spatial& x) { set(array, x.angular), set(array, x.linear, 3); }
 void Program::add(const std::string& target, const Expr& value) {
   if (!value.is(0)) functions_.back().statements.push_back({target, value, true, sections_ - 1});
 }

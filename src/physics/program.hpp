@@ -2,6 +2,7 @@
 // exchange.
 #pragma once
 
+#include <concepts>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ class Program {
   void join_group() { functions_.back().group = functions_[functions_.size() - 2].group; }
   void set(const std::string& target, const Expr& value);
   void add(const std::string& target, const Expr& value);  // makes no statement if value is 0
+  // Set the numbers of an array, those of a vector from `first` on.
+  void set(const std::string& array, const std::vector<Expr>& values);
+  void set(const std::string& array, const Vec3& x, int first = 0);
+  void set(const std::string& array, const Spatial& x);
 
   // Adds a line of C++ before or after the statements of the function. `operations` estimates those of an added call.
   void before(const std::string& line) { functions_.back().before.push_back(line); }
@@ -111,7 +116,7 @@ class Program {
 // Converts a name to a C++ identifier, for example "back thigh" to "back_thigh".
 std::string identifier(const std::string& name);
 // Returns "array[k]" or "array[k][l]".
-inline std::string at(const std::string& array, int k) { return array + "[" + std::to_string(k) + "]"; }
-inline std::string at(const std::string& array, int k, int l) { return at(at(array, k), l); }
+std::string at(const std::string& array, std::integral auto k) { return array + "[" + std::to_string(k) + "]"; }
+std::string at(const std::string& array, std::integral auto k, int l) { return at(at(array, k), l); }
 
 }  // namespace drl::robot_compiler

@@ -370,7 +370,7 @@ struct RobotModel {
   PairPlaces pair_places;             // that a lane has for the contacts of pairs
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
-  bool randomised = false;  // options may change all numbers that drl/physics/randomised_model.hpp lists
+  bool randomised = false;  // options may change all numbers that drl/physics/model_quantities.hpp lists
   std::vector<Sensor> sensors;
   std::vector<ContactSensor> contact_sensors;
   std::vector<TouchSensor> touch_sensors;

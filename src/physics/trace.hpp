@@ -26,15 +26,19 @@ struct Kinematics {
   std::vector<Spatial> bias;      // of each body: its acceleration if qacc is 0, with gravity as an upward acceleration
   std::vector<Expr> qvel;         // in the solver's axes (see trace_kinematics)
   Vec3 gravity;
+
+  // Returns a point of a body relative to the origin of its tree (of the world: to the world's origin).
+  Vec3 point(int body, const Vec3& in_body) const { return body < 0 ? in_body : pos[body] + turn[body] * in_body; }
 };
 // Traces the kinematics from qpos and qvel. MuJoCo gives the angular velocity of a free joint in its body's axes. Here
 // it is in world axes (the solver's axes), in which the joint's motions are constant.
 Kinematics trace_kinematics(const RobotModel& model, Program& p);
-// Returns the rotation of a unit quaternion.
-Mat3 rotation_of(const Expr (&q)[4]);
-// Returns the orientation of each body, with MuJoCo's sign of the quaternion.
 using Quat = std::array<Expr, 4>;
 Quat operator*(const Quat& a, const Quat& b);
+inline Quat conjugate(const Quat& q) { return {q[0], -q[1], -q[2], -q[3]}; }
+// Returns the rotation of a unit quaternion.
+Mat3 rotation_of(const Quat& q);
+// Returns the orientation of each body, with MuJoCo's sign of the quaternion.
 std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p);
 // Returns the angle of the vector (x, y) from the x axis, for y >= 0.
 Expr arc_tangent(const Expr& y, const Expr& x);
@@ -94,6 +98,23 @@ struct Dynamics {
   // They are not symmetric: `turning` has entries (i, ancestor), turning_above has entries (ancestor, i).
   TreeMatrix turning, turning_above;
 };
+// Returns the expressions that read an entry of an array for each degree of freedom.
+std::vector<Expr> read_along_qvel(const RobotModel& model, const std::string& array, Program& p);
+// Adds the forces of tendons' limits and dry friction to a force along qvel in the solver's axes. `array` holds the
+// forces of all rows; along_of(tendon) returns the derivatives of a tendon's length.
+template <class AlongOf>
+void add_tendon_forces(const RobotModel& model, const std::string& array, const AlongOf& along_of, Program& p,
+                       std::vector<Expr>& force) {
+  const auto add = [&](int tendon, int number, const std::string& what) {
+    const Expr pull = p.input(at(array, number), identifier(model.tendons[tendon].name) + what);
+    const std::vector<Expr> along = along_of(tendon);
+    for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
+  };
+  size_t number = limited_joints(model).size();
+  for (const int t : limited_tendons(model)) add(t, static_cast<int>(number++), "_tendon_limit");
+  number += frictional_dofs(model).size();
+  for (const int t : frictional_tendons(model)) add(t, static_cast<int>(number++), "_tendon_friction");
+}
 // Writes the rates of change of the activations, and the activations after a time step.
 void trace_activations(const RobotModel& model, Program& p);
 // Returns an actuator's length, its velocity, and the derivatives of its length along qvel in the solver's axes.
@@ -197,8 +218,6 @@ struct EqualityRows {
 };
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
                             Program& p);
-// Returns a side's point relative to the origin of its tree (of the world: to the world's origin).
-Vec3 anchor_of(const Equality::Side& side, const Kinematics& kinematics);
 
 // The values that smooth() keeps for later functions. An equality constraint with the rows J, the weights W and the
 // residuals J qacc + r pushes with -J' W (J qacc + r). This is linear in qacc, so J' W J is part of the solver's matrix
@@ -246,15 +265,24 @@ struct BodyPose {
   Mat3 turn;
 };
 BodyPose body_pose(const RobotModel& model, int body, Program& p);
+// Returns the pose of a geom or site in the world, for the same functions; `frame` is that of its body.
+BodyPose pose_of(const RobotModel& model, const Placement& place, Program& p);
 // Return the expressions that read derived.array[k][c], and three such numbers from `first` on.
 Expr derived_number(Program& p, const std::string& array, size_t k, int c);
 Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 0);
+// Return a frame's cvel and cinert, which have no entry for the world.
+Spatial derived_velocity(Program& p, size_t frame);
+Inertia derived_inertia(const RobotModel& model, size_t frame, Program& p);
 void trace_sensors(const RobotModel& model, Program& p);
 // Returns the accelerations of bodies about their trees' origins, with gravity as an upward acceleration.
 std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p);
 // Returns the declaration of what the functions write sensors to.
 inline std::string sensors_argument(const RobotModel& model) {
   return model.runge_kutta ? "F (*sensed)[4])" : "Derived& derived)";
+}
+// The same for functions that also read derived quantities.
+inline std::string derived_and_sensors_argument(const RobotModel& model) {
+  return (model.runge_kutta ? "const Derived& derived, " : "const Derived&, ") + sensors_argument(model);
 }
 // Writes a sensor's values to their places in MuJoCo's sensordata.
 void set_sensor(const RobotModel& model, const Sensor& sensor, const std::vector<Expr>& values, Program& p);
@@ -289,13 +317,6 @@ inline void trace(const RobotModel& model, Program& p) {
 inline int contact_residuals(const RobotModel& model, const Program& p) {
   return (p.edges == 3 ? 2 : p.edges) * count_pyramids(model);
 }
-// Returns the declaration of the `act` argument, with a trailing comma, or "" if the model has no activations.
-inline std::string activations_argument(const RobotModel& model) { return model.na == 0 ? "" : "const F* act, "; }
-// Returns the declaration of the `parameters` argument, with a trailing comma, or "" if the model has no parameters.
-inline std::string parameters_argument(const RobotModel& model) {
-  return model.parameters.empty() ? "" : "const F* parameters, ";
-}
-
 // The impedance d(x) of a constraint (MuJoCo, "Computation", solver parameters), which changes from `least` at x = 0 to
 // `most` at |x| = width.
 struct Impedance {
@@ -315,6 +336,7 @@ inline std::string mass_alone_in_loops(const RobotModel& model, const Program& p
 
 inline Symmetric known(const std::array<double, 6>& i) { return {i[0], i[1], i[2], i[3], i[4], i[5]}; }
 inline Vec3 known(const Numbers3& x) { return {x[0], x[1], x[2]}; }
+inline Quat known(const Quaternion& q) { return {q[0], q[1], q[2], q[3]}; }
 inline Mat3 known(const Rotation& r) { return {known(r[0]), known(r[1]), known(r[2])}; }
 
 }  // namespace drl::robot_compiler

@@ -110,9 +110,9 @@ class Actuators {
     of.along.resize(model_.dofs.size());
     switch (actuator.acts_on) {
       case Actuator::joint: {
-        const Joint& joint = model_.joints[index(actuator.target)];
+        const Joint& joint = model_.joints[actuator.target];
         of.length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
-        of.along[index(joint.dof)] = actuator.gear;
+        of.along[joint.dof] = actuator.gear;
         break;
       }
       case Actuator::tendon:
@@ -141,10 +141,7 @@ class Actuators {
   }
 
  private:
-  static size_t index(int k) { return static_cast<size_t>(k); }
-  Expr control(size_t a) const {
-    return p_.input(at("ctrl", static_cast<int>(a)), identifier(model_.actuators[a].name) + "_ctrl");
-  }
+  Expr control(size_t a) const { return p_.input(at("ctrl", a), identifier(model_.actuators[a].name) + "_ctrl"); }
   Expr activation(const Actuator& actuator) const {
     return p_.input(at("act", actuator.activation), identifier(actuator.name) + "_act");
   }
@@ -187,11 +184,11 @@ class Actuators {
     const Expr signal = this->signal(a);
     const bool is_muscle = actuator.muscle_gain || actuator.muscle_bias;
     if (actuator.acts_on == Actuator::joint && !is_muscle && actuator.gain[1] == 0 && actuator.gain[2] == 0) {
-      const Joint& joint = model_.joints[index(actuator.target)];
+      const Joint& joint = model_.joints[actuator.target];
       const Expr length = Expr(actuator.gear) * p_.input(at("qpos", joint.qpos), "");
       return factor(a, 0) * Expr(actuator.gain[0]) * signal + Expr(actuator.bias[0]) +
              factor(a, 0) * Expr(actuator.bias[1]) * length +
-             factor(a, 1) * Expr(actuator.bias[2] * actuator.gear) * k_.qvel[index(joint.dof)];
+             factor(a, 1) * Expr(actuator.bias[2] * actuator.gear) * k_.qvel[joint.dof];
     }
     const Transmission of = transmission(actuator);
     const auto affine = [&](const std::array<double, 3>& x, const Expr& of_constant) {
@@ -204,7 +201,7 @@ class Actuators {
   }
   // Returns the factor that brings the total force of a tendon's actuators into its range.
   Expr share_of(int tendon) const {
-    const auto& range = model_.tendons[index(tendon)].force_range;
+    const auto& range = model_.tendons[tendon].force_range;
     Expr total = 0;
     for (size_t a = 0; a < model_.actuators.size() && range; ++a)
       if (model_.actuators[a].pulls(tendon)) total += unlimited_force(a);
@@ -232,7 +229,7 @@ class Actuators {
     const Actuator& actuator = model_.actuators[a];
     if (actuator.acts_on == Actuator::body) return;  // drl/physics/adhesion.hpp
     if (actuator.acts_on == Actuator::joint) {
-      const auto dof = index(model_.joints[index(actuator.target)].dof);
+      const int dof = model_.joints[actuator.target].dof;
       d.actuator_torque[dof] += Expr(actuator.gear) * force;
       if (model_.implicit_actuators) d.damping.diagonal[dof] += damping(a, force, actuator.gear);
       return;
@@ -247,29 +244,27 @@ class Actuators {
   static Vec3 torque_of(const Actuator& actuator) { return {actuator.gears[3], actuator.gears[4], actuator.gears[5]}; }
 
   void add_ball(const Actuator& actuator, Transmission& of) const {
-    const Joint& joint = model_.joints[index(actuator.target)];
+    const Joint& joint = model_.joints[actuator.target];
     const Quat q = trace_quaternion(joint, p_);
     Vec3 torque = force_of(actuator);
-    if (actuator.acts_on == Actuator::ball_in_parent)
-      torque = transposed(rotation_of({q[0], q[1], q[2], q[3]})) * torque;
+    if (actuator.acts_on == Actuator::ball_in_parent) torque = transposed(rotation_of(q)) * torque;
     of.length = dot(rotation_vector(q), torque);
-    for (int k = 0; k < 3; ++k) of.along[index(joint.dof + k)] = torque[k];
+    for (int k = 0; k < 3; ++k) of.along[joint.dof + k] = torque[k];
   }
   void add_free_joint(const Actuator& actuator, Transmission& of) const {
-    const auto dof = index(model_.joints[index(actuator.target)].dof);
+    const int dof = model_.joints[actuator.target].dof;
     const Vec3 force = force_of(actuator);
     Vec3 torque = torque_of(actuator);
-    if (actuator.acts_on == Actuator::free_in_body) torque = k_.turn[index(model_.dofs[dof].body)] * torque;
-    for (size_t k = 0; k < 3; ++k)
-      of.along[dof + k] = force[static_cast<int>(k)], of.along[dof + 3 + k] = torque[static_cast<int>(k)];
+    if (actuator.acts_on == Actuator::free_in_body) torque = k_.turn[model_.dofs[dof].body] * torque;
+    for (int k = 0; k < 3; ++k) of.along[dof + k] = force[k], of.along[dof + 3 + k] = torque[k];
   }
   Mat3 turn_of(const Placement& site) const {
-    return site.body < 0 ? known(site.turn) : k_.turn[index(site.body)] * known(site.turn);
+    return site.body < 0 ? known(site.turn) : k_.turn[site.body] * known(site.turn);
   }
   void add_site(const Actuator& actuator, Transmission& of) const {
     const bool is_relative = actuator.reference.site >= 0;
-    const Placement& site = model_.sites[index(actuator.from.site)];
-    const Placement& reference = is_relative ? model_.sites[index(actuator.reference.site)] : site;
+    const Placement& site = model_.sites[actuator.from.site];
+    const Placement& reference = is_relative ? model_.sites[actuator.reference.site] : site;
     const Mat3 axes = turn_of(reference);
     const Vec3 force = axes * force_of(actuator), torque = axes * torque_of(actuator);
     const BodyPoint point = point_of(site, k_), other = point_of(reference, k_);
@@ -277,17 +272,17 @@ class Actuators {
       of.length = dot(transposed(axes) * apart(model_, k_, other, point), force_of(actuator)) +
                   dot(turn_between(actuator), torque_of(actuator));
     }
-    const auto push = [&](const BodyPoint& at, size_t i) {
+    const auto push = [&](const BodyPoint& at, int i) {
       return dot(k_.axis[i], Spatial{torque + cross(at.arm, force), force});
     };
     for (const int i : dofs_of_actuator(model_, actuator))
-      of.along[index(i)] = moves(model_, index(i), site.body) ? push(point, index(i)) : -push(other, index(i));
+      of.along[i] = moves(model_, i, site.body) ? push(point, i) : -push(other, i);
   }
   // With the slider's axis a, the vector v from the slider's site to the crank's, and the rod's length r, the slider is
   // at a v - sqrt((a v)^2 - v v + r^2). If the rod does not reach the axis, it is at a v.
   void add_slider_crank(const Actuator& actuator, Transmission& of) const {
-    const Placement& crank = model_.sites[index(actuator.from.site)];
-    const Placement& slider = model_.sites[index(actuator.reference.site)];
+    const Placement& crank = model_.sites[actuator.from.site];
+    const Placement& slider = model_.sites[actuator.reference.site];
     const BodyPoint point = point_of(crank, k_), origin = point_of(slider, k_);
     const Vec3 axis = turn_of(slider).column(2), way = apart(model_, k_, origin, point);
     const Expr along = dot(way, axis), square = along * along - dot(way, way) + Expr(actuator.rod * actuator.rod);
@@ -296,11 +291,11 @@ class Actuators {
     of.length = gear * (along - select_less(0, square, root, 0));
     const Vec3 by_way = gear * (share * axis + inverse * way), by_axis = gear * (share * way);
     for (const int i : dofs_of_actuator(model_, actuator)) {
-      const Spatial& motion = k_.axis[index(i)];
+      const Spatial& motion = k_.axis[i];
       const auto move = [&](const BodyPoint& at) { return motion.linear + cross(motion.angular, at.arm); };
-      of.along[index(i)] = moves(model_, index(i), crank.body)
-                               ? dot(by_way, move(point))
-                               : dot(by_axis, cross(motion.angular, axis)) - dot(by_way, move(origin));
+      of.along[i] = moves(model_, i, crank.body)
+                        ? dot(by_way, move(point))
+                        : dot(by_axis, cross(motion.angular, axis)) - dot(by_way, move(origin));
     }
   }
   // Returns the rotation vector of a site relative to its reference site. As in libmujoco 3.5.0, a site's own rotation
@@ -308,14 +303,13 @@ class Actuators {
   Vec3 turn_between(const Actuator& actuator) const {
     if (actuator.gears[3] == 0 && actuator.gears[4] == 0 && actuator.gears[5] == 0) return {};
     const std::vector<Quat> quats = trace_quaternions(model_, p_);
-    const auto known_quat = [](const Quaternion& q) { return Quat{q[0], q[1], q[2], q[3]}; };
     const auto quat_of = [&](const Actuator::Site& site) {
-      const Frame& frame = model_.frames[index(site.frame)];
-      const Quat own = known_quat(frame.quat), in_world = frame.body < 0 ? own : quats[index(frame.body)] * own;
-      return known_quat(site.quat) * in_world;
+      const Frame& frame = model_.frames[site.frame];
+      const Quat own = known(frame.quat), in_world = frame.body < 0 ? own : quats[frame.body] * own;
+      return known(site.quat) * in_world;
     };
-    const Quat a = quat_of(actuator.from), b = quat_of(actuator.reference);
-    return rotation_vector(Quat{b[0], -b[1], -b[2], -b[3]} * a);
+    const Quat a = quat_of(actuator.from);
+    return rotation_vector(conjugate(quat_of(actuator.reference)) * a);
   }
 
   const RobotModel& model_;

@@ -113,7 +113,7 @@ class Tracer {
                     std::string("acceleration_") + "wwwvvv"[component] + "xyzxyz"[component]);
   }
   Expr qacc(const std::string& array, size_t i) {
-    return p_.input(at(array, static_cast<int>(i)), array + "_" + identifier(model_.dofs[i].name));
+    return p_.input(at(array, i), array + "_" + identifier(model_.dofs[i].name));
   }
 
   void trace_row() {
@@ -250,7 +250,7 @@ class Tracer {
   void trace_point() {
     p_.begin("Computes the place of a contact about the origin of its tree, for touch sensors.",
              "contact_point(const ContactPoint& point, const ContactRow<F>& row, F* at)", true);
-    for (int k = 0; k < 3; ++k) p_.set(at("at", k), row_.point[k]);
+    p_.set("at", row_.point);
   }
 
   // The matrix is packed by rows of its lower half.
@@ -264,8 +264,8 @@ class Tracer {
       const int first = static_cast<int>(i * (i + 1) / 2);
       for (size_t a = 0; a < model_.dofs[i].ancestors.size(); ++a)
         p_.set(at("matrix", first + model_.dofs[i].ancestors[a]), h.ancestors[i][a]);
-      p_.set(at("matrix", first + static_cast<int>(i)), h.diagonal[i]);
-      p_.set(at("force", static_cast<int>(i)), force[i]);
+      p_.set(at("matrix", first + i), h.diagonal[i]);
+      p_.set(at("force", i), force[i]);
     }
   }
   // Writes the functions that solve with M, in loops (drl/physics/trees.hpp): they copy M, add what constraints add,
@@ -299,14 +299,14 @@ class Tracer {
       for (size_t i = 0; i < model_.dofs.size() && !has_all; ++i) {
         const Coupling& carried = coupling[model_.dofs[i].body];
         const Spatial push = carried * kept_.axis[i];
-        for (int c = 0; c < 6; ++c) p_.set(at("push", static_cast<int>(i), c), push[c]);
+        p_.set(at("push", i), push);
         force[i] -= dot(kept_.axis[i], carried.force);
       }
       p_.after("add_projections<Sizes>(w.axis, push, " + tree + ");", 6 * entries);
     }
     add_limits(h, force), add_frictions(h, force);
     add_to_tree(h, tree, 0, true, p_);
-    for (size_t i = 0; i < force.size(); ++i) p_.set(at(x, static_cast<int>(i)), force[i]);
+    p_.set(x, force);
     if (is_dense) {
       p_.after("spread_tree<Sizes>(tree, matrix);", entries);
     } else if (!has_pairs) {
@@ -348,7 +348,7 @@ class Tracer {
     const std::string place = !has_rows_of_pairs(model_) ? "qacc" : "w.half",
                       name = !has_rows_of_pairs(model_) ? "qacc_" : "half_";
     for (size_t i = 0; i < solution.size(); ++i)
-      p_.set(at(place, static_cast<int>(i)), p_.named(solution[i], name + identifier(model_.dofs[i].name)));
+      p_.set(at(place, i), p_.named(solution[i], name + identifier(model_.dofs[i].name)));
     if (has_rows_of_pairs(model_)) trace_halves(factors);
   }
 
@@ -384,7 +384,7 @@ class Tracer {
     });
     factorise_part(-1, trunk, half, carried, factors);
     for (size_t i = 0; i < half.size(); ++i)
-      p_.set(at("w.half", static_cast<int>(i)),
+      p_.set(at("w.half", i),
              p_.named(branch_of(i) < 0 ? half[i] : force[i], "half_" + identifier(model_.dofs[i].name)));
     trace_halves(factors);
   }
@@ -446,26 +446,23 @@ class Tracer {
     for (size_t l = 0; l < joints.size(); ++l) {
       const auto dof = static_cast<size_t>(joints[l]->dof);
       if (part != kWhole && branch_of(dof) != part) continue;
-      const int number = static_cast<int>(l);
-      const std::string name = identifier(joints[l]->name) + "_limit_";
-      const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
-      const Expr full = p_.input(at("w.weight", count_pyramids(model_) + number), name + "weight");
-      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "active_weight");
+      const auto [weight, push] = limit(static_cast<int>(l), identifier(joints[l]->name) + "_limit_");
       h.diagonal[dof] += weight;
-      force[dof] -= weight * (p_.input(at("w.limit_sign", number), name + "sign") *
-                              p_.input(at("w.limit_rest", number), name + "rest"));
+      force[dof] -= push;
     }
-    int number = static_cast<int>(joints.size());
+    auto number = static_cast<int>(joints.size());
     for (const int t : limited_tendons(model_)) {
-      const std::string name = identifier(model_.tendons[t].name) + "_tendon_limit_";
-      const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
-      const Expr full = p_.input(at("w.weight", count_pyramids(model_) + number), name + "weight");
-      const Expr weight = p_.named(select_less(y, 0, full, 0), name + "active_weight");
-      const Expr push = weight * (p_.input(at("w.limit_sign", number), name + "sign") *
-                                  p_.input(at("w.limit_rest", number), name + "rest"));
+      const auto [weight, push] = limit(number++, identifier(model_.tendons[t].name) + "_tendon_limit_");
       add_tendon(t, weight, push, h, force);
-      number += 1;
     }
+  }
+  // Returns the weight of a limit's row if it is active, or 0, and its force at rest.
+  std::array<Expr, 2> limit(int number, const std::string& name) {
+    const Expr y = p_.input(at("w.y", contact_residuals(model_, p_) + number), name + "y");
+    const Expr full = p_.input(at("w.weight", count_pyramids(model_) + number), name + "weight");
+    const Expr weight = p_.named(select_less(y, 0, full, 0), name + "active_weight");
+    return {weight, weight * (p_.input(at("w.limit_sign", number), name + "sign") *
+                              p_.input(at("w.limit_rest", number), name + "rest"))};
   }
   // Adds weight * J' J and the force -J' push of a row along a tendon with the derivatives J.
   void add_tendon(int tendon, const Expr& weight, const Expr& push, TreeMatrix& h, std::vector<Expr>& force) {
@@ -508,7 +505,7 @@ class Tracer {
         const std::string other = identifier(model_.dofs[model_.dofs[i].ancestors[a]].name);
         factors.ancestors[i][a] = p_.keep("factor", factors.ancestors[i][a], name + "_" + other + "_factor");
       }
-      const std::string place = at("w.inverse", static_cast<int>(i));
+      const std::string place = at("w.inverse", i);
       p_.set(place, p_.named(factors.inverse[i], name + "_inverse"));
       factors.inverse[i] = p_.input(place, name + "_inverse");
     }
@@ -517,17 +514,14 @@ class Tracer {
   void trace_halves(const TreeFactors& factors) {
     p_.begin("Computes the first half of a solution for a vector along qvel.",
              "solve_up(const Work& w, const F* from, F* to)");
-    std::vector<Expr> x, half;
-    for (size_t i = 0; i < model_.dofs.size(); ++i) {
-      x.push_back(qacc("from", i));
-      half.push_back(p_.input(at("w.half", static_cast<int>(i)), "half_" + identifier(model_.dofs[i].name)));
-    }
-    x = solve_up(model_, factors, x);
-    for (size_t i = 0; i < x.size(); ++i) p_.set(at("to", static_cast<int>(i)), x[i]);
+    std::vector<Expr> half;
+    p_.set("to", solve_up(model_, factors, read_along_qvel(model_, "from", p_)));
     p_.begin("Computes the second half.", "solve_down(const Work& w, F* qacc)");
-    x = solve_down(model_, factors, half);
-    for (size_t i = 0; i < x.size(); ++i)
-      p_.set(at("qacc", static_cast<int>(i)), p_.named(x[i], "qacc_" + identifier(model_.dofs[i].name)));
+    for (const Dof& dof : model_.dofs)
+      half.push_back(p_.input(at("w.half", half.size()), "half_" + identifier(dof.name)));
+    half = solve_down(model_, factors, half);
+    for (size_t i = 0; i < half.size(); ++i)
+      p_.set(at("qacc", i), p_.named(half[i], "qacc_" + identifier(model_.dofs[i].name)));
   }
 
   void trace_pairs() {
@@ -541,7 +535,7 @@ class Tracer {
       Spatial wrench;
       const int tree = model_.bodies[model_.dofs[i].body].tree;
       for (int k = 0; k < 6; ++k) wrench[k] = p_.input(at("wrench", tree, k), "");
-      p_.set(at("force", static_cast<int>(i)), dot(kept_.axis[i], wrench));
+      p_.set(at("force", i), dot(kept_.axis[i], wrench));
     }
   }
   void trace_pair_softness() {

@@ -5,8 +5,6 @@
 namespace drl::robot_compiler {
 namespace {
 
-Quat known(const Quaternion& q) { return {q[0], q[1], q[2], q[3]}; }
-
 class Tracer {
  public:
   Tracer(const RobotModel& model, Program& p) : model_(model), p_(p) {}
@@ -15,57 +13,44 @@ class Tracer {
   // use.
   void trace() {
     p_.begin("Computes the positions and orientations of bodies.",
-             "derive_frames(const F* qpos, " + parameters_argument(model_) + "Derived& derived)");
+             "derive_frames(const F* qpos, const F* parameters, Derived& derived)");
     k_ = trace_kinematics(model_, p_);
     trace_frames();
     p_.begin("Computes the centres of mass of subtrees.",
-             "derive_centers(const F* qpos, " + parameters_argument(model_) + "Derived& derived)");
+             "derive_centers(const F* qpos, const F* parameters, Derived& derived)");
     trace_centers();
     if (!writes_in_loop("write_centers(bodies, derived);", 20))
-      for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", static_cast<int>(f), subtree_center(f));
+      for (size_t f = 0; f < model_.frames.size(); ++f) set("subtree_com", f, subtree_center(f));
     p_.begin("Computes the positions of geoms from frames.", "derive_geoms(Derived& derived)");
     trace_points("geom_xpos", 0, model_.geoms);
-    p_.begin(
-        "Computes the positions of sites from frames.",
-        std::string("derive_sites(") + (moves_sites(model_) ? parameters_argument(model_) : "") + "Derived& derived)");
+    p_.begin("Computes the positions of sites from frames.", "derive_sites(const F* parameters, Derived& derived)");
     p_.join_group();
     trace_points("site_xpos", model_.geoms.size(), model_.sites);
     p_.begin("Computes the inertias and velocities of bodies about the centre of mass of their tree.",
-             "derive_motion(const F* qpos, const F* qvel, " + parameters_argument(model_) + "Derived& derived)");
+             "derive_motion(const F* qpos, const F* qvel, const F* parameters, Derived& derived)");
     trace_motion();
-    p_.begin("Computes the forces of actuators.", "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, " +
-                                                      activations_argument(model_) + parameters_argument(model_) +
-                                                      "Derived& derived)");
+    p_.begin("Computes the forces of actuators.",
+             "derive_actuators(const F* qpos, const F* qvel, const F* ctrl, const F* act, const F* parameters, "
+             "Derived& derived)");
     trace_actuators();
     p_.begin("Computes the forces of contacts on each body.",
-             "derive_forces(const F* qpos, const F (*wrench)[kWrench], " +
-                 std::string(model_.equalities.empty() ? "" : "const F* limit, ") + parameters_argument(model_) +
-                 "Derived& derived)");
+             "derive_forces(const F* qpos, const F (*wrench)[kWrench], const F* limit, const F* parameters, Derived& "
+             "derived)");
     trace_forces();
     p_.begin("Computes the forces of limits and contacts along qvel.",
              "derive_constraints(const F* qpos, const F (*wrench)[kWrench], const F* limit, Derived& derived)");
     trace_constraint_forces();
     if (!senses(model_, &Sensor::shows_load)) return;
     p_.begin("Computes sensors of the force and torque between a body and its parent.",
-             "find_loads(const F* qpos, const F* qvel, const F* qacc, const F (*wrench)[kWrench], " +
-                 std::string(model_.equalities.empty() ? "" : "const F* limit, ") + parameters_argument(model_) +
-                 "F (*sensed)[4])");
+             "find_loads(const F* qpos, const F* qvel, const F* qacc, const F (*wrench)[kWrench], const F* limit, "
+             "const F* parameters, F (*sensed)[4])");
     trace_loads();
   }
 
  private:
-  static size_t index(int k) { return static_cast<size_t>(k); }
-
-  // Returns a position relative to the tree's origin, in world axes.
-  Vec3 from_origin(int body, const Vec3& pos) const {
-    if (body < 0) return pos;
-    return k_.pos[index(body)] + k_.turn[index(body)] * pos;
-  }
-  Vec3 origin(int body) const { return body < 0 ? Vec3{} : k_.origin[index(model_.bodies[index(body)].tree)]; }
-  Vec3 in_world(int body, const Vec3& pos) const { return origin(body) + from_origin(body, pos); }
-  void set(const std::string& array, int k, const Vec3& x) {
-    for (int c = 0; c < 3; ++c) p_.set(at("derived." + array, k, c), x[c]);
-  }
+  Vec3 origin(int body) const { return body < 0 ? Vec3{} : k_.origin[model_.bodies[body].tree]; }
+  Vec3 in_world(int body, const Vec3& pos) const { return origin(body) + k_.point(body, pos); }
+  void set(const std::string& array, size_t k, const Vec3& x) { p_.set(at("derived." + array, k), x); }
 
   // Writes the function by a loop (drl/physics/tree_frames.hpp).
   bool writes_in_loop(const std::string& call, int operations) {
@@ -78,10 +63,10 @@ class Tracer {
     for (size_t f = 0; f < model_.frames.size(); ++f) {
       const Frame& frame = model_.frames[f];
       const int k = static_cast<int>(f);
-      set("xpos", k, in_world(frame.body, robot_compiler::known(frame.pos)));
+      set("xpos", k, in_world(frame.body, known(frame.pos)));
       set("xipos", k, in_world(frame.body, center_of(model_, k, p_)));
-      const Quat own = known(frame.quat), quat = frame.body < 0 ? own : quats[index(frame.body)] * own;
-      for (int c = 0; c < 4; ++c) p_.set(at("derived.xquat", k, c), quat[index(c)]);
+      const Quat own = known(frame.quat), quat = frame.body < 0 ? own : quats[frame.body] * own;
+      for (int c = 0; c < 4; ++c) p_.set(at("derived.xquat", k, c), quat[c]);
     }
   }
   // Writes the positions of points of frames. `first` is the index of the first one in the table of the loop.
@@ -92,7 +77,7 @@ class Tracer {
             "write_points<Sizes, F>(derived, " + std::to_string(first) + ", " + count + ", derived." + array + ");",
             30))
       return;
-    for (size_t k = 0; k < placements.size(); ++k) set(array, static_cast<int>(k), point_of(placements[k]));
+    for (size_t k = 0; k < placements.size(); ++k) set(array, k, point_of(placements[k]));
   }
   Vec3 point_of(const Placement& placement) {
     const Vec3 pos = pos_of(model_, placement, p_);
@@ -106,10 +91,10 @@ class Tracer {
     mass_.assign(model_.frames.size(), 0), moment_.assign(model_.frames.size(), {});
     for (size_t f = model_.frames.size(); f-- > 1;) {
       const Frame& frame = model_.frames[f];
-      const Vec3 center = from_origin(frame.body, center_of(model_, static_cast<int>(f), p_));
+      const Vec3 center = k_.point(frame.body, center_of(model_, static_cast<int>(f), p_));
       const Expr mass = mass_of(model_, static_cast<int>(f), p_);
       mass_[f] += mass, moment_[f] = moment_[f] + mass * center;
-      const auto parent = index(frame.parent);
+      const int parent = frame.parent;
       // The world's moment is about the world's origin, so each tree's moment is shifted.
       const bool leaves = frame.body >= 0 && model_.frames[parent].body < 0;
       mass_[parent] += mass_[f];
@@ -124,7 +109,7 @@ class Tracer {
   }
   // Returns the point to which cvel, cinert and cfrc_ext refer, relative to the origin of the frame's tree.
   Vec3 center_of_tree(const Frame& frame) const {
-    const auto root = index(frame.root);
+    const int root = frame.root;
     if (is_massless(root)) return {};
     if (model_.frames[root].body >= 0) return Expr(1) / mass_[root] * moment_[root];
     return Expr(1) / mass_[root] * moment_[root] - origin(frame.body);
@@ -136,38 +121,34 @@ class Tracer {
       const Frame& frame = model_.frames[f];
       const int place = static_cast<int>(f) - 1;
       const Vec3 center = center_of_tree(frame);
-      const Mat3 turn = frame.body < 0 ? identity() : k_.turn[index(frame.body)];
+      const Mat3 turn = frame.body < 0 ? identity() : k_.turn[frame.body];
       const Inertia inertia =
-          inertia_at(mass_of(model_, place + 1, p_), from_origin(frame.body, center_of(model_, place + 1, p_)) - center,
+          inertia_at(mass_of(model_, place + 1, p_), k_.point(frame.body, center_of(model_, place + 1, p_)) - center,
                      turn, inertia_of(model_, place + 1, p_));
       for (int c = 0; c < 6; ++c) p_.set(at("derived.cinert", place, c), inertia.rotational[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("derived.cinert", place, 6 + c), inertia.moment[c]);
+      p_.set(at("derived.cinert", place), inertia.moment, 6);
       p_.set(at("derived.cinert", place, 9), inertia.mass);
-      const Spatial velocity = frame.body < 0 ? Spatial{} : k_.velocity[index(frame.body)];
-      const Vec3 linear = velocity.linear + cross(velocity.angular, center);
-      for (int c = 0; c < 3; ++c) p_.set(at("derived.cvel", place, c), velocity.angular[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("derived.cvel", place, 3 + c), linear[c]);
+      const Spatial velocity = frame.body < 0 ? Spatial{} : k_.velocity[frame.body];
+      p_.set(at("derived.cvel", place), Spatial{velocity.angular, velocity.linear + cross(velocity.angular, center)});
     }
   }
 
   void trace_actuators() {
     const Dynamics dynamics = trace_dynamics(model_, k_, p_);
-    const std::vector<Expr> torque = out_of_solver(dynamics.actuator_torque);
-    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_actuator", i), torque[index(i)]);
-    for (size_t a = 0; a < model_.actuators.size(); ++a)
-      p_.set(at("derived.actuator_force", static_cast<int>(a)), dynamics.actuator_force[a]);
+    p_.set("derived.qfrc_actuator", out_of_solver(dynamics.actuator_torque));
+    p_.set("derived.actuator_force", dynamics.actuator_force);
   }
   Spatial wrench_of(size_t f, int touching) {
     Spatial wrench;
     for (int c = 0; c < 6 && touching >= 0; ++c)
-      if (const int place = p_.wrench_places[index(c)]; place >= 0)
+      if (const int place = p_.wrench_places[c]; place >= 0)
         wrench[c] =
             p_.input(at("wrench", touching, place), identifier(model_.frames[f].name) + "_wrench_" + std::to_string(c));
     return wrench;
   }
   // The torque of contacts on static geoms is about the first tree's origin.
   Vec3 center_of_wrench(const Frame& frame) const {
-    return frame.body < 0 ? subtree_center(index(frame.root)) - k_.origin[0] : center_of_tree(frame);
+    return frame.body < 0 ? subtree_center(frame.root) - k_.origin[0] : center_of_tree(frame);
   }
   // Returns the wrenches of contacts, equality constraints and pushes on all frames, about the origin of each one's
   // tree (of static frames: of the first tree).
@@ -178,7 +159,7 @@ class Tracer {
       wrenches[f] = wrench_of(f, frames[f]) + wrenches[f];
       if (const int frame = static_cast<int>(f); is_pushed(model_, frame))
         wrenches[f] =
-            wrenches[f] + push_on(model_, frame, from_origin(model_.frames[f].body, center_of(model_, frame, p_)), p_);
+            wrenches[f] + push_on(model_, frame, k_.point(model_.frames[f].body, center_of(model_, frame, p_)), p_);
     }
     return wrenches;
   }
@@ -186,7 +167,7 @@ class Tracer {
     p_.before("F external[Sizes::nbody][6];"), p_.before("find_external_wrenches<Sizes>(wrench, external);");
     const std::vector<Spatial> wrenches = equality_wrenches();
     for (size_t f = 1; f < wrenches.size(); ++f)
-      for (int c = 0; c < 6; ++c) p_.add(at("external", static_cast<int>(f), c), wrenches[f][c]);
+      for (int c = 0; c < 6; ++c) p_.add(at("external", f, c), wrenches[f][c]);
     writes_in_loop("write_forces(bodies, external, derived);", 50);
   }
   void trace_forces() {
@@ -195,9 +176,7 @@ class Tracer {
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       const Spatial& wrench = wrenches[f];
       const Vec3 torque = wrench.angular - cross(center_of_wrench(model_.frames[f]), wrench.linear);
-      const int place = static_cast<int>(f) - 1;
-      for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, c), torque[c]);
-      for (int c = 0; c < 3; ++c) p_.set(at("derived.cfrc_ext", place, 3 + c), wrench.linear[c]);
+      p_.set(at("derived.cfrc_ext", f - 1), Spatial{torque, wrench.linear});
     }
   }
 
@@ -208,7 +187,7 @@ class Tracer {
     p_.before("find_loads_of_frames(bodies, motions, acceleration_of, loads);");
     std::vector<Spatial> loads(model_.frames.size());
     for (size_t f = 0; f < loads.size(); ++f)
-      for (int c = 0; c < 6; ++c) loads[f][c] = p_.input(at("loads", static_cast<int>(f), c), "");
+      for (int c = 0; c < 6; ++c) loads[f][c] = p_.input(at("loads", f, c), "");
     return loads;
   }
   void trace_loads() {
@@ -217,9 +196,9 @@ class Tracer {
     for (const Sensor& sensor : model_.sensors) {
       if (!sensor.shows_load()) continue;
       const Placement& site = sensor.object.place;
-      const Vec3 place = from_origin(site.body, pos_of(model_, site, p_)) - (site.body < 0 ? k_.origin[0] : Vec3{});
-      const Mat3 turn = (site.body < 0 ? identity() : k_.turn[index(site.body)]) * turn_of(model_, site, p_);
-      const Spatial& load = loads[index(sensor.object.frame)];
+      const Vec3 place = k_.point(site.body, pos_of(model_, site, p_)) - (site.body < 0 ? k_.origin[0] : Vec3{});
+      const Mat3 turn = (site.body < 0 ? identity() : k_.turn[site.body]) * turn_of(model_, site, p_);
+      const Spatial& load = loads[sensor.object.frame];
       const Vec3 value = sensor.kind == Sensor::load_force ? load.linear : load.angular - cross(place, load.linear);
       const Vec3 in_site = transposed(turn) * value;
       set_sensor(model_, sensor, {in_site[0], in_site[1], in_site[2]}, p_);
@@ -232,17 +211,17 @@ class Tracer {
       const Frame& frame = model_.frames[f];
       const int k = static_cast<int>(f);
       const bool moves = frame.body >= 0;
-      const Vec3 center = from_origin(frame.body, center_of(model_, k, p_)) - (moves ? Vec3{} : k_.origin[0]);
-      const Inertia inertia = inertia_at(mass_of(model_, k, p_), center,
-                                         moves ? k_.turn[index(frame.body)] : identity(), inertia_of(model_, k, p_));
-      const Spatial velocity = moves ? k_.velocity[index(frame.body)] : Spatial{};
-      const Spatial acceleration = moves ? accelerations[index(frame.body)] : Spatial{{}, Expr(-1) * k_.gravity};
+      const Vec3 center = k_.point(frame.body, center_of(model_, k, p_)) - (moves ? Vec3{} : k_.origin[0]);
+      const Inertia inertia = inertia_at(mass_of(model_, k, p_), center, moves ? k_.turn[frame.body] : identity(),
+                                         inertia_of(model_, k, p_));
+      const Spatial velocity = moves ? k_.velocity[frame.body] : Spatial{};
+      const Spatial acceleration = moves ? accelerations[frame.body] : Spatial{{}, Expr(-1) * k_.gravity};
       loads[f] = loads[f] + inertia * acceleration + cross_force(velocity, inertia * velocity) + Expr(-1) * external[f];
-      const Frame& parent = model_.frames[index(frame.parent)];
+      const Frame& parent = model_.frames[frame.parent];
       Spatial of_parent = loads[f];
       if (moves && parent.body < 0)
         of_parent.angular = of_parent.angular + cross(origin(frame.body) - k_.origin[0], of_parent.linear);
-      loads[index(frame.parent)] = loads[index(frame.parent)] + of_parent;
+      loads[frame.parent] = loads[frame.parent] + of_parent;
     }
     return loads;
   }
@@ -250,7 +229,7 @@ class Tracer {
   // Returns the force of row r of all equality constraints.
   Expr equality_force(size_t r) {
     const int before = count_limits(model_) + count_frictions(model_);
-    return p_.input(at("limit", before + static_cast<int>(r)), "equality_force_" + std::to_string(r));
+    return p_.input(at("limit", before + r), "equality_force_" + std::to_string(r));
   }
   // Returns what equality constraints of bodies add to the wrenches on frames. As in mj_rnePostConstraint, the torque
   // of a weld is its rows' force, without the derivative of their violation.
@@ -260,13 +239,13 @@ class Tracer {
     for (const Equality& equality : model_.equalities) {
       Spatial push;
       for (int k = 0; k < equality.rows() && !equality.couples_lengths(); ++k)
-        (k < 3 ? push.linear[k] : push.angular[k - 3]) = equality_force(row + index(k));
-      row += index(equality.rows());
+        (k < 3 ? push.linear[k] : push.angular[k - 3]) = equality_force(row + k);
+      row += equality.rows();
       for (size_t s = 0; s < 2; ++s) {
         const Equality::Side& side = equality.sides[s];
-        const Vec3 arm = anchor_of(side, k_) - (side.body < 0 ? k_.origin[0] : Vec3{});
+        const Vec3 arm = k_.point(side.body, known(side.pos)) - (side.body < 0 ? k_.origin[0] : Vec3{});
         const Spatial wrench{push.angular + cross(arm, push.linear), push.linear};
-        wrenches[index(side.frame)] = wrenches[index(side.frame)] + Expr(s == 0 ? 1 : -1) * wrench;
+        wrenches[side.frame] = wrenches[side.frame] + Expr(s == 0 ? 1 : -1) * wrench;
       }
     }
     return wrenches;
@@ -276,20 +255,20 @@ class Tracer {
     std::vector<Expr> force = forces_of_contacts();
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l)
-      force[index(joints[l]->dof)] +=
-          p_.input(at("limit", static_cast<int>(l)), identifier(joints[l]->name) + "_limit");
+      force[joints[l]->dof] += p_.input(at("limit", l), identifier(joints[l]->name) + "_limit");
     size_t row = 0;
     for (const Equality& equality : model_.equalities)
       for (const std::vector<Expr>& along : trace_equality(model_, equality, k_, p_).along) {
         const Expr push = equality_force(row++);
         for (size_t i = 0; i < force.size(); ++i) force[i] += push * along[i];
       }
-    add_tendon_forces(force);
+    const auto along_of = [&](int tendon) { return trace_tendon(model_, tendon, k_, p_).along; };
+    add_tendon_forces(model_, "limit", along_of, p_, force);
     force = out_of_solver(force);
     int number = count_limits(model_);
     for (const int dof : frictional_dofs(model_))
-      force[index(dof)] += p_.input(at("limit", number++), identifier(model_.dofs[index(dof)].name) + "_friction");
-    for (int i = 0; i < model_.nv; ++i) p_.set(at("derived.qfrc_constraint", i), force[index(i)]);
+      force[dof] += p_.input(at("limit", number++), identifier(model_.dofs[dof].name) + "_friction");
+    p_.set("derived.qfrc_constraint", force);
   }
   // Returns the forces of contacts along qvel in the solver's axes.
   std::vector<Expr> forces_of_contacts() {
@@ -297,34 +276,21 @@ class Tracer {
     const std::vector<int> frames = touching_frames(model_);
     std::vector<Spatial> carried(model_.bodies.size());
     for (size_t f = 1; f < model_.frames.size(); ++f)
-      if (const int body = model_.frames[f].body; body >= 0)
-        carried[index(body)] = carried[index(body)] + wrench_of(f, frames[f]);
+      if (const int body = model_.frames[f].body; body >= 0) carried[body] = carried[body] + wrench_of(f, frames[f]);
     gather_from_children(model_, carried);
     std::vector<Expr> force;
-    for (size_t i = 0; i < model_.dofs.size(); ++i)
-      force.push_back(dot(k_.axis[i], carried[index(model_.dofs[i].body)]));
+    for (size_t i = 0; i < model_.dofs.size(); ++i) force.push_back(dot(k_.axis[i], carried[model_.dofs[i].body]));
     return force;
   }
 
-  void add_tendon_forces(std::vector<Expr>& force) {
-    const auto add = [&](int tendon, int number, const std::string& what) {
-      const Expr pull = p_.input(at("limit", number), identifier(model_.tendons[index(tendon)].name) + what);
-      const std::vector<Expr> along = trace_tendon(model_, tendon, k_, p_).along;
-      for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
-    };
-    int number = static_cast<int>(limited_joints(model_).size());
-    for (const int t : limited_tendons(model_)) add(t, number++, "_tendon_limit");
-    number += static_cast<int>(frictional_dofs(model_).size());
-    for (const int t : frictional_tendons(model_)) add(t, number++, "_tendon_friction");
-  }
   // Converts a force along qvel from the solver's axes.
   std::vector<Expr> out_of_solver(std::vector<Expr> force) const {
     for (const Joint& joint : model_.joints)
       if (joint.kind == Joint::free) {
-        const auto d = index(joint.dof) + 3;
-        const Mat3 turn = k_.turn[index(model_.dofs[d].body)];
+        const int d = joint.dof + 3;
+        const Mat3 turn = k_.turn[model_.dofs[d].body];
         const Vec3 turned = transposed(turn) * Vec3{force[d], force[d + 1], force[d + 2]};
-        for (int k = 0; k < 3; ++k) force[d + index(k)] = turned[k];
+        for (int k = 0; k < 3; ++k) force[d + k] = turned[k];
       }
     return force;
   }
@@ -341,18 +307,31 @@ class Tracer {
 void trace_derived(const RobotModel& model, Program& p) { Tracer(model, p).trace(); }
 
 Expr derived_number(Program& p, const std::string& array, size_t k, int c) {
-  return p.input(at("derived." + array, static_cast<int>(k), c),
-                 array + "_" + std::to_string(k) + "_" + std::to_string(c));
+  return p.input(at("derived." + array, k, c), array + "_" + std::to_string(k) + "_" + std::to_string(c));
 }
 Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first) {
   return {derived_number(p, array, k, first), derived_number(p, array, k, first + 1),
           derived_number(p, array, k, first + 2)};
 }
 
+Spatial derived_velocity(Program& p, size_t frame) {
+  return {derived_vector(p, "cvel", frame - 1), derived_vector(p, "cvel", frame - 1, 3)};
+}
+Inertia derived_inertia(const RobotModel& model, size_t frame, Program& p) {
+  Inertia inertia{model.frames[frame].mass, derived_vector(p, "cinert", frame - 1, 6), {}};
+  if (model.randomised) inertia.mass = derived_number(p, "cinert", frame - 1, 9);
+  for (int c = 0; c < 6; ++c) inertia.rotational[c] = derived_number(p, "cinert", frame - 1, c);
+  return inertia;
+}
+
 BodyPose body_pose(const RobotModel& model, int body, Program& p) {
   const auto f = static_cast<size_t>(std::ranges::find(model.frames, body, &Frame::body) - model.frames.begin());
   const auto q = [&](int c) { return derived_number(p, "xquat", f, c); };
   return {static_cast<int>(f), derived_vector(p, "xpos", f), rotation_of({q(0), q(1), q(2), q(3)})};
+}
+BodyPose pose_of(const RobotModel& model, const Placement& place, Program& p) {
+  const BodyPose body = body_pose(model, place.body, p);
+  return {body.frame, body.pos + body.turn * pos_of(model, place, p), body.turn * turn_of(model, place, p)};
 }
 
 }  // namespace drl::robot_compiler

@@ -13,13 +13,12 @@ bool has_changing_mass(const RobotModel& model, int body) {
   });
 }
 Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics, int body, Program& p) {
-  const auto b = static_cast<size_t>(body);
   Inertia sum{};
   for (size_t f = 0; f < model.frames.size(); ++f) {
     const Frame& frame = model.frames[f];
     if (frame.body != body) continue;
-    const Vec3 center = kinematics.pos[b] + kinematics.turn[b] * center_of(model, static_cast<int>(f), p);
-    sum = sum + inertia_at(mass_of(model, static_cast<int>(f), p), center, kinematics.turn[b],
+    const Vec3 center = kinematics.point(body, center_of(model, static_cast<int>(f), p));
+    sum = sum + inertia_at(mass_of(model, static_cast<int>(f), p), center, kinematics.turn[body],
                            inertia_of(model, static_cast<int>(f), p));
   }
   return sum;
@@ -27,14 +26,13 @@ Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics,
 
 // Adds the force of the spring of a free joint or a ball, whose body has the axes `turn`.
 void add_spring(const Joint& joint, const Mat3& turn, std::vector<Expr>& force, Program& p) {
-  auto dof = static_cast<size_t>(joint.dof);
+  int dof = joint.dof;
   const Expr stiffness = joint.stiffness;
-  for (size_t k = 0; k < 3 && joint.kind == Joint::free; ++k, ++dof)
-    force[dof] -= stiffness * (p.input(at("qpos", joint.qpos + static_cast<int>(k)), "") - Expr(joint.rest_pos[k]));
-  const Quaternion& rest = joint.rest_quat;
-  Vec3 away = rotation_vector(Quat{rest[0], -rest[1], -rest[2], -rest[3]} * trace_quaternion(joint, p));
+  for (int k = 0; k < 3 && joint.kind == Joint::free; ++k, ++dof)
+    force[dof] -= stiffness * (p.input(at("qpos", joint.qpos + k), "") - Expr(joint.rest_pos[k]));
+  Vec3 away = rotation_vector(conjugate(known(joint.rest_quat)) * trace_quaternion(joint, p));
   if (joint.kind == Joint::free) away = turn * away;
-  for (int k = 0; k < 3; ++k) force[dof + static_cast<size_t>(k)] -= stiffness * away[k];
+  for (int k = 0; k < 3; ++k) force[dof + k] -= stiffness * away[k];
 }
 
 // Adds the forces of gravity compensation, from the weights that it carries, to those of actuators or to others.
@@ -121,7 +119,7 @@ void trace_turning(const RobotModel& model, const Kinematics& kinematics, const 
   gather_from_children(model, turning);
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const Dof& dof = model.dofs[i];
-    const auto body = static_cast<size_t>(dof.body);
+    const int body = dof.body;
     const auto of_axis = [&](size_t j) {
       return cross_motion(kinematics.before[j], kinematics.axis[j]) +
              cross_motion(kinematics.after[j], kinematics.axis[j]);
@@ -136,11 +134,9 @@ void trace_turning(const RobotModel& model, const Kinematics& kinematics, const 
     d.turning.diagonal.push_back(dot(axis, wrench));
     d.turning.ancestors.emplace_back(), d.turning_above.ancestors.emplace_back();
     for (const int a : dof.ancestors) {
-      const auto above = static_cast<size_t>(a);
-      const bool is_coupled = moves(model, above, dof.body);
-      d.turning.ancestors[i].push_back(is_coupled ? dot(momentum, of_axis(above)) + dot(row, kinematics.axis[above])
-                                                  : Expr(0));
-      d.turning_above.ancestors[i].push_back(is_coupled ? dot(kinematics.axis[above], wrench) : Expr(0));
+      const bool is_coupled = moves(model, a, dof.body);
+      d.turning.ancestors[i].push_back(is_coupled ? dot(momentum, of_axis(a)) + dot(row, kinematics.axis[a]) : Expr(0));
+      d.turning_above.ancestors[i].push_back(is_coupled ? dot(kinematics.axis[a], wrench) : Expr(0));
     }
   }
   d.turning_above.diagonal = d.turning.diagonal;
@@ -151,7 +147,7 @@ void trace_turning(const RobotModel& model, const Kinematics& kinematics, const 
 Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, int k, Program& p) {
   for (size_t place = 0; place < model.parameters.size(); ++place)
     if (model.parameters[place].kind == kind && model.parameters[place].index == index)
-      return p.input(at("parameters", 3 * static_cast<int>(place) + k), "");
+      return p.input(at("parameters", 3 * place + k), "");
   return ModelParameter::unchanged(kind, k);
 }
 Vec3 center_of(const RobotModel& model, int frame, Program& p) {
@@ -162,7 +158,7 @@ Vec3 center_of(const RobotModel& model, int frame, Program& p) {
     if (parameter.kind != ModelParameter::center_of_mass || parameter.index != frame) continue;
     Vec3 shift;
     for (int c = 0; c < 3; ++c)
-      shift[c] = p.input(at("parameters", 3 * static_cast<int>(k) + c), identifier(of.name) + "_shift_" + "xyz"[c]);
+      shift[c] = p.input(at("parameters", 3 * k + c), identifier(of.name) + "_shift_" + "xyz"[c]);
     center = center + known(of.turn) * shift;
   }
   return center;
@@ -203,7 +199,7 @@ Quat turn_by_parameters(const RobotModel& model, int site, Program& p) {
 }
 Mat3 turn_of(const RobotModel& model, const Placement& place, Program& p) {
   const Quat by = turn_by_parameters(model, place.site, p);
-  return by[0].is_known() ? known(place.turn) : known(place.turn) * rotation_of({by[0], by[1], by[2], by[3]});
+  return by[0].is_known() ? known(place.turn) : known(place.turn) * rotation_of(by);
 }
 Symmetric inertia_of(const RobotModel& model, int frame, Program& p) {
   const Frame& of = model.frames[frame];
@@ -243,18 +239,18 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   }
 
   for (const FluidBox& box : in_loops ? std::vector<FluidBox>() : model.fluid_boxes) {
-    const auto k = static_cast<size_t>(model.frames[box.frame].body);
+    const int k = model.frames[box.frame].body;
     p.section(box.name + ": force of the fluid");
-    const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, box.frame, p);
+    const Vec3 center = kinematics.point(k, center_of(model, box.frame, p));
     const Spatial on_it = fluid_force(model, box, center, kinematics.turn[k], kinematics.velocity[k]);
     force[k] = force[k] + Expr(-1) * p.named(on_it, identifier(box.name) + "_fluid");
   }
 
   for (size_t f = 0; f < model.frames.size(); ++f)
     if (is_pushed(model, static_cast<int>(f))) {
-      const auto k = static_cast<size_t>(model.frames[f].body);
+      const int k = model.frames[f].body;
       p.section(model.frames[f].name + ": push");
-      const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
+      const Vec3 center = kinematics.point(k, center_of(model, static_cast<int>(f), p));
       force[k] = force[k] + Expr(-1) * push_on(model, static_cast<int>(f), center, p);
     }
 
@@ -265,9 +261,9 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     const Frame& frame = model.frames[f];
     if (frame.body < 0 || frame.mass * frame.gravity_compensation == 0 || model.gravity == Numbers3{}) continue;
     const Expr mass = mass_of(model, static_cast<int>(f), p) * Expr(frame.gravity_compensation);
-    const auto k = static_cast<size_t>(frame.body);
+    const int k = frame.body;
     p.section(frame.name + ": gravity compensation");
-    const Vec3 center = kinematics.pos[k] + kinematics.turn[k] * center_of(model, static_cast<int>(f), p);
+    const Vec3 center = kinematics.point(k, center_of(model, static_cast<int>(f), p));
     const Vec3 weight = mass * kinematics.gravity;
     std::vector<Spatial>& to = has_lift ? lift : force;
     to[k] = to[k] + p.named(Spatial{cross(center, weight), weight}, identifier(frame.name) + "_weight");
@@ -306,7 +302,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   gather_from_children(model, force);
   for (size_t i = 0; i < nv; ++i) {
     const Dof& dof = model.dofs[i];
-    const auto body = static_cast<size_t>(dof.body);
+    const int body = dof.body;
     const Spatial momentum = inertia[body] * kinematics.axis[i];
     if (uses_loops(model)) {
       d.push.push_back(momentum);
@@ -315,11 +311,8 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
       continue;
     }
     d.mass.diagonal[i] = dot(kinematics.axis[i], momentum) + of_dof(i, dof.armature, 1);
-    for (const int a : dof.ancestors) {
-      const auto ancestor = static_cast<size_t>(a);
-      d.mass.ancestors[i].push_back(moves(model, ancestor, dof.body) ? dot(kinematics.axis[ancestor], momentum)
-                                                                     : Expr(0));
-    }
+    for (const int a : dof.ancestors)
+      d.mass.ancestors[i].push_back(moves(model, a, dof.body) ? dot(kinematics.axis[a], momentum) : Expr(0));
     d.force[i] -= dot(kinematics.axis[i], force[body]);
   }
   add_tendon_armature(model, kinematics, d, p);
@@ -350,12 +343,18 @@ std::vector<Expr> solve_down(const RobotModel& model, const TreeFactors& factors
   return x;
 }
 
+std::vector<Expr> read_along_qvel(const RobotModel& model, const std::string& array, Program& p) {
+  std::vector<Expr> x;
+  for (const Dof& dof : model.dofs) x.push_back(p.input(at(array, x.size()), array + "_" + identifier(dof.name)));
+  return x;
+}
+
 std::vector<Expr> multiply_tree(const RobotModel& model, const TreeMatrix& m, const std::vector<Expr>& x) {
   std::vector<Expr> y(x.size());
   for (size_t k = 0; k < x.size(); ++k) {
     y[k] += m.diagonal[k] * x[k];
     for (size_t i = 0; i < model.dofs[k].ancestors.size(); ++i) {
-      const auto up = static_cast<size_t>(model.dofs[k].ancestors[i]);
+      const int up = model.dofs[k].ancestors[i];
       y[k] += m.ancestors[k][i] * x[up];
       y[up] += m.ancestors[k][i] * x[k];
     }

@@ -30,8 +30,8 @@ class Tracer {
     Expr twice = 0;
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       if (model_.frames[f].body < 0) continue;
-      const Spatial velocity{derived_vector(p_, "cvel", f - 1), derived_vector(p_, "cvel", f - 1, 3)};
-      twice += dot(inertia(f) * velocity, velocity);
+      const Spatial velocity = derived_velocity(p_, f);
+      twice += dot(derived_inertia(model_, f, p_) * velocity, velocity);
     }
     const std::vector<Expr>& qvel = kinematics_.qvel;
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
@@ -51,12 +51,6 @@ class Tracer {
 
  private:
   TendonPath path(size_t t) { return trace_tendon(model_, static_cast<int>(t), kinematics_, p_); }
-  Inertia inertia(size_t frame) {
-    Inertia inertia{model_.frames[frame].mass, derived_vector(p_, "cinert", frame - 1, 6), {}};
-    if (model_.randomised) inertia.mass = derived_number(p_, "cinert", frame - 1, 9);
-    for (int c = 0; c < 6; ++c) inertia.rotational[c] = derived_number(p_, "cinert", frame - 1, c);
-    return inertia;
-  }
   Expr energy_of_spring(const Joint& joint, size_t j) {
     Expr square = 0;
     if (!joint.turns_freely()) {
@@ -68,8 +62,7 @@ class Tracer {
       const Expr away = p_.input(at("qpos", joint.qpos + k), "") - Expr(joint.rest_pos[k]);
       square += away * away;
     }
-    const Quaternion& rest = joint.rest_quat;
-    const Vec3 turn = rotation_vector(Quat{rest[0], -rest[1], -rest[2], -rest[3]} * trace_quaternion(joint, p_));
+    const Vec3 turn = rotation_vector(conjugate(known(joint.rest_quat)) * trace_quaternion(joint, p_));
     return Expr(0.5 * joint.stiffness) * (square + dot(turn, turn));
   }
 
@@ -107,7 +100,7 @@ LimitState limit_state(const RobotModel& model, int number, const Kinematics& ki
 void trace_limit_sensors(const RobotModel& model, Program& p) {
   if (senses(model, &Sensor::shows_limit)) {
     p.begin("Computes sensors of the positions and velocities of limits.",
-            "derive_limits(const F* qpos, const F* qvel, " + parameters_argument(model) + sensors_argument(model));
+            "derive_limits(const F* qpos, const F* qvel, const F* parameters, " + sensors_argument(model));
     const Kinematics kinematics = trace_kinematics(model, p);
     for (const Sensor& sensor : model.sensors) {
       if (!sensor.shows_limit()) continue;
@@ -128,8 +121,7 @@ void trace_limit_sensors(const RobotModel& model, Program& p) {
 void trace_energies(const RobotModel& model, Program& p) {
   if (!senses(model, &Sensor::shows_energy)) return;
   p.begin("Computes sensors of energies from centres of mass and motion.",
-          "derive_energies(const F* qpos, const F* qvel, " + parameters_argument(model) +
-              (model.runge_kutta ? "const Derived& derived, " : "") + sensors_argument(model));
+          "derive_energies(const F* qpos, const F* qvel, const F* parameters, " + derived_and_sensors_argument(model));
   const Kinematics kinematics = trace_kinematics(model, p);
   Tracer tracer(model, kinematics, p);
   for (const Sensor& sensor : model.sensors)

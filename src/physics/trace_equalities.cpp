@@ -44,12 +44,11 @@ void trace_turns(const RobotModel& model, const Equality& equality, const Kinema
                  Program& p) {
   const std::vector<Quat> quats = trace_quaternions(model, p);
   const auto quat_of = [&](const Equality::Side& side) {
-    const Quat own{side.quat[0], side.quat[1], side.quat[2], side.quat[3]};
-    return side.body < 0 ? own : quats[side.body] * own;
+    return side.body < 0 ? known(side.quat) : quats[side.body] * known(side.quat);
   };
   const Quat first = quat_of(equality.sides[0]), second = quat_of(equality.sides[1]);
-  const Quat apart = Quat{second[0], -second[1], -second[2], -second[3]} * first;
-  const Mat3 into_second = transposed(rotation_of({second[0], second[1], second[2], second[3]}));
+  const Quat apart = conjugate(second) * first;
+  const Mat3 into_second = transposed(rotation_of(second));
   const Vec3 imaginary{apart[1], apart[2], apart[3]};
   const Expr scale = equality.torque_scale, half = 0.5 * equality.torque_scale;
   std::vector<Expr> along[3];
@@ -65,7 +64,8 @@ void trace_turns(const RobotModel& model, const Equality& equality, const Kinema
 }
 void trace_points(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows) {
   const auto& [first, second] = equality.sides;
-  const Vec3 arms[] = {anchor_of(first, kinematics), anchor_of(second, kinematics)};
+  const Vec3 arms[] = {kinematics.point(first.body, known(first.pos)),
+                       kinematics.point(second.body, known(second.pos))};
   const int trees[] = {tree_of(model, first), tree_of(model, second)};
   Vec3 apart = arms[0] - arms[1];
   if (trees[0] != trees[1]) apart = apart + (origin_of(trees[0], kinematics) - origin_of(trees[1], kinematics));
@@ -89,12 +89,6 @@ void add_row(const RobotModel& model, const std::vector<Expr>& along, const Expr
 }
 
 }  // namespace
-
-Vec3 anchor_of(const Equality::Side& side, const Kinematics& kinematics) {
-  if (side.body < 0) return known(side.pos);
-  const auto body = static_cast<size_t>(side.body);
-  return kinematics.pos[body] + kinematics.turn[body] * known(side.pos);
-}
 
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
                             Program& p) {
@@ -146,11 +140,10 @@ void trace_equality_forces(const RobotModel& model, const Kept& kept, Program& p
   if (model.equalities.empty()) return;
   p.begin("Computes the forces along the rows of equality constraints.", "equality_forces(Work& w, const F* qacc)");
   for (size_t r = 0; r < kept.equality_along.size(); ++r) {
-    const std::string place = at("w.equality", static_cast<int>(r));
+    const std::string place = at("w.equality", r);
     Expr residual = p.input(place + ".rest", "rest");
-    for (size_t i = 0; i < model.dofs.size(); ++i)
-      residual += kept.equality_along[r][i] *
-                  p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name));
+    const std::vector<Expr> qacc = read_along_qvel(model, "qacc", p);
+    for (size_t i = 0; i < qacc.size(); ++i) residual += kept.equality_along[r][i] * qacc[i];
     p.set(place + ".push", -(p.input(place + ".weight", "weight") * residual));
   }
 }

@@ -8,11 +8,11 @@ void trace_turn(const RobotModel& model, const Kept& kept, bool is_into, Program
   std::vector<Expr> x;
   for (int i = 0; i < model.nv; ++i) x.push_back(p.input(at("from", i), "from_" + std::to_string(i)));
   for (const auto& [j, turn] : kept.free_turns) {
-    const auto d = static_cast<size_t>(model.joints[j].dof) + 3;
+    const int d = model.joints[j].dof + 3;
     const Vec3 turned = (is_into ? turn : transposed(turn)) * Vec3{x[d], x[d + 1], x[d + 2]};
-    for (int k = 0; k < 3; ++k) x[d + static_cast<size_t>(k)] = turned[k];
+    for (int k = 0; k < 3; ++k) x[d + k] = turned[k];
   }
-  for (int i = 0; i < model.nv; ++i) p.set(at("to", i), x[i]);
+  p.set("to", x);
 }
 
 // Multiplies a quaternion by the rotation of an angular velocity, given in the body's axes, over the time h, and
@@ -35,27 +35,21 @@ void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
 }
 
 void trace_damp(const RobotModel& model, const Kept& kept, Program& p) {
-  std::vector<Expr> qacc;
-  for (size_t i = 0; i < model.dofs.size(); ++i)
-    qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
   TreeMatrix m = kept.mass_alone;
-  const std::vector<Expr> force = multiply_tree(model, m, qacc);
+  const std::vector<Expr> force = multiply_tree(model, m, read_along_qvel(model, "qacc", p));
   const Expr step = model.timestep;
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     m.diagonal[i] += step * kept.damping.diagonal[i];
     for (size_t a = 0; a < m.ancestors[i].size(); ++a) m.ancestors[i][a] += step * kept.damping.ancestors[i][a];
   }
-  const std::vector<Expr> damped = solve_tree(model, m, force);
-  for (size_t i = 0; i < damped.size(); ++i) p.set(at("damped", static_cast<int>(i)), damped[i]);
+  p.set("damped", solve_tree(model, m, force));
 }
 // The same for derivatives that are not symmetric: eliminates the degrees of freedom from the leaves to the roots.
 void trace_damp_and_turn(const RobotModel& model, const Kept& kept, Program& p) {
   const size_t nv = model.dofs.size();
-  std::vector<Expr> qacc, inverse(nv);
-  for (size_t i = 0; i < nv; ++i)
-    qacc.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
+  std::vector<Expr> inverse(nv);
   TreeMatrix m = kept.mass_alone, above = kept.mass_alone;  // entries (i, ancestor) and (ancestor, i)
-  std::vector<Expr> x = multiply_tree(model, m, qacc);
+  std::vector<Expr> x = multiply_tree(model, m, read_along_qvel(model, "qacc", p));
   for (size_t i = 0; i < nv; ++i) {
     m.diagonal[i] += Expr(model.timestep) * kept.damping.diagonal[i];
     for (size_t a = 0; a < m.ancestors[i].size(); ++a) {
@@ -78,7 +72,7 @@ void trace_damp_and_turn(const RobotModel& model, const Kept& kept, Program& p) 
   for (size_t k = 0; k < nv; ++k) {
     for (size_t i = 0; i < m.ancestors[k].size(); ++i) x[k] -= m.ancestors[k][i] * x[model.dofs[k].ancestors[i]];
     x[k] = x[k] * inverse[k];
-    p.set(at("damped", static_cast<int>(k)), x[k]);
+    p.set(at("damped", k), x[k]);
   }
 }
 void trace_damp_in_loops(const RobotModel& model, const Kept& kept, Program& p) {

@@ -27,9 +27,8 @@ class Tracer {
                                                                 (joint.turns_freely() ? "_" + std::to_string(k) : "")));
     for (int k = 0; k < model.nv; ++k)
       k_.qvel.push_back(p.input(at("qvel", k), "qvel_" + identifier(model.dofs[k].name)));
-    k_.axis.resize(static_cast<size_t>(model.nv));
-    k_.before.resize(static_cast<size_t>(model.nv)), k_.after.resize(static_cast<size_t>(model.nv));
-    k_.origin.resize(static_cast<size_t>(model.trees));
+    k_.axis.resize(model.nv), k_.before.resize(model.nv), k_.after.resize(model.nv);
+    k_.origin.resize(model.trees);
     for (int k = 0; k < 3; ++k)
       k_.gravity[k] = Expr(model.gravity[k]) + parameter(model, ModelParameter::gravity, 0, k, p);
   }
@@ -58,16 +57,16 @@ class Tracer {
       k_.origin[body.tree] = known(body.pos);
       return;
     }
-    const auto parent = static_cast<size_t>(body.parent);
+    const int parent = body.parent;
     turn_ = k_.turn[parent] * known(body.turn);
-    pos_ = k_.pos[parent] + k_.turn[parent] * known(body.pos);
+    pos_ = k_.point(parent, known(body.pos));
     velocity_ = k_.velocity[parent], bias_ = k_.bias[parent];
   }
 
   void add(const Body& body, const Joint& joint) {
     if (joint.kind == Joint::free) return add_free(body, joint);
     if (joint.kind == Joint::ball) return add_ball(joint);
-    const auto dof = static_cast<size_t>(joint.dof);
+    const int dof = joint.dof;
     const std::string name = identifier(joint.name);
     const Expr moved = qpos_[joint.qpos] - Expr(joint.reference);
     const Vec3 axis = known(joint.axis), world_axis = turn_ * axis;
@@ -95,10 +94,10 @@ class Tracer {
   // The axes of a ball's motions are those of its body, as in MuJoCo.
   void add_ball(const Joint& joint) {
     turns_ = true;
-    const auto d = static_cast<size_t>(joint.dof);
+    const int d = joint.dof;
     const Vec3 anchor = pos_ + turn_ * known(joint.pos);
     const Quat q = trace_quaternion(joint, p_);
-    turn_ = p_.named(turn_ * rotation_of({q[0], q[1], q[2], q[3]}), identifier(joint.name) + "_turn");
+    turn_ = p_.named(turn_ * rotation_of(q), identifier(joint.name) + "_turn");
     const Numbers3 none{};
     if (joint.pos != none) pos_ = anchor - turn_ * known(joint.pos);
     Spatial motion;
@@ -113,7 +112,7 @@ class Tracer {
   }
 
   void add_free(const Body& body, const Joint& joint) {
-    const auto q = static_cast<size_t>(joint.qpos), d = static_cast<size_t>(joint.dof);
+    const int q = joint.qpos, d = joint.dof;
     k_.origin[body.tree] = {qpos_[q], qpos_[q + 1], qpos_[q + 2]};
     const Expr *quat = &qpos_[q + 3],
                inverse = Expr(1) / sqrt(quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]);
@@ -122,9 +121,9 @@ class Tracer {
     velocity_.angular = turn_ * Vec3{k_.qvel[d + 3], k_.qvel[d + 4], k_.qvel[d + 5]};
     bias_.linear = bias_.linear + cross(velocity_.linear, velocity_.angular);
     for (int k = 0; k < 3; ++k) {
-      k_.axis[d + static_cast<size_t>(k)].linear = unit_vector(k);
-      k_.axis[d + 3 + static_cast<size_t>(k)].angular = unit_vector(k);
-      k_.qvel[d + 3 + static_cast<size_t>(k)] = velocity_.angular[k];
+      k_.axis[d + k].linear = unit_vector(k);
+      k_.axis[d + 3 + k].angular = unit_vector(k);
+      k_.qvel[d + 3 + k] = velocity_.angular[k];
     }
     const Spatial straight{{}, velocity_.linear};
     for (size_t k = 0; k < 3; ++k) k_.after[d + k] = k_.before[d + 3 + k] = straight, k_.after[d + 3 + k] = velocity_;
@@ -143,7 +142,7 @@ class Tracer {
 
 }  // namespace
 
-Mat3 rotation_of(const Expr (&q)[4]) {
+Mat3 rotation_of(const Quat& q) {
   const auto& [w, x, y, z] = q;
   const Expr one = 1, two = 2;
   return {Vec3{one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)},
@@ -159,11 +158,11 @@ std::vector<Quat> trace_quaternions(const RobotModel& model, Program& p) {
   std::vector<Quat> quats;
   for (size_t b = 0; b < model.bodies.size() && p.loops_over_bodies; ++b) {
     quats.emplace_back();
-    for (int c = 0; c < 4; ++c) quats[b][c] = p.input(at("quats", static_cast<int>(b), c), "");
+    for (int c = 0; c < 4; ++c) quats[b][c] = p.input(at("quats", b, c), "");
   }
   if (p.loops_over_bodies) return quats;
   for (const Body& body : model.bodies) {
-    Quat quat{body.quat[0], body.quat[1], body.quat[2], body.quat[3]};
+    Quat quat = known(body.quat);
     if (body.parent >= 0) quat = quats[body.parent] * quat;
     for (const int j : body.joints) {
       const Joint& joint = model.joints[j];
@@ -214,10 +213,7 @@ Vec3 rotation_vector(const Quat& quat) {
 }
 
 BodyPoint point_of(const Placement& place, const Kinematics& kinematics) {
-  const Vec3 pos = known(place.pos);
-  if (place.body < 0) return {-1, pos};
-  const auto body = static_cast<size_t>(place.body);
-  return {place.body, kinematics.pos[body] + kinematics.turn[body] * pos};
+  return {place.body, kinematics.point(place.body, known(place.pos))};
 }
 Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to) {
   const auto tree_of = [&](const BodyPoint& point) { return point.body < 0 ? -1 : model.bodies[point.body].tree; };

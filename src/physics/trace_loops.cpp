@@ -41,19 +41,19 @@ class LoopReader {
 
   // Adds the joint's motion to the velocity before it.
   void add(const Joint& joint, Kinematics& k, Spatial& velocity) {
-    const auto first = static_cast<size_t>(joint.dof);
+    const int first = joint.dof, end = first + joint.motions();
     Spatial straight, motion;  // straight: of a free joint
-    for (size_t i = first; i < first + static_cast<size_t>(joint.motions()); ++i) {
-      Spatial axis = spatial(at("bodies.axis", static_cast<int>(i)));
+    for (int i = first; i < end; ++i) {
+      Spatial axis = spatial(at("bodies.axis", i));
       if (joint.kind == Joint::slide) axis.angular = {};
-      if (joint.kind == Joint::free) axis = {}, axis[static_cast<int>(i - first + 3) % 6] = 1;
+      if (joint.kind == Joint::free) axis = {}, axis[(i - first + 3) % 6] = 1;
       if (joint.kind == Joint::free && i >= first + 3)
-        k.qvel[i] = k.velocity[model_.dofs[i].body].angular[static_cast<int>(i - first - 3)];
+        k.qvel[i] = k.velocity[model_.dofs[i].body].angular[i - first - 3];
       motion = motion + k.qvel[i] * axis;
       if (i < first + 3) straight = motion;
       k.axis.push_back(axis), k.before.push_back(velocity), k.after.emplace_back();
     }
-    for (size_t i = first; i < first + static_cast<size_t>(joint.motions()); ++i) {
+    for (int i = first; i < end; ++i) {
       const bool is_straight = joint.kind == Joint::free && i < first + 3;
       if (joint.kind == Joint::free && !is_straight) k.before[i] = straight;
       k.after[i] = is_straight ? straight : velocity + motion;
@@ -106,10 +106,9 @@ std::vector<Expr> keep_forces_for_loops(const RobotModel& model, const std::vect
   p.reserve("force", model.nv);
   std::vector<Expr> kept;
   for (int i = 0; i < model.nv; ++i) {
-    const auto dof = static_cast<size_t>(i);
     const std::string place = at("w.force", i);
-    p.set(place, force[dof]);
-    kept.push_back(p.input(place, identifier(model.dofs[dof].name) + "_smooth_force"));
+    p.set(place, force[i]);
+    kept.push_back(p.input(place, identifier(model.dofs[i].name) + "_smooth_force"));
   }
   return kept;
 }

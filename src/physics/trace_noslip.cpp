@@ -11,7 +11,7 @@ void trace_mass_matrix(const RobotModel& model, const Kept& kept, Program& p) {
     const int first = static_cast<int>(i * (i + 1) / 2);
     for (size_t a = 0; a < model.dofs[i].ancestors.size(); ++a)
       p.set(at("matrix", first + model.dofs[i].ancestors[a]), kept.mass_alone.ancestors[i][a]);
-    p.set(at("matrix", first + static_cast<int>(i)), kept.mass_alone.diagonal[i]);
+    p.set(at("matrix", first + i), kept.mass_alone.diagonal[i]);
   }
 }
 
@@ -21,7 +21,7 @@ void trace_friction_rows(const RobotModel& model, const Kept& kept, Program& p) 
           "friction_rows(const Work& w, F (*row)[Sizes::nv])");
   int number = 0;
   const auto set = [&](size_t i, const Expr& x) {
-    if (!x.is(0)) p.set(at("row", number, static_cast<int>(i)), x);
+    if (!x.is(0)) p.set(at("row", number, i), x);
   };
   for (const int dof : frictional_dofs(model)) {
     for (const auto& [i, x] : in_solver(model, kept, dof)) set(i, x);

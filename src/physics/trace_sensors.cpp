@@ -16,9 +16,9 @@ class Tracer {
     Spatial momentum;  // about the same point as cvel
     for (size_t f = frame; f < model_.frames.size(); ++f) {
       is_carried[f] = f == frame || is_carried[model_.frames[f].parent];
-      if (is_carried[f]) momentum = momentum + inertia(f) * velocity(f);
+      if (is_carried[f]) momentum = momentum + derived_inertia(model_, f, p_) * derived_velocity(p_, f);
     }
-    const auto root = static_cast<size_t>(model_.frames[frame].root);
+    const int root = model_.frames[frame].root;
     const Vec3 arm = derived_vector(p_, "subtree_com", frame) - derived_vector(p_, "subtree_com", root);
     return momentum.angular - cross(arm, momentum.linear);
   }
@@ -32,16 +32,16 @@ class Tracer {
       is_carried[f] = f == frame || frame == 0 || is_carried[model_.frames[f].parent];
       if (!is_carried[f]) continue;
       mass += model_.frames[f].mass;
-      momentum = momentum + (inertia(f) * velocity(f)).linear;
+      momentum = momentum + (derived_inertia(model_, f, p_) * derived_velocity(p_, f)).linear;
     }
     return Expr(1 / std::max(mass, 1e-15)) * momentum;
   }
 
   // The values of sensors of objects.
   std::vector<Expr> object(const Sensor& sensor) {
-    const Pose pose = pose_of(sensor.object);
+    const BodyPose pose = pose_of(sensor.object);
     const bool is_relative = sensor.reference.frame >= 0;
-    const Pose reference = is_relative ? pose_of(sensor.reference) : Pose{{}, identity()};
+    const BodyPose reference = is_relative ? pose_of(sensor.reference) : BodyPose{-1, {}, identity()};
     const Mat3 into = transposed(reference.turn);
     Vec3 value;
     switch (sensor.kind) {
@@ -49,10 +49,7 @@ class Tracer {
         return {is_inside(sensor.volume, into * (pose.pos - reference.pos))};
       case Sensor::frame_quaternion: {
         Quat quat = quaternion_of(sensor.object);
-        if (is_relative) {
-          const Quat q = quaternion_of(sensor.reference);
-          quat = Quat{q[0], -q[1], -q[2], -q[3]} * quat;
-        }
+        if (is_relative) quat = conjugate(quaternion_of(sensor.reference)) * quat;
         return {quat.begin(), quat.end()};
       }
       case Sensor::magnetometer:
@@ -81,36 +78,30 @@ class Tracer {
   Spatial motion_of(const Placement& site) {
     if (site.body < 0) return {};
     const BodyPose body = body_pose(model_, site.body, p_);
-    const auto frame = static_cast<size_t>(body.frame), root = static_cast<size_t>(model_.frames[frame].root);
+    const int frame = body.frame, root = model_.frames[frame].root;
     const Vec3 arm = body.pos + body.turn * pos_of(model_, site, p_) - derived_vector(p_, "subtree_com", root);
     const Mat3 into_site = transposed(body.turn * turn_of(model_, site, p_));
-    const Spatial about_center = velocity(frame);
+    const Spatial about_center = derived_velocity(p_, frame);
     return {into_site * about_center.angular, into_site * (about_center.linear + cross(about_center.angular, arm))};
   }
 
  private:
-  // A place and axes in the world.
-  struct Pose {
-    Vec3 pos;
-    Mat3 turn;
-  };
-  Pose pose_of(const Sensor::Object& object) {
-    const BodyPose body = body_pose(model_, object.place.body, p_);
-    Pose pose{body.pos + body.turn * pos_of(model_, object.place, p_), body.turn * turn_of(model_, object.place, p_)};
-    if (object.is_inertial) pose.pos = derived_vector(p_, "xipos", static_cast<size_t>(object.frame));
+  BodyPose pose_of(const Sensor::Object& object) {
+    BodyPose pose = robot_compiler::pose_of(model_, object.place, p_);
+    if (object.is_inertial) pose.pos = derived_vector(p_, "xipos", object.frame);
     return pose;
   }
   Quat quaternion_of(const Sensor::Object& object) {
     Quat quat;
-    for (int c = 0; c < 4; ++c) quat[c] = derived_number(p_, "xquat", static_cast<size_t>(object.frame), c);
-    quat = quat * Quat{object.quat[0], object.quat[1], object.quat[2], object.quat[3]};
+    for (int c = 0; c < 4; ++c) quat[c] = derived_number(p_, "xquat", object.frame, c);
+    quat = quat * known(object.quat);
     const Quat by = turn_by_parameters(model_, object.place.site, p_);
     return by[0].is_known() ? quat : quat * by;
   }
-  Spatial motion_in_world(const Sensor::Object& object, const Pose& pose) {
-    const auto frame = static_cast<size_t>(object.frame), root = static_cast<size_t>(model_.frames[frame].root);
+  Spatial motion_in_world(const Sensor::Object& object, const BodyPose& pose) {
     if (object.place.body < 0) return {};
-    const Spatial about_center = velocity(frame);
+    const int frame = object.frame, root = model_.frames[frame].root;
+    const Spatial about_center = derived_velocity(p_, frame);
     return {about_center.angular,
             about_center.linear + cross(about_center.angular, pose.pos - derived_vector(p_, "subtree_com", root))};
   }
@@ -133,16 +124,6 @@ class Tracer {
         return select_less(dot(away, away), size[0] * size[0], 1, 0);
       }
     }
-  }
-  // cvel and cinert have no entry for the world.
-  Spatial velocity(size_t frame) const {
-    return {derived_vector(p_, "cvel", frame - 1), derived_vector(p_, "cvel", frame - 1, 3)};
-  }
-  Inertia inertia(size_t frame) const {
-    Inertia inertia{model_.frames[frame].mass, derived_vector(p_, "cinert", frame - 1, 6), {}};
-    if (model_.randomised) inertia.mass = derived_number(p_, "cinert", frame - 1, 9);
-    for (int c = 0; c < 6; ++c) inertia.rotational[c] = derived_number(p_, "cinert", frame - 1, c);
-    return inertia;
   }
 
   const RobotModel& model_;
@@ -196,9 +177,9 @@ Expr actuator_force(const RobotModel& model, const Sensor& sensor, Program& p) {
 }
 void trace_accelerations(const RobotModel& model, Program& p) {
   if (!senses(model, &Sensor::shows_acceleration)) return;
-  p.begin("Computes sensors of accelerations.", "derive_accelerations(const F* qpos, const F* qvel, const F* qacc, " +
-                                                    (moves_sites(model) ? parameters_argument(model) : "") +
-                                                    sensors_argument(model));
+  p.begin("Computes sensors of accelerations.",
+          "derive_accelerations(const F* qpos, const F* qvel, const F* qacc, const F* parameters, " +
+              sensors_argument(model));
   const Kinematics kinematics = trace_kinematics(model, p);
   const std::vector<Spatial> accelerations = accelerations_of(model, kinematics, p);
   for (const Sensor& sensor : model.sensors) {
@@ -206,8 +187,8 @@ void trace_accelerations(const RobotModel& model, Program& p) {
     const Placement& place = sensor.object.place;
     Vec3 value;  // as in libmujoco, 0 for what does not move
     if (place.body >= 0) {
-      const auto b = static_cast<size_t>(place.body);
-      const Vec3 arm = kinematics.pos[b] + kinematics.turn[b] * pos_of(model, place, p);
+      const int b = place.body;
+      const Vec3 arm = kinematics.point(b, pos_of(model, place, p));
       const Spatial &velocity = kinematics.velocity[b], &acceleration = accelerations[b];
       const Vec3 of_point = velocity.linear + cross(velocity.angular, arm);
       value = sensor.kind == Sensor::frame_angular_acceleration
@@ -223,17 +204,14 @@ void trace_accelerations(const RobotModel& model, Program& p) {
 void trace_touch_sites(const RobotModel& model, Program& p) {
   if (model.touch_sensors.empty()) return;
   p.begin("Computes the places of touch sensors about the origins of their trees, and their axes.",
-          "touch_sites(const F* qpos, " + (moves_sites(model) ? parameters_argument(model) : "") + "F (*site)[12])");
+          "touch_sites(const F* qpos, const F* parameters, F (*site)[12])");
   const Kinematics kinematics = trace_kinematics(model, p);
   for (size_t t = 0; t < model.touch_sensors.size(); ++t) {
     const Placement& site = model.touch_sensors[t].site;
-    const auto b = static_cast<size_t>(site.body);
-    const Vec3 place = kinematics.pos[b] + kinematics.turn[b] * pos_of(model, site, p);
-    const Mat3 turn = kinematics.turn[b] * turn_of(model, site, p);
-    for (int k = 0; k < 3; ++k) {
-      p.set(at("site", static_cast<int>(t), k), place[k]);
-      for (int i = 0; i < 3; ++i) p.set(at("site", static_cast<int>(t), 3 + 3 * k + i), turn.column(k)[i]);
-    }
+    const Vec3 place = kinematics.point(site.body, pos_of(model, site, p));
+    const Mat3 turn = kinematics.turn[site.body] * turn_of(model, site, p);
+    p.set(at("site", t), place);
+    for (int k = 0; k < 3; ++k) p.set(at("site", t), turn.column(k), 3 + 3 * k);
   }
 }
 
@@ -243,17 +221,17 @@ std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics&
   if (p.loops_over_bodies) {
     std::vector<Spatial> of(model.bodies.size());
     for (size_t b = 0; b < of.size(); ++b)
-      for (int c = 0; c < 6; ++c) of[b][c] = p.input(at("acceleration_of", static_cast<int>(b), c), "");
+      for (int c = 0; c < 6; ++c) of[b][c] = p.input(at("acceleration_of", b, c), "");
     return of;
   }
   std::vector<Expr> qacc;  // in the solver's axes
   for (int i = 0; i < model.nv; ++i) qacc.push_back(p.input(at("qacc", i), "qacc_" + std::to_string(i)));
   for (const Joint& joint : model.joints)
     if (joint.kind == Joint::free) {
-      const auto d = static_cast<size_t>(joint.dof) + 3;
+      const int d = joint.dof + 3;
       const Mat3& turn = kinematics.turn[model.dofs[d].body];
       const Vec3 turned = turn * Vec3{qacc[d], qacc[d + 1], qacc[d + 2]};
-      for (int k = 0; k < 3; ++k) qacc[d + static_cast<size_t>(k)] = turned[k];
+      for (int k = 0; k < 3; ++k) qacc[d + k] = turned[k];
     }
   std::vector<Spatial> of(model.bodies.size());
   for (size_t b = 0; b < of.size(); ++b) {
@@ -277,8 +255,7 @@ void set_sensor(const RobotModel& model, const Sensor& sensor, const std::vector
 void trace_sensors(const RobotModel& model, Program& p) {
   if (model.sensors.empty()) return;
   p.begin("Computes motion sensors, in the places of MuJoCo's sensordata, from frames, centres and motion.",
-          "derive_sensors(" + (moves_sites(model) ? parameters_argument(model) : "") +
-              (model.runge_kutta ? "const Derived& derived, F (*sensed)[4])" : "Derived& derived)"));
+          "derive_sensors(const F* parameters, " + derived_and_sensors_argument(model));
   Tracer tracer(model, p);
   for (const Sensor& sensor : model.sensors) {
     if (sensor.has_own_function()) continue;

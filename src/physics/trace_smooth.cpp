@@ -67,7 +67,7 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
     number += 1;
   };
   for (const Joint* joint : limited_joints(model)) {
-    const auto dof = static_cast<size_t>(joint->dof);
+    const int dof = joint->dof;
     add(*joint->limit, range_of(model, *joint, p), identifier(joint->name), p.input(at("qpos", joint->qpos), ""),
         kinematics.qvel[dof], model.dofs[dof].inverse_weight);
   }
@@ -107,8 +107,7 @@ void trace_frictions(const RobotModel& model, const Kinematics& kinematics, Prog
 // Returns the centre of a contact's sphere. Below the centre of a sphere that has grown by d, it is d deeper: a sphere
 // of the file's radius there has the same lowest point.
 Vec3 center_of(const RobotModel& model, const FloorContact& contact, const Kinematics& kinematics, Program& p) {
-  const auto body = static_cast<size_t>(contact.body);
-  const Vec3 center = kinematics.pos[body] + kinematics.turn[body] * known(contact.center);
+  const Vec3 center = kinematics.point(contact.body, known(contact.center));
   const Expr factor = parameter(model, ModelParameter::size, contact.geom, 0, p);
   if (factor.is_known() || contact.radius == 0) return center;
   return center - Vec3{0, 0, Expr(contact.radius) * (factor - Expr(1))};
@@ -116,11 +115,10 @@ Vec3 center_of(const RobotModel& model, const FloorContact& contact, const Kinem
 // Returns the distance from the floor. A box's corner that is above the box's centre does not touch.
 Expr distance_of(const RobotModel& model, const FloorContact& contact, const Vec3& center,
                  const Kinematics& kinematics) {
-  const auto body = static_cast<size_t>(contact.body);
-  const Expr height = kinematics.origin[model.bodies[body].tree][2];
+  const Expr height = kinematics.origin[model.bodies[contact.body].tree][2];
   const Expr distance = height + center[2] - Expr(contact.radius + contact.height);
   if (!contact.corner) return distance;
-  return select_less(0, (kinematics.turn[body] * known(*contact.corner))[2], kFarAway, distance);
+  return select_less(0, (kinematics.turn[contact.body] * known(*contact.corner))[2], kFarAway, distance);
 }
 
 void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& kept, Program& p) {
@@ -135,7 +133,7 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
     distances.push_back(p.named(distance_of(model, contact, centers[c], kinematics), name + "_distance"));
     const Vec3 tangent = model.elliptic ? unit_vector(1) : tangent_of(contact, kinematics);
     along[0].push_back(is_planar ? Expr(1) : tangent[0]), along[1].push_back(is_planar ? Expr(0) : tangent[1]);
-    touches.push_back(at("w.contact", static_cast<int>(c)) + ".touch");
+    touches.push_back(at("w.contact", c) + ".touch");
   }
   const auto field = [&](const std::vector<Expr>& values, const std::string& name, bool is_always_read = false) {
     std::vector<std::string> places;
@@ -173,10 +171,9 @@ void trace_touches(const RobotModel& model, const Kinematics& kinematics, Kept& 
 // between trees. If pairs are in groups, geoms of the world are in a table instead, since there may be thousands.
 void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const Vec3 first = kinematics.origin[0];
-  for (size_t t = 1; t < kinematics.origin.size(); ++t)
-    for (int k = 0; k < 3; ++k) p.set(at("w.tree_offset", static_cast<int>(t), k), first[k] - kinematics.origin[t][k]);
+  for (size_t t = 1; t < kinematics.origin.size(); ++t) p.set(at("w.tree_offset", t), first - kinematics.origin[t]);
   const bool has_table = !model.pair_groups.empty();
-  for (int k = 0; k < 3 && has_table; ++k) p.set(at("w.origin", k), first[k]);
+  if (has_table) p.set("w.origin", first);
   if (p.loops_over_bodies)
     return p.after("place_geoms<Physics>(bodies, w);", 40 * static_cast<int>(model.pair_geoms.size()));
   int turned = 0;
@@ -186,19 +183,17 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
       turned += geom.is_turned() ? 1 : 0;
       continue;
     }
-    const std::string name = identifier(geom.name), place = at("w.geom_axis", static_cast<int>(r));
+    const std::string name = identifier(geom.name), place = at("w.geom_axis", r);
     Vec3 center = known(geom.center) - first, half = known(geom.half);
     if (geom.body >= 0) {
-      const auto body = static_cast<size_t>(geom.body);
-      const auto tree = static_cast<size_t>(model.bodies[body].tree);
-      center = kinematics.origin[tree] - first + (kinematics.pos[body] + kinematics.turn[body] * known(geom.center));
-      half = kinematics.turn[body] * half;
+      center =
+          kinematics.origin[model.bodies[geom.body].tree] - first + kinematics.point(geom.body, known(geom.center));
+      half = kinematics.turn[geom.body] * half;
     }
     p.named(center, name + "_center"), p.named(half, name + "_half");
     if (geom.is_turned()) {
       const Mat3 turn = geom.body < 0 ? known(geom.turn) : kinematics.turn[geom.body] * known(geom.turn);
-      for (int i = 0; i < 3; ++i)
-        for (int k = 0; k < 3; ++k) p.set(at(at("w.geom_turn", turned) + ".turn", i, k), turn[i][k]);
+      for (int i = 0; i < 3; ++i) p.set(at(at("w.geom_turn", turned) + ".turn", i), turn[i]);
       turned += 1;
     }
     for (int k = 0; k < 3; ++k) p.set(at(place + ".center", k), center[k]), p.set(at(place + ".half", k), half[k]);
@@ -236,8 +231,7 @@ void keep_mass_in_loops(const RobotModel& model, const Dynamics& dynamics, const
   const bool has_two = !model.equalities.empty() && (model.implicit_damping || model.noslip);
   p.reserve("mass", has_two ? 2 * entries : entries);
   p.before("F push[" + std::to_string(nv) + "][6];"), p.before("for (F& x : w.mass) x = F(0);");
-  for (size_t i = 0; i < dynamics.push.size(); ++i)
-    for (int c = 0; c < 6; ++c) p.set(at("push", static_cast<int>(i), c), dynamics.push[i][c]);
+  for (size_t i = 0; i < dynamics.push.size(); ++i) p.set(at("push", i), dynamics.push[i]);
   add_to_tree(mass, "w.mass", 0, false, p);
   p.after("add_projections<Sizes>(w.axis, push, w.mass);", 6 * entries);
   kept.mass = read_tree(model, "w.mass", 0, p), kept.mass_alone = kept.mass;
@@ -285,21 +279,17 @@ Expr impedance(const Impedance& curve, const Expr& x) {
 void trace_distances(const RobotModel& model, Program& p) {
   if (!has_exact_distances(model)) return;
   p.begin("Computes the distances from the floor, in double.",
-          std::string("distances(const auto& qpos, ") + (model.randomised ? "const auto& parameters, " : "") +
-              "const auto& distance)",
-          false, true);
+          "distances(const auto& qpos, const auto& parameters, const auto& distance)", false, true);
   const Kinematics kinematics = trace_kinematics(model, p);
   for (size_t c = 0; c < model.contacts.size(); ++c) {
     const FloorContact& contact = model.contacts[c];
-    p.set(at("distance", static_cast<int>(c)),
-          distance_of(model, contact, center_of(model, contact, kinematics, p), kinematics));
+    p.set(at("distance", c), distance_of(model, contact, center_of(model, contact, kinematics, p), kinematics));
   }
 }
 
 Kept trace_smooth(const RobotModel& model, Program& p) {
   p.begin("Computes the dynamics without constraints, and stores in the work what the constraints need.",
-          "smooth(const F* qpos, const F* qvel, const F* ctrl, " + activations_argument(model) +
-              parameters_argument(model) + "Work& w)");
+          "smooth(const F* qpos, const F* qvel, const F* ctrl, const F* act, const F* parameters, Work& w)");
   const Kinematics kinematics = trace_kinematics(model, p);
   const Dynamics dynamics = trace_dynamics(model, kinematics, p);
   int number = 0;
@@ -326,7 +316,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
       if (model.implicit_damping || model.noslip) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
     }
     if (!in_loops) kept.force.push_back(p.keep("force", force[i], name + "_smooth_force"));
-    if (!adhesions(model).empty()) kept.force[i] += p.input(at("w.adhesion", static_cast<int>(i)), name + "_adhesion");
+    if (!adhesions(model).empty()) kept.force[i] += p.input(at("w.adhesion", i), name + "_adhesion");
     if (!model.implicit_damping) continue;
     TreeMatrix damping = dynamics.damping, above = dynamics.damping;
     if (model.implicit_turning) {
@@ -348,7 +338,7 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
   }
   for (size_t j = 0; j < model.joints.size(); ++j)
     if (model.joints[j].kind == Joint::free) {
-      const auto body = static_cast<size_t>(model.dofs[model.joints[j].dof].body);
+      const int body = model.dofs[model.joints[j].dof].body;
       kept.free_turns[static_cast<int>(j)] =
           p.keep("free_turn", kinematics.turn[body], identifier(model.joints[j].name) + "_turn");
     }

@@ -200,7 +200,7 @@ class PathTracer {
   }
 
   void add(const Tendon::Part& part) {
-    const Point from = point(model_.sites[index(part.from)]), to = point(model_.sites[index(part.to)]);
+    const Point from = point(model_.sites[part.from]), to = point(model_.sites[part.to]);
     if (part.geom < 0)
       add_line(from, to, part.share);
     else
@@ -208,7 +208,7 @@ class PathTracer {
   }
   // Returns the second derivative of the part's length if qacc is 0.
   Expr bend(const Tendon::Part& part) const {
-    const Point from = point(model_.sites[index(part.from)]), to = point(model_.sites[index(part.to)]);
+    const Point from = point(model_.sites[part.from]), to = point(model_.sites[part.to]);
     if (from.body == to.body) return 0;
     const Vec3 line = apart(from, to), velocity = velocity_of(to) - velocity_of(from);
     const Expr length = length_of(line);
@@ -226,20 +226,19 @@ class PathTracer {
     int body;
     Spatial wrench;
   };
-  static size_t index(int k) { return static_cast<size_t>(k); }
   static Spatial wrench(const Vec3& arm, const Vec3& force) { return {cross(arm, force), force}; }
 
   Point point(const Placement& place) const { return point_of(place, k_); }
   Vec3 apart(const Point& from, const Point& to) const { return robot_compiler::apart(model_, k_, from, to); }
   Vec3 velocity_of(const Point& point) const {
     if (point.body < 0) return {};
-    const Spatial& v = k_.velocity[index(point.body)];
+    const Spatial& v = k_.velocity[point.body];
     return v.linear + cross(v.angular, point.arm);
   }
   Vec3 acceleration_of(const Point& point) const {
     if (point.body < 0) return Expr(-1) * k_.gravity;
-    const Spatial& a = k_.bias[index(point.body)];
-    return a.linear + cross(a.angular, point.arm) + cross(k_.velocity[index(point.body)].angular, velocity_of(point));
+    const Spatial& a = k_.bias[point.body];
+    return a.linear + cross(a.angular, point.arm) + cross(k_.velocity[point.body].angular, velocity_of(point));
   }
 
   void add_line(const Point& from, const Point& to, double share) {
@@ -250,9 +249,9 @@ class PathTracer {
     add_pulls({{from.body, wrench(from.arm, Expr(-1) * direction)}, {to.body, wrench(to.arm, direction)}}, share);
   }
   void add_around(const Tendon::Part& part, const Point& from, const Point& to) {
-    const Placement& geom = model_.geoms[index(part.geom)];
+    const Placement& geom = model_.geoms[part.geom];
     const Point center = point(geom);
-    const Mat3 turn = geom.body < 0 ? known(geom.turn) : k_.turn[index(geom.body)] * known(geom.turn);
+    const Mat3 turn = geom.body < 0 ? known(geom.turn) : k_.turn[geom.body] * known(geom.turn);
     const Vec3 start = apart(center, from), end = apart(center, to), straight = end - start;
     Side side;
     if (part.side >= 0) side = side_of(part, geom, center);
@@ -274,7 +273,7 @@ class PathTracer {
               part.share);
   }
   Side side_of(const Tendon::Part& part, const Placement& geom, const Point& center) const {
-    const Placement& site = model_.sites[index(part.side)];
+    const Placement& site = model_.sites[part.side];
     const Expr square = part.radius * part.radius;
     const Vec3 in_body = known(site.pos) - known(geom.pos), at = apart(center, point(site));
     const Vec3& away = site.body == geom.body ? in_body : at;  // a known distance if they are on one body
@@ -352,10 +351,9 @@ void trace_tendon_rows(const RobotModel& model, const Kept& kept, Program& p) {
           "tendons(const Work& w, const F* qacc, F* acceleration)");
   for (size_t t = 0; t < kept.tendon_along.size(); ++t) {
     Expr sum = 0;
-    for (size_t i = 0; i < model.dofs.size(); ++i)
-      sum +=
-          kept.tendon_along[t][i] * p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name));
-    p.set(at("acceleration", static_cast<int>(t)), sum);
+    const std::vector<Expr> qacc = read_along_qvel(model, "qacc", p);
+    for (size_t i = 0; i < qacc.size(); ++i) sum += kept.tendon_along[t][i] * qacc[i];
+    p.set(at("acceleration", t), sum);
   }
 }
 

@@ -30,28 +30,14 @@ void add_contacts(const RobotModel& model, const Kept& kept, Program& p, const s
     force[i] = force[i] - inertia[i] + dot(kept.axis[i], carried[model.dofs[i].body]);
 }
 
-// Adds the forces of tendons' limits and dry friction.
-void add_tendons(const RobotModel& model, const Kept& kept, Program& p, std::vector<Expr>& force) {
-  const auto add = [&](int tendon, int number, const std::string& what) {
-    const std::vector<Expr>& along = along_of(model, kept, tendon);
-    const Expr pull = force_of(p, number, identifier(model.tendons[tendon].name) + what);
-    for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
-  };
-  int number = static_cast<int>(limited_joints(model).size());
-  for (const int t : limited_tendons(model)) add(t, number++, "_tendon_limit");
-  number += static_cast<int>(frictional_dofs(model).size());
-  for (const int t : frictional_tendons(model)) add(t, number++, "_tendon_friction");
-}
-
 }  // namespace
 
 void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
   if (!refines(model)) return;
   p.begin("Computes the residual of the equations of motion along qvel: the work's forces minus M qacc.",
           "unbalanced(const Work& w, const F* qacc, F* force)");
-  std::vector<Expr> x, force = kept.force;
-  for (size_t i = 0; i < force.size(); ++i)
-    x.push_back(p.input(at("qacc", static_cast<int>(i)), "qacc_" + identifier(model.dofs[i].name)));
+  const std::vector<Expr> x = read_along_qvel(model, "qacc", p);
+  std::vector<Expr> force = kept.force;
   std::vector<Expr> inertia(force.size(), 0);
   if (!uses_loops(model)) inertia = multiply_tree(model, kept.mass, x);
   if (loops_over_wrenches(p)) {
@@ -64,8 +50,9 @@ void trace_unbalanced(const RobotModel& model, const Kept& kept, Program& p) {
   for (size_t l = 0; l < joints.size(); ++l)
     force[joints[l]->dof] += force_of(p, static_cast<int>(l), identifier(joints[l]->name) + "_limit");
   add_frictions(model, kept, p, force);
-  add_tendons(model, kept, p, force);
-  for (size_t i = 0; i < force.size(); ++i) p.set(at("force", static_cast<int>(i)), force[i]);
+  const auto along = [&](int tendon) { return along_of(model, kept, tendon); };
+  add_tendon_forces(model, "w.forces.limit", along, p, force);
+  p.set("force", force);
   if (uses_loops(model)) p.after("add_tree_product<Sizes>(w.mass, qacc, F(-1), force);", 2 * tree_entries(model));
 }
 

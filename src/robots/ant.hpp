@@ -49,26 +49,17 @@ struct Ant {
     }
   };
 
-  // The main body's position after the previous step. It must be stored, because MuJoCo's body positions are those of
-  // the last stage of a step.
-  struct State {
-    F x, y;  // m
-    template <class V>
-    DRL_HD void describe(V& visit) {
-      visit("x", x);
-      visit("y", y);
-    }
-  };
+  using State = gym::Place<F>;  // of the main body
 
   DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Params& p) {
     gym::reset_normal(robot, draws, p.reset_noise_scale);
-    store_main_body(s, robot, p);
+    s.take(robot.position(BodyId{p.main_body}));
   }
 
   DRL_HD static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Params& p) {
     const State before = s;
     robot.advance(action);
-    store_main_body(s, robot, p);
+    s.take(robot.position(BodyId{p.main_body}));
     const Mask<F> healthy = (F(p.healthy_z_min) <= robot.qpos(2)) & (robot.qpos(2) <= F(p.healthy_z_max));
 
     Step<F, 4, 2> result;
@@ -96,11 +87,6 @@ struct Ant {
   static constexpr auto preset = gym::preset({.init_std = "0.4"});
 
  private:
-  DRL_HD static void store_main_body(State& s, const R& robot, const Params& p) {
-    const Vec<F, 3> at = robot.position(BodyId{p.main_body});
-    s.x = at[0];
-    s.y = at[1];
-  }
   DRL_HD static Vec<F, 6> contacts(const R& robot, int body, const Params& p) {
     Vec<F, 6> force = robot.external_force(BodyId{body});
     for (int k = 0; k < 6; ++k) force[k] = math::clamp(force[k], F(p.contact_force_min), F(p.contact_force_max));

@@ -49,6 +49,26 @@ void describe_exclusion(V& v, bool& excluded) {
   v("exclude_current_positions_from_observation", excluded, "the position along the ground is not observed");
 }
 
+// Describes the options that bound the height of a healthy robot's torso.
+template <class V, class S>
+void describe_healthy_height(V& v, S& least, S& most) {
+  v("healthy_z_min", least, "the robot is healthy if its torso is higher than this", any_number(), unit("m"));
+  v("healthy_z_max", most, "the robot is healthy if its torso is lower than this", any_number(), unit("m"));
+}
+
+// A place on the ground after the previous step. Tasks must store it, because MuJoCo's positions of bodies and centres
+// of mass are those of the last stage of a step.
+template <class F>
+struct Place {
+  F x, y;  // m
+  template <class V>
+  DRL_HD void describe(V& visit) {
+    visit("x", x);
+    visit("y", y);
+  }
+  DRL_HD void take(const Vec<F, 3>& at) { x = at[0], y = at[1]; }
+};
+
 // Adds uniform noise in [-scale, scale) to qpos.
 template <class R, class F = typename R::F>
 DRL_HD void perturb_qpos(R& robot, Draws<F>& draws, std::type_identity_t<F> scale) {

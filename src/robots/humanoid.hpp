@@ -38,10 +38,7 @@ struct Humanoid {
       v("contact_cost_max", contact_cost_max, "upper bound on the cost of contacts", any_number());
       v("healthy_reward", healthy_reward, "reward for each healthy step", any_number());
       v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
-      v("healthy_z_min", healthy_z_min, "the robot is healthy if its torso is higher than this", any_number(),
-        unit("m"));
-      v("healthy_z_max", healthy_z_max, "the robot is healthy if its torso is lower than this", any_number(),
-        unit("m"));
+      gym::describe_healthy_height(v, healthy_z_min, healthy_z_max);
       observation.describe(v);
       gym::describe_reset_noise(v, reset_noise_scale);
     }
@@ -55,26 +52,17 @@ struct Humanoid {
     }
   };
 
-  // The centre of mass after the previous step. It must be stored, because MuJoCo's centre of mass is that of the last
-  // stage of a step.
-  struct State {
-    F x, y;  // m
-    template <class V>
-    DRL_HD void describe(V& visit) {
-      visit("x", x);
-      visit("y", y);
-    }
-  };
+  using State = gym::Place<F>;  // of the centre of mass
 
   DRL_HD static void reset(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
     gym::reset_uniform(robot, draws, p.reset_noise_scale);
-    store_center_of_mass(s, robot, parts);
+    s.take(robot.subtree_center_of_mass(parts.torso));
   }
 
   DRL_HD static Step<F, 4, 2> step(State& s, R& robot, const F* action, const Parts& parts, const Params& p) {
     const State before = s;
     robot.advance(action);
-    store_center_of_mass(s, robot, parts);
+    s.take(robot.subtree_center_of_mass(parts.torso));
     const Mask<F> healthy = gym::inside(robot.qpos(2), p.healthy_z_min, p.healthy_z_max);
 
     Step<F, 4, 2> result;
@@ -97,13 +85,6 @@ struct Humanoid {
   }
 
   static constexpr auto preset = gym::preset({.learning_rate = "1e-4", .init_std = "0.3"});
-
- private:
-  DRL_HD static void store_center_of_mass(State& s, const R& robot, const Parts& parts) {
-    const Vec<F, 3> at = robot.subtree_center_of_mass(parts.torso);
-    s.x = at[0];
-    s.y = at[1];
-  }
 };
 
 }  // namespace drl

@@ -2,80 +2,23 @@
 // plane and must not fall.
 #pragma once
 
-#include "robots/gymnasium.hpp"
+#include "robots/runner.hpp"
 
 namespace drl {
 
-template <class R>
-struct Walker2d {
-  using F = typename R::F;
-  using S = Scalar<F>;
-
+struct Walker2dConfig : gym::RunsHealthily {
   static constexpr const char* name = "Walker2d-v5";
   static constexpr char description[] = "a planar two-legged robot walks forwards";
-  static constexpr int obs_dim = 17, max_obs_dim = 18, step_limit = 1000;
-  static constexpr double dt = 0.008;                  // s
-  static constexpr ContinuousAction<6> action{-1, 1};  // in units of 100 N m
+  static constexpr int joints = 6, obs_dim = 17;
+  static constexpr double dt = 0.008;
   static constexpr Quantity observations[] = {{"qpos", "", 8}, {"qvel", "", 9}};
   static constexpr Quantity actions[] = {{"torque", "N m", 6, 100}};
-  static constexpr const char* reward_terms[] = {"reward_forward", "reward_ctrl", "reward_survive"};
-  static constexpr const char* metrics[] = {"x_velocity"};  // m/s
   static constexpr RobotModel model{"walker2d.xml", 4};
-  static constexpr bool any_frame_skip = true;
-
-  struct Params {
-    S forward_reward_weight = 1, ctrl_cost_weight = S(1e-3), healthy_reward = 1;
-    bool terminate_when_unhealthy = true;
-    S healthy_z_min = S(0.8), healthy_z_max = 2, healthy_angle_min = -1, healthy_angle_max = 1;
-    S reset_noise_scale = S(5e-3);
-    bool exclude_current_positions = true;
-    template <class V>
-    void describe(V& v) {
-      v("forward_reward_weight", forward_reward_weight, "weight of the forward speed", any_number());
-      v("ctrl_cost_weight", ctrl_cost_weight, "weight of the squared controls", any_number());
-      v("healthy_reward", healthy_reward, "reward for each healthy step", any_number());
-      v("terminate_when_unhealthy", terminate_when_unhealthy, "an episode ends when the robot is not healthy");
-      v("healthy_z_min", healthy_z_min, "the robot is healthy if its torso is higher than this", any_number(),
-        unit("m"));
-      v("healthy_z_max", healthy_z_max, "the robot is healthy if its torso is lower than this", any_number(),
-        unit("m"));
-      v("healthy_angle_min", healthy_angle_min, "the robot is healthy if its torso's angle exceeds this", any_number(),
-        unit("rad"));
-      v("healthy_angle_max", healthy_angle_max, "the robot is healthy if its torso's angle is below this", any_number(),
-        unit("rad"));
-      gym::describe_exclusion(v, exclude_current_positions);
-      gym::describe_reset_noise(v, reset_noise_scale);
-    }
-  };
-
-  DRL_HD static void reset(R& robot, Draws<F>& draws, const Params& p) {
-    gym::reset_uniform(robot, draws, p.reset_noise_scale);
-  }
-
-  DRL_HD static Step<F, 3, 1> step(R& robot, const F* action, const Params& p) {
-    const F x = robot.qpos(0);
-    robot.advance(action);
-    const Mask<F> healthy = gym::inside(robot.qpos(1), p.healthy_z_min, p.healthy_z_max) &
-                            gym::inside(robot.qpos(2), p.healthy_angle_min, p.healthy_angle_max);
-
-    Step<F, 3, 1> result;
-    result.metrics[0] = (robot.qpos(0) - x) / F(robot.dt());
-    result.terms[0] = p.forward_reward_weight * result.metrics[0];
-    result.terms[1] = -p.ctrl_cost_weight * gym::squares(action, 6);
-    result.terms[2] = math::select(healthy, F(p.healthy_reward), F(0));
-    result.reward = result.terms[0] + result.terms[2] + result.terms[1];
-    result.terminated = gym::ended<F>(healthy, p.terminate_when_unhealthy);
-    return result;
-  }
-
-  static constexpr int obs_dim_with(const Params& p) { return p.exclude_current_positions ? 17 : 18; }
-  template <class Out>
-  DRL_HD static void observe(const R& robot, const Params& p, Out obs) {
-    gym::write_clipped_qvel(robot, 10, gym::write_qpos(robot, p.exclude_current_positions ? 1 : 0, obs));
-  }
-
-  static constexpr auto preset = gym::preset();
+  static constexpr double healthy_z[] = {0.8, 2}, healthy_angle[] = {-1, 1};
 };
+
+template <class R>
+struct Walker2d : gym::Runner<R, Walker2dConfig> {};
 
 }  // namespace drl
 

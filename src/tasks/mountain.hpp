@@ -1,9 +1,9 @@
-// Draws the two MountainCar tasks: Gymnasium's valley, whose height is 0.45 sin(3 x) + 0.55.
+// What Gymnasium's two MountainCar tasks share: a car in a valley, whose height is 0.45 sin(3 x) + 0.55.
 #pragma once
 
 #include <cmath>
 
-#include "drl/math.hpp"
+#include "drl/task.hpp"
 
 namespace drl {
 
@@ -33,5 +33,46 @@ void draw_mountain_car(float position, float low, float high, float goal, Canvas
   canvas.sphere(place(-0.045f, 0.042f), 0.03f, Canvas::black);
   canvas.sphere(place(0.045f, 0.042f), 0.03f, Canvas::black);
 }
+
+// The parameters `p` of its functions have min_position, max_position, max_speed and goal.
+template <class F>
+struct MountainCar {
+  struct State {
+    F position, velocity;  // the velocity is per step
+    template <class V>
+    DRL_HD void describe(V& visit) {
+      visit("position", position);
+      visit("velocity", velocity);
+    }
+  };
+
+  static constexpr int obs_dim = 2;
+  static constexpr double dt = 1;
+  static constexpr Quantity observations[] = {{"position"}, {"velocity"}};
+
+  DRL_HD static void reset(State& s, Draws<F>& draws, const auto&) {
+    s.position = draws.uniform(F(-0.6), F(-0.4));
+    s.velocity = 0;
+  }
+
+  // Moves the car by one step. Returns whether it is at its goal.
+  DRL_HD static Mask<F> move(State& s, F push, const auto& p) {
+    const F velocity = math::clamp(s.velocity + push, -p.max_speed, p.max_speed);
+    s.position = math::clamp(s.position + velocity, p.min_position, p.max_position);
+    s.velocity = math::select(s.position == p.min_position, math::max(velocity, F(0)), velocity);  // the wall stops it
+    // One comparison for position >= goal and velocity >= 0: GCC does not vectorise the combination of two.
+    return math::min(s.position - p.goal, velocity) >= 0;
+  }
+
+  template <class Out>
+  DRL_HD static void observe(const State& s, Out obs) {
+    obs[0] = s.position;
+    obs[1] = s.velocity;
+  }
+
+  static void draw(const State& s, const auto& p, auto& canvas) {
+    draw_mountain_car(s.position, p.min_position, p.max_position, p.goal, canvas);
+  }
+};
 
 }  // namespace drl

@@ -2,22 +2,14 @@
 // engine that is too weak to climb out directly, and pay for its use. Gymnasium stores this state as float32.
 #pragma once
 
-#include "drl/task.hpp"
 #include "tasks/mountain.hpp"
 
 namespace drl {
 
 template <class F>
-struct MountainCarContinuousV0 {
+struct MountainCarContinuousV0 : MountainCar<F> {
   using S = Scalar<F>;
-  struct State {
-    F position, velocity;  // the velocity is per step
-    template <class V>
-    DRL_HD void describe(V& visit) {
-      visit("position", position);
-      visit("velocity", velocity);
-    }
-  };
+  using State = typename MountainCar<F>::State;
   struct Params {
     S min_position = S(-1.2), max_position = S(0.6), max_speed = S(0.07), goal = S(0.45), power = S(0.0015);
     double gravity = 0.0025;
@@ -25,39 +17,17 @@ struct MountainCarContinuousV0 {
 
   static constexpr char name[] = "MountainCarContinuous-v0";
   static constexpr char description[] = "drives an underpowered car up a hill by a force";
-  static constexpr int obs_dim = 2, step_limit = 999;
-  static constexpr double dt = 1;
+  static constexpr int step_limit = 999;
   static constexpr ContinuousAction<1> action{-1, 1};
-  static constexpr Quantity observations[] = {{"position"}, {"velocity"}};
   static constexpr Quantity actions[] = {{"force"}};
-
-  DRL_HD static void reset(State& s, Draws<F>& draws, const Params&) {
-    s.position = draws.uniform(F(-0.6), F(-0.4));
-    s.velocity = 0;
-  }
 
   DRL_HD static Step<F> step(State& s, const F* action, const Params& p) {
     const F force = math::clamp(action[0], F(-1), F(1));
     // Like Gymnasium, computes the slope in double and rounds it, so that float trajectories equal Gymnasium's.
     const F push = force * p.power - math::scaled_cos(p.gravity, 3 * s.position);
-    const F velocity = math::clamp(s.velocity + push, -p.max_speed, p.max_speed);
-    s.position = math::clamp(s.position + velocity, p.min_position, p.max_position);
-    s.velocity = math::select(s.position == p.min_position, math::max(velocity, F(0)), velocity);  // the wall stops it
-    // One comparison for position >= goal and velocity >= 0: GCC does not vectorise the combination of two.
-    const Mask<F> at_goal = math::min(s.position - p.goal, velocity) >= 0;
+    const Mask<F> at_goal = MountainCar<F>::move(s, push, p);
     const F cost = F(0.1) * (action[0] * action[0]);
     return {.reward = math::select(at_goal, F(100), F(0)) - cost, .terminated = at_goal};
-  }
-
-  template <class Out>
-  DRL_HD static void observe(const State& s, Out obs) {
-    obs[0] = s.position;
-    obs[1] = s.velocity;
-  }
-
-  template <class Canvas>
-  static void draw(const State& s, const Params& p, Canvas& canvas) {
-    draw_mountain_car(s.position, p.min_position, p.max_position, p.goal, canvas);
   }
 
   static constexpr char preset[] = R"(

@@ -208,5 +208,33 @@ TEST(Spring, DrawsInDoubleAgreeWithThoseInFloat) {
   }
 }
 
+// The task of a robot whose physics in lanes, with the numbers of its own model or with those that environments draw,
+// is a built-in task.
+TEST(RobotRecords, LanesArePreparedForBothModels) {
+  static int prepared = 0;
+  static const TaskRecord lanes = task_record("Pendulum-v1"), randomised = lanes;
+  static const RobotRecord robot{
+      .own = {"", 1},
+      .in_lanes = &lanes,
+      .randomised = &randomised,
+      .inspect = [](const RobotChoice*, RobotFacts*, char*, int64_t) -> int32_t { return 0; },
+      .bounds = nullptr,
+      .prepare = [](const void*, char*, int64_t) -> int32_t { return prepared += 1, 0; }};
+  static TaskRecord record = lanes;
+  record.name = "PreparedRobot", record.robot = &robot;
+  static const TaskRecord* const tasks[] = {&record};
+  TaskLibrary library = test_tasks();
+  library.count = 1, library.tasks = tasks;
+  register_tasks(library, "the tests");
+  const auto queue = make_host_queue(isa_of("auto"));
+  for (const TaskRecord* model : {&lanes, &randomised, static_cast<const TaskRecord*>(&record)}) {
+    prepared = 0;
+    EnvSetup setup = TaskParams(lanes).setup();
+    setup.record = model;
+    make_env("PreparedRobot", {.num_envs = 2, .setup = setup}, *queue);
+    EXPECT_EQ(prepared, model == &record ? 0 : 1);
+  }
+}
+
 }  // namespace
 }  // namespace drl

@@ -43,23 +43,8 @@ constexpr RobotKind with_tendons(RobotKind kind) {
 }
 }  // namespace kinds
 
-// The sizes of equality constraints. Robots without them do not define these.
-template <bool has_equalities>
-struct EqualityCapacity {
-  static constexpr int kEqualityRows = 24, kEqualityAlong = 600;
-};
-template <>
-struct EqualityCapacity<false> {};
-
-template <bool has_tendons>
-struct TendonCapacity {
-  static constexpr int kTendons = 8, kTendonAlong = 224, kActivations = 24;
-};
-template <>
-struct TendonCapacity<false> {};
-
 template <RobotKind kKind>
-struct Capacity : EqualityCapacity<kKind.has_equalities>, TendonCapacity<kKind.has_tendons> {
+struct Capacity : physics::DefaultSizes {
   static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 16;
   static constexpr double timestep = kKind.microseconds / 1e6;
   static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
@@ -67,6 +52,9 @@ struct Capacity : EqualityCapacity<kKind.has_equalities>, TendonCapacity<kKind.h
   static constexpr int kPairGeoms = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
   static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
   static constexpr int kMotions = 6, kCouplings = 27, kWrench = 6;
+  static constexpr int kEqualityRows = kKind.has_equalities ? 24 : 0, kEqualityAlong = kKind.has_equalities ? 600 : 0;
+  static constexpr int kTendons = kKind.has_tendons ? 8 : 0, kTendonAlong = kKind.has_tendons ? 224 : 0;
+  static constexpr int kActivations = kKind.has_tendons ? 24 : 0;
   template <class F>
   struct Touch {
     F center_x, center_y, center_z, distance, along_x, along_y;
@@ -228,21 +216,16 @@ struct EvaluatedRobot : Capacity<kKind> {
     take_tables();
   }
 
-  static void smooth(const F* qpos, const F* qvel, const F* ctrl, Work& w) {
+  static void smooth(const F* qpos, const F* qvel, const F* ctrl, const F* act, const F* parameters, Work& w) {
     clear_rows(w);
-    evaluator_->call("smooth", {qpos, qvel, ctrl, &w});
-  }
-  static void smooth(const F* qpos, const F* qvel, const F* ctrl, const F* act, Work& w) {
-    if (!has_activations()) return smooth(qpos, qvel, ctrl, w);
-    clear_rows(w);
-    evaluator_->call("smooth", {qpos, qvel, ctrl, act, &w});
+    evaluator_->call("smooth", {qpos, qvel, ctrl, act, parameters, &w});
   }
   static void tendons(const Work& w, const F* qacc, F* acceleration) {
-    std::fill_n(acceleration, physics::count_tendons<Sizes>(), 0.0);
+    std::fill_n(acceleration, Sizes::kTendons, 0.0);
     if (robot_->size("kTendons") > 0) evaluator_->call("tendons", {&w, qacc, acceleration});
   }
   static void rates(const F* ctrl, const F* act, F* rate) {
-    std::fill_n(rate, physics::count_activations<Sizes>(), 0.0);
+    std::fill_n(rate, Sizes::kActivations, 0.0);
     if (has_activations()) evaluator_->call("rates", {ctrl, act, rate});
   }
   static void activate(const F* act, const F* rate, F* to) {
@@ -296,25 +279,26 @@ struct EvaluatedRobot : Capacity<kKind> {
   static void integrate(const F* from, const F* velocity, F h, F* to) {
     evaluator_->call("integrate", {from, velocity, &h, to});
   }
-  static void derive_frames(const F* qpos, Derived& derived) { evaluator_->call("derive_frames", {qpos, &derived}); }
-  static void derive_centers(const F* qpos, Derived& derived) { evaluator_->call("derive_centers", {qpos, &derived}); }
+  static void derive_frames(const F* qpos, const F* parameters, Derived& derived) {
+    evaluator_->call("derive_frames", {qpos, parameters, &derived});
+  }
+  static void derive_centers(const F* qpos, const F* parameters, Derived& derived) {
+    evaluator_->call("derive_centers", {qpos, parameters, &derived});
+  }
   static void derive_geoms(Derived& derived) { evaluator_->call("derive_geoms", {&derived}); }
-  static void derive_sites(Derived& derived) { evaluator_->call("derive_sites", {&derived}); }
-  static void derive_motion(const F* qpos, const F* qvel, Derived& derived) {
-    evaluator_->call("derive_motion", {qpos, qvel, &derived});
+  static void derive_sites(const F* parameters, Derived& derived) {
+    evaluator_->call("derive_sites", {parameters, &derived});
   }
-  static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, Derived& derived) {
-    evaluator_->call("derive_actuators", {qpos, qvel, ctrl, &derived});
+  static void derive_motion(const F* qpos, const F* qvel, const F* parameters, Derived& derived) {
+    evaluator_->call("derive_motion", {qpos, qvel, parameters, &derived});
   }
-  static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, const F* act, Derived& derived) {
-    if (!has_activations()) return derive_actuators(qpos, qvel, ctrl, derived);
-    evaluator_->call("derive_actuators", {qpos, qvel, ctrl, act, &derived});
+  static void derive_actuators(const F* qpos, const F* qvel, const F* ctrl, const F* act, const F* parameters,
+                               Derived& derived) {
+    evaluator_->call("derive_actuators", {qpos, qvel, ctrl, act, parameters, &derived});
   }
-  static void derive_forces(const F* qpos, const F (*wrench)[6], Derived& derived) {
-    evaluator_->call("derive_forces", {qpos, wrench, &derived});
-  }
-  static void derive_forces(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
-    evaluator_->call("derive_forces", {qpos, wrench, limit, &derived});
+  static void derive_forces(const F* qpos, const F (*wrench)[6], const F* limit, const F* parameters,
+                            Derived& derived) {
+    evaluator_->call("derive_forces", {qpos, wrench, limit, parameters, &derived});
   }
   static void derive_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
     evaluator_->call("derive_constraints", {qpos, wrench, limit, &derived});
@@ -362,11 +346,11 @@ struct EvaluatedRobot : Capacity<kKind> {
                                                 {"kPairGeoms", Sizes::kPairGeoms},
                                                 {"kPairs", Sizes::kPairs},
                                                 {"kFrictions", Sizes::kFrictions},
-                                                {"kTendons", physics::count_tendons<Sizes>()},
-                                                {"kTendonAlong", physics::count_tendon_places<Sizes>()},
-                                                {"kActivations", physics::count_activations<Sizes>()},
-                                                {"kEqualityRows", physics::count_equality_rows<Sizes>()}};
-    if (kKind.has_equalities && robot_->size("kEqualityAlong") > physics::count_equality_places<Sizes>())
+                                                {"kTendons", Sizes::kTendons},
+                                                {"kTendonAlong", Sizes::kTendonAlong},
+                                                {"kActivations", Sizes::kActivations},
+                                                {"kEqualityRows", Sizes::kEqualityRows}};
+    if (kKind.has_equalities && robot_->size("kEqualityAlong") > Sizes::kEqualityAlong)
       throw std::runtime_error("no room for equality constraints");
     for (const auto& [name, most] : room)
       if (robot_->size(name) > most) throw std::runtime_error(std::string("no room for ") + name);

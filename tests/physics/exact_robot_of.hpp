@@ -15,7 +15,7 @@ class ExactRobotOf : public ExactRobot {
   ExactRobotOf() {
     qpos = state_.qpos, qvel = state_.qvel, warm_start = state_.warm_start, ctrl = ctrl_, qacc = stage_.qacc;
     time = &state_.time, unsolved = &stage_.unsolved;
-    if constexpr (physics::count_activations<P>() > 0) act = state_.act;
+    if constexpr (P::kActivations > 0) act = state_.act;
     facts = {.contacts = P::kContacts,
              .cones = P::kCones,
              .pairs = P::kPairs,
@@ -24,9 +24,9 @@ class ExactRobotOf : public ExactRobot {
              .pair_cones = P::kPairCones,
              .tree_entries = 0,
              .has_cones = physics::has_cones<P>(),
-             .is_randomised = physics::is_randomised<P>(),
+             .is_randomised = P::kRandomised,
              .is_dense = P::kDense,
-             .is_wide = physics::is_wide<P>(),
+             .is_wide = P::kWide,
              .parameters = {}};
     if constexpr (requires { P::tree_row(0); }) facts.tree_entries = P::tree_row(P::nv);
     if constexpr (P::kParameters > 0) {

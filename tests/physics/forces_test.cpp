@@ -47,7 +47,7 @@ struct Motion {
   double first, second, constraint;
 };
 Motion motion(double x, double y, double x_velocity = 0, double y_velocity = 0, double control = 0) {
-  const Evaluated<windlass_robot::Physics<double>> now({{x, y}, {x_velocity, y_velocity}, {}, 0}, control);
+  const Evaluated<windlass_robot::Physics<double>> now({{}, {x, y}, {x_velocity, y_velocity}, {}, 0}, control);
   EXPECT_NEAR(now.derived.qfrc_actuator[0], 2 * 2 * control, 1e-14);
   EXPECT_NEAR(now.derived.qfrc_actuator[1], -2 * control, 1e-14);
   return {now.stage.qacc[0], now.stage.qacc[1], now.derived.qfrc_constraint[0]};
@@ -118,7 +118,7 @@ TEST(Tendon, GoesAroundTheFartherSideOfAGeomAsLibmujocoDoes) {
   int far = 0, near = 0;
   for (int k = 0; k < 3000; ++k) {
     const double angle = -3 + 0.002 * k;
-    const Evaluated<Capstan> now({{angle}, {}, {}, 0}, 0);
+    const Evaluated<Capstan> now({{}, {angle}, {}, {}, 0}, 0);
     const double length = reference.after_forward({{angle}, {0}, {0}, {0}}).ten_length[1];
     ASSERT_NEAR(now.derived.sensor[1], length, 1e-12) << "angle " << angle;
     (length > 0.04 * 3.2 ? far : near) += 1;
@@ -134,7 +134,7 @@ TEST(Tendon, GoesAroundTheFartherSideOfAGeomAsLibmujocoDoes) {
 using Slider = slider_robot::Physics<double>;
 
 Evaluated<Slider> slide(double velocity, double pull, double warm_start = 0) {
-  return {{{0}, {velocity}, {warm_start}, 0}, pull};
+  return {{{}, {0}, {velocity}, {warm_start}, 0}, pull};
 }
 void expect(const Evaluated<Slider>& now, double acceleration, double friction) {
   EXPECT_NEAR(now.stage.qacc[0], acceleration, 1e-14);
@@ -204,7 +204,7 @@ TEST(DryFriction, LineSearchSlopesAreDerivativesOfTheCost) {
 // body looks along y, so that the torque of the force is about the world's x axis, and qacc has it in the body's axes.
 TEST(Actuator, OnASitePushesInItsAxes) {
   const double half = std::sqrt(0.5), control = 0.7;
-  const Evaluated<rocket_robot::Physics<double>> now({{0, 0, 0, half, 0, 0, half}, {}, {}, 0}, control);
+  const Evaluated<rocket_robot::Physics<double>> now({{}, {0, 0, 0, half, 0, 0, half}, {}, {}, 0}, control);
   const double expected[] = {0, 0, 1.5 * control, 0, -1.5 * control, 0.4 * control};
   for (int k = 0; k < 6; ++k) EXPECT_NEAR(now.stage.qacc[k], expected[k], 1e-14) << k;
 }
@@ -215,7 +215,7 @@ TEST(Actuator, OnASitePushesInItsAxes) {
 TEST(Actuator, ActivationsFollowTheirControls) {
   using P = pump_robot::Physics<double>;
   const double control[] = {1, 1};
-  P::State state{{0, 0.25 / 0.3}, {}, {}, 0, {0.2, 0.2}};
+  P::State state{{.act = {0.2, 0.2}}, {0, 0.25 / 0.3}, {}, {}, 0};
   P::Stage stage;
   step<P>(state, control, stage);
   EXPECT_NEAR(stage.qacc[0], 3 * 0.2 / 2, 1e-15);
@@ -230,7 +230,7 @@ using Pivot = pivot_robot::Physics<double>;
 
 // Returns the joint's acceleration after a turn about z.
 Vec3 acceleration(double angle, double speed, double control) {
-  const Evaluated<Pivot> now({{std::cos(angle / 2), 0, 0, std::sin(angle / 2)}, {0, 0, speed}, {}, 0}, control);
+  const Evaluated<Pivot> now({{}, {std::cos(angle / 2), 0, 0, std::sin(angle / 2)}, {0, 0, speed}, {}, 0}, control);
   return {now.stage.qacc[0], now.stage.qacc[1], now.stage.qacc[2]};
 }
 
@@ -248,7 +248,7 @@ TEST(BallJoint, LimitPushesBack) {
 }
 // A step of 0.002 s at 3 rad/s turns it by 0.006 about z.
 TEST(BallJoint, TurnsByItsVelocity) {
-  Pivot::State state{{1, 0, 0, 0}, {0, 0, 3}, {}, 0};
+  Pivot::State state{{}, {1, 0, 0, 0}, {0, 0, 3}, {}, 0};
   Pivot::Stage stage;
   const double control = 0;
   step<Pivot>(state, &control, stage);

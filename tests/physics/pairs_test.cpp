@@ -144,7 +144,7 @@ TEST(PairGroups, FindAllPairsThatAreNear) {
   int near = 0;
   for (int k = 0; k < 300; ++k) {
     const test::RobotState at = k % 2 == 0 ? reference.next_state() : reference.folded_state();
-    P::smooth(at.qpos.data(), at.qvel.data(), at.ctrl.data(), *work);
+    P::smooth(at.qpos.data(), at.qvel.data(), at.ctrl.data(), nullptr, nullptr, *work);
     physics::place_still_geoms<P>(*work);
     physics::find_near_pairs<P>(*work);
     std::vector<uint32_t> expected;

@@ -92,7 +92,7 @@ TEST(Skater, ReusesTheSolutionOfTheLastTimeStep) {
 TEST(StiffSkater, AccelerationsOfTasksMatchLibmujoco) {
   using Robot = PhysicsRobot<float, CompiledRobot<model_key("stiff_skater.xml")>, 1>;
   using Stiff = stiff_skater_robot::Physics<float>;
-  static_assert(physics::is_wide<Stiff>());
+  static_assert(Stiff::kWide);
   test::Reference reference(test::tested("stiff_skater").file);
   const int skate = mj_name2id(&reference.model(), mjOBJ_GEOM, "left_skate");
   int touching = 0;

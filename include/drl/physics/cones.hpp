@@ -222,11 +222,6 @@ DRL_HD F weight_of_friction(F friction) {
   const F square = friction * friction;
   return F(2) * square * (F(1) + square);
 }
-// True if environments change the friction of pyramids.
-template <class P>
-constexpr bool edges_vary() {
-  return requires { P::kEdgesVary; };
-}
 
 // A contact with the floor, with the normal z and the tangents x and y. `rest` holds the scaled residuals at zero
 // acceleration.

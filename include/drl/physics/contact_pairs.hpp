@@ -71,15 +71,6 @@ struct StillGeom {
   int geom;
   double center[3], half[3], turn[3][3];
 };
-// True if options may change the radii of geoms.
-template <class P>
-constexpr bool has_sizes() {
-  return requires { P::kSizes; };
-}
-template <class P>
-constexpr bool has_pair_groups() {
-  return requires { P::kPairGroups; };
-}
 template <class P>
 DRL_HD ContactPair assemble_pair(int k) {
   if constexpr (P::kGroundPairs > 0)
@@ -89,7 +80,7 @@ DRL_HD ContactPair assemble_pair(int k) {
   const PairGeom &a = P::pair_geom(geoms.first), &b = P::pair_geom(geoms.second);
   constexpr double kMore = 1.0001, kLeast = 1e-5;  // rounding
   const double reach = P::pair_geom_bound(geoms.first) + P::pair_geom_bound(geoms.second) + pair.margin;
-  constexpr double kGrowth = has_sizes<P>() ? ModelParameter::kMostGrowth : 1;
+  constexpr double kGrowth = P::kSizes ? ModelParameter::kMostGrowth : 1;
   const double nearest = kGrowth * (a.radius + b.radius) + pair.margin;
   pair.weight = pair.weight * (P::pair_geom_weight(geoms.first) + P::pair_geom_weight(geoms.second));
   pair.first = geoms.first, pair.second = geoms.second, pair.number = k;
@@ -109,7 +100,7 @@ DRL_HD const typename P::Number* parameters_of([[maybe_unused]] const typename P
 template <class P, class F>
 DRL_HD auto radius_of(int geom, [[maybe_unused]] const F* parameters) {
   const double radius = P::pair_geom(geom).radius;
-  if constexpr (has_sizes<P>()) {
+  if constexpr (P::kSizes) {
     const int factor = P::radius_factor(geom);
     return factor < 0 ? F(radius) : F(radius) * parameters[factor];
   } else {
@@ -119,7 +110,7 @@ DRL_HD auto radius_of(int geom, [[maybe_unused]] const F* parameters) {
 // Returns the index of one of the pairs that P::pair(k) returns.
 template <class P>
 DRL_HD int index_of(const ContactPair& pair) {
-  if constexpr (has_pair_groups<P>())
+  if constexpr (P::kPairGroups > 0)
     return pair.number;
   else
     return static_cast<int>(&pair - &P::pair(0));

@@ -176,7 +176,7 @@ DRL_HD void each_contact_found(const typename P::Work& w, const IsWanted& is_wan
         hardness = w.cone[c].hardness;
       else
         hardness = w.weight[c];
-      if constexpr (count_touch_sensors<P>() > 0) {
+      if constexpr (P::kTouchSensors > 0) {
         if constexpr (P::kCones > 0)
           for (int k = 0; k < 3; ++k) contact.point[k] = w.cone[c].point[k];
         else
@@ -217,27 +217,18 @@ DRL_HD void each_contact_found(const typename P::Work& w, const IsWanted& is_wan
   }
 }
 
-// Returns the number of contact sensors. Robots without them do not define kContactSensors.
-template <class P>
-constexpr int count_contact_sensors() {
-  if constexpr (requires { P::kContactSensors; })
-    return P::kContactSensors;
-  else
-    return 0;
-}
-
 // Computes the contact sensors and touch sensors from the solution that the work holds.
 template <class P>
 DRL_HD_CALLED void find_contact_sensors(const typename P::Work& w, typename P::Stage& stage) {
   using F = typename P::Number;
-  if constexpr (count_contact_sensors<P>() > 0) {
+  if constexpr (P::kContactSensors > 0) {
     SensedContacts<P> sensed(stage);
     each_contact_found<P>(
         w, [](int number) DRL_LAMBDA { return P::sensed_contact(number).sensors != 0; },
         [&](const ContactFound<F>& contact)
             DRL_LAMBDA { sensed.show(P::sensed_contact(contact.number), contact.lanes, contact.shown); });
   }
-  if constexpr (count_touch_sensors<P>() > 0) {
+  if constexpr (P::kTouchSensors > 0) {
     TouchSensors<P> touched(w, stage);
     const auto is_touched = [](int number)
                                 DRL_LAMBDA { return P::touched(number).first >= 0 || P::touched(number).second >= 0; };

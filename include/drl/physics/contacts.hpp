@@ -18,7 +18,7 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
   if constexpr (P::kTurnedGeoms > 0) {
     const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
     const bool is_plane = first.kind == ShapeKind::plane;
-    if constexpr (count_height_fields<P>() > 0)
+    if constexpr (P::kHeightFields > 0)
       if (first.kind == ShapeKind::height_field) return each_contact_with_field<P, F>(w, number, lanes, body);
     if (is_plane && second.turn < 0)
       return each_contact_with_plane<P>(pair, a, b, w.geom_turn[first.turn], lanes, parameters_of<P>(w), body);
@@ -36,7 +36,7 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
 // less than the margin minus the gap.
 template <class P, class F, class Body>
 DRL_HD void each_pushing_contact(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
-  if constexpr (requires { P::kHasGaps; }) {
+  if constexpr (P::kHasGaps) {
     each_contact<P, F>(w, number, lanes,
                        [&](const ContactPair& pair, Mask<F> here, const PairContact<F>& contact) DRL_LAMBDA {
                          const Mask<F> pushing = here & (contact.distance < F(pair.margin - pair.gap));

@@ -19,14 +19,10 @@ DRL_HD void set_axis(const double* along, double length, double (*turn)[3]) {
   for (int k = 0; k < 3; ++k) turn[k][0] = x[k], turn[k][1] = y[k], turn[k][2] = z[k];
 }
 
-// Returns the number of pairs for which each lane keeps a PairMemory: all or none. Robots that keep none do not define
-// kRemembersPairs (remembers_pairs in src/physics/robot_counts.hpp).
+// Returns the number of pairs for which each lane keeps a PairMemory: all or none.
 template <class Sizes>
 constexpr int count_remembered() {
-  if constexpr (requires { Sizes::kRemembersPairs; })
-    return Sizes::kGroundPairs + Sizes::kPairs;
-  else
-    return 0;
+  return Sizes::kRemembersPairs ? Sizes::kGroundPairs + Sizes::kPairs : 0;
 }
 // Returns what lane l remembers of a pair, or null.
 template <class P>
@@ -62,7 +58,7 @@ DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[may
   const double length = math::sqrt(square);
   shape.kind = length > 0 ? ShapeKind::capsule : ShapeKind::sphere;
   shape.size[0] = geom.radius, shape.size[1] = length;
-  if constexpr (has_sizes<P>()) shape.size[0] = static_cast<double>(lane(radius_of<P>(g, w.parameters), l));
+  if constexpr (P::kSizes) shape.size[0] = static_cast<double>(lane(radius_of<P>(g, w.parameters), l));
   set_axis(half, length, shape.turn);
   return shape;
 }
@@ -123,16 +119,11 @@ class ContactsOfLanes {
   int count_[kLanesOf<F>] = {}, most_ = 0;
 };
 
-// True if the model has the flag multiccd, and geoms whose contacts depend on it.
-template <class P>
-constexpr bool has_multiccd() {
-  return requires { P::kMultiCcd; };
-}
 // Finds the contacts of a pair's shapes and returns their number. `found` has room for kMostShapeContacts.
 template <class P>
 DRL_HD int collide_pair(const ContactPair& pair, const Shape& first, const Shape& second, ShapeContact* found,
                         PairMemory* memory) {
-  if constexpr (has_multiccd<P>()) {
+  if constexpr (P::kMultiCcd) {
     HullFaces faces[2] = {};
     if constexpr (P::kHulls > 0)
       for (int k = 0; k < 2; ++k)

@@ -106,7 +106,7 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a,
   box.into(apart, center), box.into(a.half, half);
   for (int k = 0; k < 3; ++k) {
     F wide;
-    if constexpr (has_sizes<P>())
+    if constexpr (P::kSizes)
       wide = F(size[k] + pair.margin) + radius;
     else
       wide = F(size[k] + radius + pair.margin);

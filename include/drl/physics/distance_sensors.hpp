@@ -75,15 +75,6 @@ struct DistancePair {
   int first, second;  // geoms
 };
 
-// Returns the number of sensors of distances. Robots without them do not define kDistanceSensors.
-template <class P>
-constexpr int count_distance_sensors() {
-  if constexpr (requires { P::kDistanceSensors; })
-    return P::kDistanceSensors;
-  else
-    return 0;
-}
-
 template <class P>
 class DistanceSensors {
   using F = typename P::Number;

@@ -21,15 +21,6 @@ struct RandomisedFriction {
   F most;
 };
 
-// Returns the number of degrees of freedom and tendons with dry friction. Robots without it do not define kFrictions.
-template <class Sizes>
-constexpr int count_frictions() {
-  if constexpr (requires { Sizes::kFrictions; })
-    return Sizes::kFrictions;
-  else
-    return 0;
-}
-
 template <class F>
 struct FrictionRow {
   F rest;          // residual at zero acceleration
@@ -84,21 +75,10 @@ struct FrictionRow {
   }
 };
 
-// True if options may change the numbers of a robot's model.
-template <class P>
-constexpr bool is_randomised() {
-  return requires { P::kRandomised; };
-}
-// Returns the number of a robot's actuators that a network can drive.
-template <class P>
-constexpr int count_motors() {
-  if constexpr (requires { P::kMotors; }) return P::kMotors;
-  return 0;
-}
 // Returns row `f` of a robot's dry friction, with the environment's own largest force if options may change it.
 template <class P>
 DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {
-  if constexpr (is_randomised<P>()) {
+  if constexpr (P::kRandomised) {
     using F = typename P::Number;
     const DryFriction& friction = P::friction(f);
     const int factor = P::friction_factor(f);

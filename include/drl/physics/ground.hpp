@@ -52,7 +52,7 @@ struct GroundContact : Cone<F> {
     }
     distance = contact.distance;
     P::pair_softness(pair, distance, weight, at_rest);
-    if constexpr (edges_vary<P>())
+    if constexpr (P::kEdgesVary)
       if (pair.dimensions > 1) weight = weight / weight_of_friction(friction[0]);
     this->hardness = math::select(lanes, weight / (this->mu * this->mu), F(0));
     const F none[kResiduals] = {F(0), F(0), F(0), F(0), F(0), F(0)};
@@ -250,7 +250,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
   for (int k = 0; k < P::kGroundPairs; ++k) {
     const ContactPair& pair = P::pair(k);
     Mask<F> near = may_touch<P>(w, pair);
-    if constexpr (count_height_fields<P>() > 0)
+    if constexpr (P::kHeightFields > 0)
       if (pair.places > 0) {
         if (k >= same_field) {
           for (same_field = k; same_field < P::kGroundPairs && P::pair(same_field).first == pair.first;) ++same_field;
@@ -260,7 +260,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
       }
     if (!any(near)) continue;
     const auto begin = [&](const ContactPair&, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
-      if constexpr (count_height_fields<P>() > 0)
+      if constexpr (P::kHeightFields > 0)
         if (pair.places > 0 && contact.index >= pair.places) {
           has_too_many = has_too_many | lanes;
           return;
@@ -320,7 +320,7 @@ template <class P>
 DRL_HD void add_ground_cones(typename P::Work& w) {
   using F = typename P::Number;
   each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
-    if constexpr (count_height_fields<P>() > 0)
+    if constexpr (P::kHeightFields > 0)
       if (pair.places > 0 && pair.second_sliding == 0 && pair.second_rolling == 0) {
         F* coupling = w.body[pair.body].coupling;
         if (pair.dimensions == 6) return contact.template add_cone<6>(coupling);

@@ -13,7 +13,7 @@ namespace drl::inline DRL_ISA::physics {
 // Returns whether this robot's lanes are those of float, whose steps are computed in double.
 template <class P>
 constexpr bool is_halved() {
-  return is_wide<P>() && !kIsDouble<typename P::Number>;
+  return P::kWide && !kIsDouble<typename P::Number>;
 }
 // Converts numbers and arrays between lanes of float and the half of them that begins at lane `first`.
 struct HalfOfLanes {
@@ -55,21 +55,21 @@ DRL_HD void each_half(typename P::State& state, typename P::Stage& stage, typena
     lanes.widen(state.warm_start, of_state.warm_start), lanes.widen(state.time, of_state.time);
     lanes.widen(stage.qpos, of_stage.qpos), lanes.widen(stage.qvel, of_stage.qvel);
     lanes.widen(stage.ctrl, of_stage.ctrl), lanes.widen(stage.unsolved, of_stage.unsolved);
-    if constexpr (count_activations<P>() > 0) {
+    if constexpr (P::kActivations > 0) {
       lanes.widen(state.act, of_state.act), lanes.widen(stage.act, of_stage.act);
     }
-    if constexpr (senses_time<P>()) lanes.widen(stage.time, of_stage.time);
+    if constexpr (P::kSensesTime) lanes.widen(stage.time, of_stage.time);
     if constexpr (P::kParameters > 0) lanes.widen(stage.parameters, of_stage.parameters);
-    if constexpr (count_height_fields<P>() > 0) of_stage.height_maps = stage.height_maps;
+    if constexpr (P::kHeightFields > 0) of_stage.height_maps = stage.height_maps;
     body(Type<Half>(), of_state, of_stage, w.half[h]);
     lanes.narrow(state.qpos, of_state.qpos), lanes.narrow(state.qvel, of_state.qvel);
     lanes.narrow(state.warm_start, of_state.warm_start), lanes.narrow(state.time, of_state.time);
     lanes.narrow(stage.qpos, of_stage.qpos), lanes.narrow(stage.qvel, of_stage.qvel);
     lanes.narrow(stage.qacc, of_stage.qacc), lanes.narrow(stage.unsolved, of_stage.unsolved);
-    if constexpr (count_activations<P>() > 0) {
+    if constexpr (P::kActivations > 0) {
       lanes.narrow(state.act, of_state.act), lanes.narrow(stage.act, of_stage.act);
     }
-    if constexpr (count_adhesions<P>() > 0) lanes.narrow(stage.adhesion, of_stage.adhesion);
+    if constexpr (P::kAdhesions > 0) lanes.narrow(stage.adhesion, of_stage.adhesion);
     if (!has_forces) continue;
     if constexpr (requires { stage.sensed; }) lanes.narrow(stage.sensed, of_stage.sensed);
     lanes.narrow(w.forces.wrench, w.half[h].forces.wrench), lanes.narrow(w.forces.limit, w.half[h].forces.limit);

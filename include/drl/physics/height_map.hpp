@@ -28,15 +28,6 @@ struct HeightMap {
 template <uint64_t Key, int count>
 inline HeightMap height_maps[count] = {};
 
-// Returns the number of a robot's height fields. Robots without them do not define kHeightFields.
-template <class Sizes>
-constexpr int count_height_fields() {
-  if constexpr (requires { Sizes::kHeightFields; })
-    return Sizes::kHeightFields;
-  else
-    return 0;
-}
-
 // Returns the heights of a compiled robot's height field, for a video.
 template <class P>
 FieldHeights heights_of(int field) {

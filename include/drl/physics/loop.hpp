@@ -11,7 +11,7 @@ template <class Robot>
 struct StepRobots {
   static constexpr int nq = Robot::template Physics<float>::nq, nv = Robot::template Physics<float>::nv;
   static constexpr int nu = Robot::template Physics<float>::nu, nbody = Robot::template Physics<float>::nbody;
-  static constexpr int na = physics::count_activations<typename Robot::template Physics<float>>();
+  static constexpr int na = Robot::template Physics<float>::kActivations;
   static constexpr int kNumbers = nq + 2 * nv + 1 + na;  // qpos, qvel, warm_start, time, act
 
   int64_t n;

@@ -67,7 +67,7 @@ DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair, Mask
 template <class P>
 DRL_HD void place_still_geoms([[maybe_unused]] typename P::Work& w) {
   using F = typename P::Number;
-  if constexpr (has_pair_groups<P>())
+  if constexpr (P::kPairGroups > 0)
     for (int s = 0; s < P::kStillGeoms; ++s) {
       const StillGeom& still = P::still_geom(s);
       for (int k = 0; k < 3; ++k) w.geom_axis[still.geom].center[k] = F(still.center[k]) - w.origin[k];
@@ -78,7 +78,7 @@ DRL_HD void place_still_geoms([[maybe_unused]] typename P::Work& w) {
           for (int i = 0; i < 3; ++i)
             for (int k = 0; k < 3; ++k) w.geom_turn[turn].turn[i][k] = F(still.turn[i][k]);
     }
-  if constexpr (has_pair_groups<P>()) w.has_still_geoms = true;
+  if constexpr (P::kPairGroups > 0) w.has_still_geoms = true;
 }
 // Lists the pairs that are near in some lane, apart from ground pairs.
 template <class P>
@@ -90,7 +90,7 @@ DRL_HD void find_near_pairs(typename P::Work& w) {
       number += any(may_touch<P>(w, P::pair(P::kGroundPairs + k))) ? 1 : 0;
     }
   };
-  if constexpr (has_pair_groups<P>()) {
+  if constexpr (P::kPairGroups > 0) {
     for (int g = 0, first = 0; g < P::kPairGroups; ++g) {
       const PairGroup& group = P::pair_group(g);
       if (any(may_touch<P>(w, group))) add_near_of(first, group.end);

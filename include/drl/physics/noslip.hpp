@@ -115,8 +115,8 @@ class NoslipSolver {
 
  private:
   static constexpr int kAcross = P::kNoslipDirections;
-  DRL_HD static constexpr int row_of_edge(int s) { return count_frictions<P>() + s; }
-  DRL_HD static constexpr int row_of_cone(int c) { return count_frictions<P>() + P::kPairRows + kAcross * c; }
+  DRL_HD static constexpr int row_of_edge(int s) { return P::kFrictions + s; }
+  DRL_HD static constexpr int row_of_cone(int c) { return P::kFrictions + P::kPairRows + kAcross * c; }
 
   DRL_HD void find_response(const F* along, F* response) {
     for (int i = 0; i < nv; ++i) response[i] = along[i];
@@ -127,7 +127,7 @@ class NoslipSolver {
     for (F& x : w_.matrix) x = F(0);
     P::mass_matrix(w_, w_.matrix);
     factorise_dense<nv>(w_.matrix);
-    if constexpr (count_frictions<P>() > 0) {
+    if constexpr (P::kFrictions > 0) {
       for (auto& row : w_.friction_along)
         for (F& x : row) x = F(0);
       P::friction_rows(w_, w_.friction_along);
@@ -167,7 +167,7 @@ class NoslipSolver {
       for (int l = 0; l < P::kLimits; ++l) add(w_.weight[P::kContacts + l], w_.next_y[Work::kContactResiduals + l]);
     if constexpr (P::kPairRows > 0)
       for (int s = 0; s < w_.pair_rows; ++s) add(w_.weight[Work::kFixedWeights + s], w_.next_y[Work::kFixedRows + s]);
-    if constexpr (count_equality_rows<P>() > 0)
+    if constexpr (P::kEqualityRows > 0)
       for (const EqualityRow<F>& row : w_.equality) sum = sum + row.push * row.push / row.weight;
     each_friction<P>(w_, [&](const auto& friction, const FrictionRow<F>& row) DRL_LAMBDA {
       const F push = row.push(friction);
@@ -184,7 +184,7 @@ class NoslipSolver {
   }
 
   DRL_HD void sweep_frictions() {
-    if constexpr (count_frictions<P>() > 0)
+    if constexpr (P::kFrictions > 0)
       for (int f = 0; f < P::kFrictions; ++f) {
         const auto friction = friction_of<P>(f, w_);
         FrictionRow<F>& row = w_.friction[f];

@@ -8,12 +8,6 @@
 
 namespace drl::inline DRL_ISA::physics {
 
-// True if the noslip solver follows each solution (drl/physics/noslip.hpp).
-template <class Sizes>
-constexpr bool has_noslip() {
-  return requires { Sizes::kNoslipIterations; };
-}
-
 // A row, whose residual is the dot product of `along` and qacc, plus `rest`.
 template <class F, int nv>
 struct PairRow {
@@ -65,7 +59,7 @@ DRL_HD void find_tangents(const PairContact<F>& contact, F* tangent, F* second) 
 // Returns the sliding friction of a pair's pyramid.
 template <class P>
 DRL_HD typename P::Number edge_friction([[maybe_unused]] const typename P::Work& w, const ContactPair& pair) {
-  if constexpr (edges_vary<P>())
+  if constexpr (P::kEdgesVary)
     return sliding_friction(pair.friction, pair.varies, w.parameters);
   else
     return typename P::Number(pair.friction);
@@ -80,7 +74,7 @@ DRL_HD typename P::Number friction_of_edge([[maybe_unused]] const typename P::Wo
   if (edge < 4) return edge_friction<P>(w, pair);
   const int k = edge < 6 ? 1 : 2;
   F friction = F(pair.cone_friction[k]);
-  if constexpr (edges_vary<P>())
+  if constexpr (P::kEdgesVary)
     for (const int parameter : pair.varies)
       if (parameter >= 0) friction = math::max(friction, w.parameters[parameter + k]);
   return friction;
@@ -177,7 +171,7 @@ DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, 
       if (is_new) to = {}, to_weight = F(0);
       to.take(here, row), to_weight = math::select(here, weight, to_weight);
     }
-    if constexpr (has_noslip<P>()) {
+    if constexpr (P::kNoslipIterations > 0) {
       if (is_new) w.opposes_next[place] = F(0);
       w.opposes_next[place] = math::select(here, F(opposes_next ? 1 : 0), w.opposes_next[place]);
     }
@@ -272,7 +266,7 @@ DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, co
 template <class P, class F>
 DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
                                   const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
-  if constexpr (edges_vary<P>())
+  if constexpr (P::kEdgesVary)
     if (pair.edges > 1) weight = weight / weight_of_friction(edge_friction<P>(w, pair));
   constexpr int kAxes = P::kDense ? kResiduals : 1;
   F of_axis[kAxes][P::nv];  // along each of the contact's axes, then about it

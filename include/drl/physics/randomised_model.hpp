@@ -12,52 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "drl/physics/model_quantities.hpp"
 #include "drl/physics/mujoco_model.hpp"
-#include "drl/physics/parameter.hpp"
 
 namespace drl {
-
-// A quantity that options may change: the numbers `number` of all parameters of a kind.
-struct ModelQuantity {
-  const char* name;
-  ModelParameter::Kind kind;
-  int number;         // -1: all three, each drawn on its own
-  const char* what;   // whose quantity it is: "body", "joint", "actuator", "geom", "site" or "axis"
-  const char* lacks;  // "no joint of the robot <lacks>"
-};
-inline constexpr const char* kDrives = "drives a hinge or a slide (without the integrator RK4)";
-inline constexpr const char* kMoves = "has a joint and a mass";
-inline constexpr const char* kIsLimited = "is a hinge or a slide with a range";
-inline constexpr const char* kHasSensor =
-    "has a gyro, velocimeter, accelerometer or magnetometer, and no actuator, tendon or equality";
-inline constexpr ModelQuantity kModelQuantities[] = {
-    {"body_mass", ModelParameter::mass, 0, "body", "that moves has a mass"},
-    {"added_mass", ModelParameter::mass, 1, "body", "that moves has a mass"},
-    {"center_of_mass", ModelParameter::center_of_mass, -1, "body", "that moves has an inertial frame of its own"},
-    {"joint_damping", ModelParameter::joint, 0, "joint", "has damping"},
-    {"joint_armature", ModelParameter::joint, 1, "joint", "has armature"},
-    {"joint_friction", ModelParameter::joint, 2, "joint", "has dry friction (frictionloss)"},
-    {"joint_stiffness", ModelParameter::spring, 0, "joint", "has a spring (stiffness)"},
-    {"kp", ModelParameter::actuator, 0, "actuator", "has a gain"},
-    {"kd", ModelParameter::actuator, 1, "actuator", "has a gain on its velocity (kv)"},
-    {"effort_limit", ModelParameter::actuator, 2, "actuator", "has a forcerange"},
-    {"stall_torque", ModelParameter::motor, 0, "actuator", kDrives},
-    {"no_load_speed", ModelParameter::motor, 1, "actuator", kDrives},
-    {"motor_delay", ModelParameter::motor, 2, "actuator", kDrives},
-    {"geom_friction", ModelParameter::friction, 0, "geom", "can touch another one"},
-    {"geom_radius", ModelParameter::size, 0, "geom",
-     "moves and is a sphere or a capsule that can touch another one, in a model without height fields"},
-    {"gravity", ModelParameter::gravity, -1, "axis", ""},
-    {"push_force", ModelParameter::push, 0, "body", kMoves},
-    {"push_torque", ModelParameter::push_torque, 0, "body", kMoves},
-    {"push_interval", ModelParameter::push, 1, "body", kMoves},
-    {"push_duration", ModelParameter::push, 2, "body", kMoves},
-    {"joint_range", ModelParameter::range, 0, "joint", kIsLimited},
-    {"joint_range_shift", ModelParameter::range, 1, "joint", kIsLimited},
-    {"site_position", ModelParameter::site_position, -1, "site", kHasSensor},
-    {"site_turn", ModelParameter::site_turn, -1, "site", kHasSensor},
-    {"motor_network", ModelParameter::network, 0, "actuator", "is a position controller of a hinge or a slide"},
-};
 
 // Returns whether a network can take an actuator's place: its control is the target of a hinge's or slide's position,
 // and it has no activation.
@@ -224,7 +182,7 @@ class ModelRanges {
     return name ? name : "";
   }
   void set(const std::string& name, const std::string& pattern, double low, double high) {
-    const ModelQuantity* quantity = nullptr;
+    const ModelQuantity* quantity = name == kMotorNetwork.name ? &kMotorNetwork : nullptr;
     for (const ModelQuantity& each : kModelQuantities)
       if (name == each.name) quantity = &each;
     if (!quantity) throw std::invalid_argument("env.dr." + name + " is not a quantity of a robot's model");

@@ -106,7 +106,7 @@ DRL_HD F ray_to_geom(const typename P::Stage& stage, const SensorGeom& geom, con
     case ShapeKind::ellipsoid:
       return ray_to_ellipsoid(geom.size, from, along);
     case ShapeKind::height_field:
-      if constexpr (count_height_fields<P>() > 0) return ray_to_field(stage.height_maps[geom.data], from, along);
+      if constexpr (P::kHeightFields > 0) return ray_to_field(stage.height_maps[geom.data], from, along);
       return F(-1);
     default:
       break;
@@ -118,24 +118,13 @@ DRL_HD F ray_to_geom(const typename P::Stage& stage, const SensorGeom& geom, con
   return ray_to_box(low, geom.size, from, along);
 }
 
-// Returns the number of range finders. Robots without them do not define kRangeFinders.
-template <class P>
-constexpr int count_range_finders() {
-  if constexpr (requires { P::kRangeFinders; })
-    return P::kRangeFinders;
-  else
-    return 0;
-}
 // Computes the range finders from frames.
 template <class P, class To>
 DRL_HD_CALLED void find_ranges(const typename P::Stage& stage, const typename P::Derived& derived, To& to) {
   using F = typename P::Number;
   F ray[P::kRangeFinders][6];  // where it begins, and its direction
   F moving[at_least_one(P::kMovingRayGeoms)][12], nearest[P::kRangeFinders];
-  if constexpr (requires { P::kMovesSites; })
-    P::range_rays(stage.parameters, derived, ray, moving);
-  else
-    P::range_rays(derived, ray, moving);
+  P::range_rays(stage.parameters, derived, ray, moving);
   for (F& x : nearest) x = F(-1);
   for (int g = 0; g < P::kRayGeoms; ++g) {
     const SensorGeom& geom = P::ray_geom(g);

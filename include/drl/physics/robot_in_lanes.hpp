@@ -43,7 +43,7 @@ class PhysicsRobot {
   // Sets the numbers of the model that this environment has drawn, [kParameters], and the controls of its previous step
   // [nu], which advance() replaces. Both must stay valid. Call it after take() or begin().
   DRL_HD void randomise([[maybe_unused]] const F* drawn, [[maybe_unused]] F* controls) {
-    if constexpr (physics::is_randomised<P>()) {
+    if constexpr (P::kRandomised) {
       drawn_ = drawn, last_controls_ = controls;
       for (int p = 0; 3 * p < P::kParameters; ++p) {
         const physics::Parameter& parameter = P::parameter(p);
@@ -61,18 +61,18 @@ class PhysicsRobot {
   // are null. Both must stay valid.
   DRL_HD void drive([[maybe_unused]] const MotorNetwork* network, [[maybe_unused]] Scalar<F>* memory,
                     [[maybe_unused]] int64_t stride) {
-    if constexpr (physics::count_motors<P>() > 0) motors_ = {network, memory, stride};
+    if constexpr (P::kMotors > 0) motors_ = {network, memory, stride};
   }
   // Sets the memory of all motors to that at the start of an episode.
   DRL_HD void forget_motors() {
-    if constexpr (physics::count_motors<P>() > 0)
-      for (int k = 0; motors_.network && k < physics::count_motors<P>() * motors_.network->memory; ++k)
+    if constexpr (P::kMotors > 0)
+      for (int k = 0; motors_.network && k < P::kMotors * motors_.network->memory; ++k)
         store(motors_.memory + k * motors_.stride, F(0));
   }
   // Pushes the robot in this step, if a push is due. `directions` are those of the environment's last pushes,
   // [kPushes, kPushDirection].
   DRL_HD void push([[maybe_unused]] Draws<F> draws, [[maybe_unused]] F* directions) {
-    if constexpr (physics::is_randomised<P>()) {
+    if constexpr (P::kRandomised) {
       int torque_at = 0;  // the torques' parameters have the order of the forces'
       while (torque_at < P::kParameters && P::parameter(torque_at / 3).kind != ModelParameter::push_torque)
         torque_at += 3;
@@ -98,7 +98,7 @@ class PhysicsRobot {
     for (int k = 0; k < P::nv; ++k) state.qvel[k] = state.warm_start[k] = F(0);
     DRL_ROLLED
     for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(0);
-    if constexpr (physics::count_activations<P>() > 0)
+    if constexpr (P::kActivations > 0)
       for (F& x : state.act) x = F(0);
     state.time = F(0);
     has_ctrl_ = true, has_stage_ = advanced_ = is_solved_ = false, derived_kinds_ = 0;
@@ -175,14 +175,14 @@ class PhysicsRobot {
   DRL_HD void set_qpos(int k, F x) { state_->qpos[k] = x; }
   DRL_HD void set_qvel(int k, F x) { state_->qvel[k] = x; }
   DRL_HD void keyframe([[maybe_unused]] const char* name) {
-    if constexpr (requires { P::kKeyframes; }) {
+    if constexpr (P::kKeyframes > 0) {
       const uint64_t hash = text_hash(name);
       for (int key = 0; key < P::kKeyframes; ++key)
         if (const auto& values = P::keyframe(key); values.name == hash) {
           for (int k = 0; k < P::nq; ++k) state_->qpos[k] = F(values.qpos[k]);
           for (int k = 0; k < P::nv; ++k) state_->qvel[k] = F(values.qvel[k]);
           for (int k = 0; k < P::nu; ++k) last_.ctrl[k] = L(values.ctrl[k]);
-          if constexpr (physics::count_activations<P>() > 0)
+          if constexpr (P::kActivations > 0)
             for (int k = 0; k < P::kActivations; ++k) state_->act[k] = F(values.act[k]);
           return;
         }
@@ -211,20 +211,20 @@ class PhysicsRobot {
       return lacks<3>("sites");
   }
   DRL_HD F ground_height([[maybe_unused]] F x, [[maybe_unused]] F y) const {
-    if constexpr (count_height_fields<P>() == 1) {
+    if constexpr (P::kHeightFields == 1) {
       if (last_.height_maps[0].heights != nullptr) return physics::height_at(last_.height_maps[0], x, y);
     }
     return lacks<1>("the height of the ground")[0];
   }
   DRL_HD F ray([[maybe_unused]] const Vec<F, 3>& from, [[maybe_unused]] const Vec<F, 3>& along) const {
     F nearest = F(-1);
-    if constexpr (requires { P::kWorldPlanes; })
+    if constexpr (P::kWorldPlanes > 0)
       for (int k = 0; k < P::kWorldPlanes; ++k)
         nearest = physics::nearer(nearest, physics::ray_to_plane(P::world_plane(k), from.at, along.at));
-    if constexpr (count_height_fields<P>() == 1) {
+    if constexpr (P::kHeightFields == 1) {
       if (last_.height_maps[0].heights == nullptr) return lacks<1>("rays against the ground")[0];
       nearest = physics::nearer(nearest, physics::ray_to_field(last_.height_maps[0], from.at, along.at));
-    } else if constexpr (count_height_fields<P>() > 1) {
+    } else if constexpr (P::kHeightFields > 1) {
       return lacks<1>("rays against several height fields")[0];
     }
     return nearest;
@@ -257,7 +257,7 @@ class PhysicsRobot {
   // Returns the range of limit `l`, with the environment's own width and middle.
   DRL_HD Vec<F, 2> range_of(int l) const {
     const F low(P::range(l)[0]), high(P::range(l)[1]);
-    if constexpr (physics::is_randomised<P>())
+    if constexpr (P::kRandomised)
       if (const int p = P::limit_parameter(l); p >= 0) {
         const F middle = F(0.5) * (low + high) + first(last_.parameters[p + 1]);
         const F half = F(0.5) * (high - low) * first(last_.parameters[p]);
@@ -278,7 +278,7 @@ class PhysicsRobot {
   }
   // Returns a number that the task has set, changed by what the environment has drawn.
   DRL_HD F with_drawn(ModelParameter::Kind kind, int p, int k, F value) const {
-    if constexpr (physics::is_randomised<P>())
+    if constexpr (P::kRandomised)
       if (drawn_) return kind == ModelParameter::friction ? value * drawn_[3 * p] : value + drawn_[3 * p + k];
     return value;
   }
@@ -286,13 +286,13 @@ class PhysicsRobot {
     DRL_ROLLED
     for (int a = 0; a < P::nu; ++a) last_.ctrl[a] = L(controls[a]);
     has_ctrl_ = true, has_work_ = false;
-    if constexpr (physics::is_randomised<P>())
+    if constexpr (P::kRandomised)
       for (int a = 0; a < P::nu && last_controls_; ++a)
         last_controls_[a] = math::select(state_->time == F(0), controls[a], last_controls_[a]);
   }
   // Lets motors with a delay receive the previous step's control in time step k of a step (ModelParameter::motor).
   DRL_HD void delay_controls([[maybe_unused]] const F* controls, [[maybe_unused]] int k) {
-    if constexpr (physics::is_randomised<P>())
+    if constexpr (P::kRandomised)
       for (int p = 0; 3 * p < P::kParameters && drawn_; ++p)
         if (const physics::Parameter& of = P::parameter(p); of.kind == ModelParameter::motor)
           last_.ctrl[of.index] =
@@ -301,7 +301,7 @@ class PhysicsRobot {
   // Sets the torques of the motors that a network drives, for the next time step. GPUs have no networks of motors.
   DRL_HD void drive_motors([[maybe_unused]] const typename P::State& state) {
 #if !defined(DRL_GPU_COMPILER)
-    if constexpr (physics::count_motors<P>() > 0)
+    if constexpr (P::kMotors > 0)
       for (int m = 0; motors_.network && m < P::kMotors; ++m) {
         const physics::Motor motor = P::motor(m);
         const int p = 3 * (P::kFirstMotor + m);
@@ -314,7 +314,7 @@ class PhysicsRobot {
 #endif
   }
   DRL_HD void keep_controls([[maybe_unused]] const F* controls) {
-    if constexpr (physics::is_randomised<P>())
+    if constexpr (P::kRandomised)
       for (int a = 0; a < P::nu && last_controls_; ++a) last_controls_[a] = controls[a];
   }
   DRL_HD void step(typename P::State& state, bool wants_forces) {
@@ -373,7 +373,7 @@ class PhysicsRobot {
     for (int k = 0; k < P::nq; ++k) body(state_->qpos[k], all.qpos[k]);
     for (int k = 0; k < P::nv; ++k) body(state_->qvel[k], all.qvel[k]), body(state_->warm_start[k], all.warm_start[k]);
     body(state_->time, all.time);
-    if constexpr (physics::count_activations<P>() > 0)
+    if constexpr (P::kActivations > 0)
       for (int k = 0; k < P::kActivations; ++k) body(state_->act[k], all.act[k]);
   }
 
@@ -391,7 +391,7 @@ class PhysicsRobot {
   };
   // Returns whether the quantities of a kind depend on the stage's solution.
   static constexpr bool needs_solution(Kind kind) {
-    if (kind == kActuators) return physics::count_adhesions<P>() > 0;
+    if (kind == kActuators) return P::kAdhesions > 0;
     if (kind == kSensors) return physics::senses_solution<P>();
     return kind == kForces || kind == kConstraints;
   }
@@ -429,7 +429,7 @@ class PhysicsRobot {
     if constexpr (kind == kFrames) physics::derive_frames<P>(s, to);
     if constexpr (kind == kCenters) physics::derive_centers<P>(s, to);
     if constexpr (kind == kGeoms) P::derive_geoms(to);
-    if constexpr (kind == kSites) physics::derive_sites<P>(s, to);
+    if constexpr (kind == kSites) P::derive_sites(s.parameters, to);
     if constexpr (kind == kMotion) physics::derive_motion<P>(s, to);
     if constexpr (kind == kActuators) physics::derive_actuators<P>(s, to);
     if constexpr (kind == kForces) physics::derive_forces<P>(s, forces, to);
@@ -479,7 +479,7 @@ class PhysicsRobot {
     int64_t stride = 0;
   };
   struct NoMotors {};
-  [[no_unique_address]] std::conditional_t<(physics::count_motors<P>() > 0), Motors, NoMotors> motors_;
+  [[no_unique_address]] std::conditional_t<(P::kMotors > 0), Motors, NoMotors> motors_;
   mutable typename P::Stage last_;
   mutable Memory memory_;
   mutable L unsolved_ = L(0);

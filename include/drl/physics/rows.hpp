@@ -111,7 +111,7 @@ DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
 // Calls body(friction, row) for each degree of freedom with dry friction.
 template <class P, class Work, class Body>
 DRL_HD void each_friction(Work& w, const Body& body) {
-  if constexpr (count_frictions<P>() > 0)
+  if constexpr (P::kFrictions > 0)
     for (int f = 0; f < P::kFrictions; ++f) body(friction_of<P>(f, w), w.friction[f]);
 }
 
@@ -119,12 +119,12 @@ DRL_HD void each_friction(Work& w, const Body& body) {
 // residuals.
 template <class P>
 constexpr bool has_cones_or_friction() {
-  return has_cones<P>() || count_frictions<P>() > 0;
+  return has_cones<P>() || P::kFrictions > 0;
 }
 // True if a solution begins with the rows that were active in the last one.
 template <class P>
 constexpr bool reuses_active_rows() {
-  return count_frictions<P>() == 0;
+  return P::kFrictions == 0;
 }
 
 // True if contacts whose active edges did not change are skipped. For a contact in a plane the check costs more than
@@ -203,7 +203,7 @@ template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
   Mask<F> has_too_many = F(0) != F(0);
-  if constexpr (count_branches<P>() > 0) w.changed_branches = (uint32_t{1} << P::kBranches) - 1;
+  if constexpr (P::kBranches > 0) w.changed_branches = (uint32_t{1} << P::kBranches) - 1;
   if (!w.has_solution) clear_last_solution<P>(w);
   w.has_solution = true;
   if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);
@@ -213,7 +213,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       const ContactPoint& point = P::point(c);
       const Mask<F> was_here = F(0) < w.weight[c];
       const typename P::template Touch<F> touch = w.contact[c].touch;
-      if constexpr (edges_vary<P>()) {
+      if constexpr (P::kEdgesVary) {
         const F friction = sliding_friction(point.friction, point.varies, w.parameters);
         P::contact_row(point, friction, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
       } else {
@@ -242,8 +242,8 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
     P::into_solver(w, qvel, turned);
     has_too_many = has_too_many | begin_pairs<P>(w, turned);
   }
-  for (int k = 0; k < count_height_fields<P>(); ++k)
-    if constexpr (count_height_fields<P>() > 0)  // heights that nobody has set count as not solved
+  for (int k = 0; k < P::kHeightFields; ++k)
+    if constexpr (P::kHeightFields > 0)  // heights that nobody has set count as not solved
       if (w.fields.height_maps[k].heights == nullptr) has_too_many = F(0) == F(0);
   // These places belonged to other contacts in the last solution.
   if constexpr (P::kPairRows > 0)

@@ -22,7 +22,7 @@ struct SensorGeom {
 template <class P>
 DRL_HD typename P::Number radius_of([[maybe_unused]] const typename P::Stage& stage, const SensorGeom& geom) {
   using F = typename P::Number;
-  if constexpr (requires { P::kSizes; })
+  if constexpr (P::kSizes)
     if (geom.radius_factor >= 0) return F(geom.size[0]) * stage.parameters[geom.radius_factor];
   return F(geom.size[0]);
 }

@@ -56,7 +56,7 @@ void set_heights(int field, int rows, int columns, const double* size, const flo
 // Sets all heights of a compiled robot to those in its model. Does nothing for robots without height fields.
 template <class P>
 void load_heights([[maybe_unused]] const mjModel& model) {
-  if constexpr (count_height_fields<P>() > 0)
+  if constexpr (P::kHeightFields > 0)
     for (int field = 0; field < P::kHeightFields; ++field) {
       const int h = P::height_field(field);
       set_heights<P>(field, model.hfield_nrow[h], model.hfield_ncol[h], model.hfield_size + 4 * h,
@@ -67,7 +67,7 @@ void load_heights([[maybe_unused]] const mjModel& model) {
 // Returns whether a compiled robot has height fields, and the first one is set.
 template <class P>
 bool has_heights() {
-  if constexpr (count_height_fields<P>() > 0) return height_maps<P::kModelKey, P::kHeightFields>[0].heights != nullptr;
+  if constexpr (P::kHeightFields > 0) return height_maps<P::kModelKey, P::kHeightFields>[0].heights != nullptr;
   return false;
 }
 
@@ -75,7 +75,7 @@ bool has_heights() {
 // read_terrain_picture and TerrainHeights do.
 template <class P>
 void set_terrain([[maybe_unused]] const TerrainOptions& options) {
-  if constexpr (count_height_fields<P>() > 0) {
+  if constexpr (P::kHeightFields > 0) {
     const TerrainHeights ground(options, read_terrain_picture(options));
     const HeightMap& now = height_maps<P::kModelKey, P::kHeightFields>[0];
     const bool is_there = now.heights && now.rows == ground.rows && now.columns == ground.columns &&

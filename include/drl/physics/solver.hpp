@@ -14,7 +14,7 @@ template <class P>
 DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc) {
   using F = typename P::Number;
   // Relative, of forces; in double, what rounding leaves.
-  constexpr double kSame = !kIsDouble<F> ? 1e-5 : is_stiff<P>() ? 1e-9 : 1e-12;
+  constexpr double kSame = !kIsDouble<F> ? 1e-5 : P::kWide && !P::kWideForNoslip ? 1e-9 : 1e-12;
   if constexpr (P::kCones > 0) {
     if (P::kGround == 0 && w.touches > 0) P::accelerations(w, qacc);
     for (int t = 0; t < w.touches; ++t) {
@@ -66,18 +66,18 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     }
     w.changes = number;
   }
-  [[maybe_unused]] F along[P::nv + count_tendons<P>()];  // accelerations along qvel, and of tendons with rows
-  if constexpr (count_tendons<P>() > 0) P::tendons(w, qacc, along + P::nv);
+  [[maybe_unused]] F along[P::nv + P::kTendons];  // accelerations along qvel, and of tendons with rows
+  if constexpr (P::kTendons > 0) P::tendons(w, qacc, along + P::nv);
   if constexpr (P::kLimits > 0) {
     DRL_ROLLED
     for (int l = 0; l < P::kLimits; ++l) {
       const int r = Work::kContactResiduals + l, moved = P::limited(l);
       const F* of = qacc;
-      if constexpr (count_tendons<P>() > 0) of = moved < P::nv ? qacc : along;
+      if constexpr (P::kTendons > 0) of = moved < P::nv ? qacc : along;
       w.next_y[r] = math::fma(w.limit_sign[l], of[moved], w.limit_rest[l]);
       const Mask<F> changed = changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
       differs = differs | changed;
-      if constexpr (count_branches<P>() > 0)
+      if constexpr (P::kBranches > 0)
         if (any(changed)) note_change<P>(w, P::branch_of_limit(l));
     }
   }
@@ -89,7 +89,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       differs = differs | changes(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
     }
   if constexpr (has_cones<P>()) differs = differs | find_next_cones<P>(w, qacc);
-  if constexpr (count_frictions<P>() > 0) {
+  if constexpr (P::kFrictions > 0) {
     P::out_of_solver(w, qacc, along);
     each_friction<P>(w, [&](const auto& friction, FrictionRow<F>& row) DRL_LAMBDA {
       row.next_y = along[friction.dof] + row.rest;
@@ -170,7 +170,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
       }
       const ContactPoint& point = P::point(c);
       P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
-      if constexpr (count_branches<P>() > 0) note_change<P>(w, P::branch_of_body(point.body));
+      if constexpr (P::kBranches > 0) note_change<P>(w, P::branch_of_body(point.body));
     }
   if constexpr (P::kGround > 0 && !P::kElliptic) take_next_pyramids<P>(w);
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
@@ -192,7 +192,7 @@ DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
   if constexpr (P::kDense) {
     balance_dense<P>(w, qacc);
   } else if constexpr (P::kPairs > 0) {
-    if constexpr (count_branches<P>() > 0) {
+    if constexpr (P::kBranches > 0) {
       for (int branch = 0; branch < P::kBranches; ++branch)
         if (w.changed_branches >> branch & 1) P::factorise_branch(w, branch);
       w.changed_branches = 0;
@@ -214,12 +214,12 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
                          typename P::Number& unsolved) {
   using F = typename P::Number;
   // Stiff contacts may need more than 20 iterations.
-  constexpr int kIterations = is_wide<P>() ? 100 : 20, kLooseIterations = has_cones_or_friction<P>() ? 0 : 5;
+  constexpr int kIterations = P::kWide ? 100 : 20, kLooseIterations = has_cones_or_friction<P>() ? 0 : 5;
   // The number of first solutions that are accepted without a line search. The first one is not on a line from qacc if
   // the guess came from the last solution. Full steps are usually enough for quadratic rows.
   constexpr int kFullSteps = !reuses_active_rows<P>() ? 0 : has_cones_or_friction<P>() ? 1 : 2;
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
-  if constexpr (count_adhesions<P>() > 0) find_adhesion<P>(w);
+  if constexpr (P::kAdhesions > 0) find_adhesion<P>(w);
   Mask<F> is_solved = F(0) != F(0);
   F next[P::nv];
   DRL_ROLLED

@@ -22,6 +22,7 @@
 #include "drl/physics/halves.hpp"
 #include "drl/physics/noslip.hpp"
 #include "drl/physics/rays.hpp"
+#include "drl/physics/sizes.hpp"
 #include "drl/physics/solver.hpp"
 #include "drl/physics/tree_frames.hpp"
 #include "drl/physics/trees.hpp"
@@ -53,29 +54,19 @@ struct Distances {
   typename P::Work& w;
   DRL_HD typename P::Number& operator[](int c) const { return w.contact[c].touch.distance; }
 };
-// True if distances from the floor are computed in double: with elliptic cones, and with many points on one body.
-template <class P>
-constexpr bool has_exact_distances() {
-  return requires { P::kExactDistances; };
-}
 // Computes the distances from the floor, in double. In float, a foot's distance would be wrong by 2e-8 m because of the
 // rotations that lead to it. On a stiff floor, this would cause three times as large an error in a light leg's
 // acceleration as everything else.
 template <class P>
 DRL_HD_CALLED void find_distances(const typename P::Number* qpos, typename P::Work& w) {
   using F = typename P::Number;
-  if constexpr (kIsDouble<F> && has_sizes<P>()) {
-    P::distances(qpos, w.parameters, Distances<P>{w});
-  } else if constexpr (kIsDouble<F>) {
-    P::distances(qpos, Distances<P>{w});
-  } else if constexpr (has_sizes<P>()) {
+  const F* parameters = parameters_of<P>(w);
+  if constexpr (kIsDouble<F>)
+    P::distances(qpos, parameters, Distances<P>{w});
+  else
     for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
-      P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideHalf<F>{w.parameters, first},
+      P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideHalf<F>{parameters, first},
                                                WideDistances<P>{w, first});
-  } else {
-    for (int first = 0; first < kLanesOf<F>; first += kLanesOf<HalfWide<F>>)
-      P::template With<HalfWide<F>>::distances(WideHalf<F>{qpos, first}, WideDistances<P>{w, first});
-  }
 }
 
 // Adds the forces of elliptic cones.
@@ -116,33 +107,10 @@ DRL_HD_CALLED void find_floor_forces(typename P::Work& w) {
       w.forces.limit[l] = -(w.limit_sign[l] * active_weight(w.weight[P::kContacts + l], y) * y);
     }
   }
-  if constexpr (count_frictions<P>() > 0)
+  if constexpr (P::kFrictions > 0)
     for (int f = 0; f < P::kFrictions; ++f) w.forces.limit[P::kLimits + f] = w.friction[f].push(friction_of<P>(f, w));
-  if constexpr (count_equality_rows<P>() > 0)
-    for (int r = 0; r < P::kEqualityRows; ++r)
-      w.forces.limit[P::kLimits + count_frictions<P>() + r] = w.equality[r].push;
-}
-// True if a sensor shows the force or torque between a body and its parent.
-template <class P>
-constexpr bool senses_loads() {
-  return requires { P::kSensesLoads; };
-}
-// Computes the sensors of forces and torques between bodies.
-template <class P>
-DRL_HD void find_load_sensors(const typename P::Work& w, typename P::Stage& s) {
-  if constexpr (P::kParameters > 0 && count_equality_rows<P>() > 0)
-    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, w.forces.limit, s.parameters, s.sensed);
-  else if constexpr (count_equality_rows<P>() > 0)
-    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, w.forces.limit, s.sensed);
-  else if constexpr (P::kParameters > 0)
-    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, s.parameters, s.sensed);
-  else
-    P::find_loads(s.qpos, s.qvel, s.qacc, w.forces.wrench, s.sensed);
-}
-// True if a sensor shows the force of a limit.
-template <class P>
-constexpr bool senses_limit_forces() {
-  return requires { P::kSensesLimitForces; };
+  if constexpr (P::kEqualityRows > 0)
+    for (int r = 0; r < P::kEqualityRows; ++r) w.forces.limit[P::kLimits + P::kFrictions + r] = w.equality[r].push;
 }
 // Adds the forces of pairs. Also sets the sensors of contacts, loads and limits if this stage is the one that they
 // show.
@@ -150,10 +118,10 @@ template <class P, bool kIsShown = true>
 DRL_HD void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage& stage) {
   find_floor_forces<P>(w);
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
-  if constexpr (kIsShown && count_contact_sensors<P>() + count_touch_sensors<P>() > 0)
-    find_contact_sensors<P>(w, stage);
-  if constexpr (kIsShown && senses_loads<P>()) find_load_sensors<P>(w, stage);
-  if constexpr (kIsShown && senses_limit_forces<P>()) P::find_limit_forces(w.forces.limit, stage.sensed);
+  if constexpr (kIsShown && P::kContactSensors + P::kTouchSensors > 0) find_contact_sensors<P>(w, stage);
+  if constexpr (kIsShown && P::kSensesLoads)
+    P::find_loads(stage.qpos, stage.qvel, stage.qacc, w.forces.wrench, w.forces.limit, stage.parameters, stage.sensed);
+  if constexpr (kIsShown && P::kSensesLimitForces) P::find_limit_forces(w.forces.limit, stage.sensed);
 }
 
 // Reduces the rounding error of a solution in these lanes. The solver computes all accelerations with rounded factors;
@@ -183,25 +151,18 @@ template <class P>
 DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* warm_start, typename P::Work& w,
                            typename P::Number* damped) {
   if constexpr (P::kParameters > 0) w.parameters = stage.parameters;
-  if constexpr (count_height_fields<P>() > 0) w.fields.height_maps = stage.height_maps;
-  if constexpr (P::kParameters > 0 && count_activations<P>() > 0)
-    P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.act, stage.parameters, w);
-  else if constexpr (P::kParameters > 0)
-    P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.parameters, w);
-  else if constexpr (count_activations<P>() > 0)
-    P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.act, w);
-  else
-    P::smooth(stage.qpos, stage.qvel, stage.ctrl, w);
+  if constexpr (P::kHeightFields > 0) w.fields.height_maps = stage.height_maps;
+  P::smooth(stage.qpos, stage.qvel, stage.ctrl, stage.act, stage.parameters, w);
   place_still_geoms<P>(w);
-  if constexpr (has_exact_distances<P>()) find_distances<P>(stage.qpos, w);
+  if constexpr (P::kExactDistances) find_distances<P>(stage.qpos, w);
   P::into_solver(w, warm_start, stage.qacc);
   [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;
   solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
-  if constexpr (has_exact_distances<P>() && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
-  if constexpr (count_equality_rows<P>() > 0) P::equality_forces(w, stage.qacc);
-  if constexpr (has_noslip<P>()) noslip<P>(w, stage.qacc);
+  if constexpr (P::kExactDistances && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
+  if constexpr (P::kEqualityRows > 0) P::equality_forces(w, stage.qacc);
+  if constexpr (P::kNoslipIterations > 0) noslip<P>(w, stage.qacc);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
-  if constexpr (count_adhesions<P>() > 0) P::out_of_solver(w, w.adhesion, stage.adhesion);
+  if constexpr (P::kAdhesions > 0) P::out_of_solver(w, w.adhesion, stage.adhesion);
   if constexpr (P::kFreeTurn > 0) {
     P::out_of_solver(w, stage.qacc, stage.qacc);
     if constexpr (P::kImplicitDamping) P::out_of_solver(w, damped, damped);
@@ -216,9 +177,9 @@ DRL_HD void begin_stage(const typename P::State& state, const typename P::Number
   for (int k = 0; k < P::nv; ++k) stage.qvel[k] = state.qvel[k];
   DRL_ROLLED
   for (int k = 0; k < P::nu; ++k) stage.ctrl[k] = ctrl[k];
-  if constexpr (count_activations<P>() > 0)
+  if constexpr (P::kActivations > 0)
     for (int k = 0; k < P::kActivations; ++k) stage.act[k] = state.act[k];
-  if constexpr (senses_time<P>()) stage.time = state.time;
+  if constexpr (P::kSensesTime) stage.time = state.time;
   stage.unsolved = typename P::Number(0);
 }
 
@@ -229,7 +190,7 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
   F* damped = state.warm_start;  // its old value has been read by the time it is written
   forward<P>(stage, state.warm_start, w, damped);
   const F* qacc = P::kImplicitDamping ? damped : stage.qacc;
-  if constexpr (count_activations<P>() > 0) {
+  if constexpr (P::kActivations > 0) {
     F rate[P::kActivations];
     P::rates(stage.ctrl, stage.act, rate);
     P::activate(stage.act, rate, state.act);
@@ -252,7 +213,7 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   F velocity[P::nv], acceleration[P::nv];  // weighted means of the stages
   DRL_ROLLED
   for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
-  [[maybe_unused]] F rate[at_least_one(count_activations<P>())];  // also a weighted mean
+  [[maybe_unused]] F rate[at_least_one(P::kActivations)];  // also a weighted mean
   for (F& x : rate) x = F(0);
   DRL_ROLLED
   for (int s = 0; s < 4; ++s) {
@@ -265,7 +226,7 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
       acceleration[k] = math::fma(F(kShare[s]), stage.qacc[k], acceleration[k]);
       state.warm_start[k] = stage.qacc[k];
     }
-    if constexpr (count_activations<P>() > 0) {
+    if constexpr (P::kActivations > 0) {
       F here[P::kActivations];
       P::rates(stage.ctrl, stage.act, here);
       for (int k = 0; k < P::kActivations; ++k) {
@@ -278,7 +239,7 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
     DRL_ROLLED
     for (int k = 0; k < P::nv; ++k) stage.qvel[k] = math::fma(F(kNext[s]), stage.qacc[k], state.qvel[k]);
   }
-  if constexpr (count_activations<P>() > 0) P::activate(state.act, rate, state.act);
+  if constexpr (P::kActivations > 0) P::activate(state.act, rate, state.act);
   F start[P::nq];
   DRL_ROLLED
   for (int k = 0; k < P::nq; ++k) start[k] = state.qpos[k];
@@ -348,7 +309,7 @@ DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
     DRL_ROLLED
     for (int k = 0; k < P::kParameters; ++k) stage.parameters[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
   }
-  if constexpr (count_height_fields<P>() > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
+  if constexpr (P::kHeightFields > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -116,7 +116,7 @@ constexpr bool is_compiled_for_lanes() {
 template <template <class> class Task>
 constexpr bool steps_in_double() {
   if constexpr (is_compiled_for_lanes<Task>())
-    return physics::is_wide<typename CompiledModel<Task>::template Physics<float>>();
+    return CompiledModel<Task>::template Physics<float>::kWide;
   else
     return false;
 }
@@ -161,13 +161,6 @@ struct DrawnNumbers {
 };
 template <class F, int nu, int bodies>
 struct DrawnNumbers<F, 0, nu, bodies> {};
-// Returns how many bodies of a robot can be pushed, at least 1.
-template <class P>
-constexpr int count_pushes() {
-  if constexpr (physics::is_randomised<P>()) return physics::at_least_one(P::kPushes);
-  return 1;
-}
-
 // The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
 // velocity, time and warm start, and of the numbers of its model that differ between environments.
 template <template <class> class Task, class Model>
@@ -177,24 +170,24 @@ struct TaskInLanes {
   using RobotOf = PhysicsRobot<F, Compiled, Task<NoRobot>::model.frame_skip>;
 
   template <class F>
-  struct Of : Task<RobotOf<F>>, GpuRefusal<(count_height_fields<typename Compiled::template Physics<F>>() > 0)> {
+  struct Of : Task<RobotOf<F>>, GpuRefusal<(Compiled::template Physics<F>::kHeightFields > 0)> {
     using Definition = Task<RobotOf<F>>;
     using Params = robot::Params<Definition>;
     using Physics = typename Compiled::template Physics<F>;
     static constexpr int kMetrics = metric_count<Definition>();
     // The numbers of the model that environments draw (Environments::draw_model).
-    static constexpr int kModelNumbers = physics::is_randomised<Physics>() ? Physics::kParameters : 0;
-    static constexpr int kMotors = physics::count_motors<Physics>();
+    static constexpr int kModelNumbers = Physics::kRandomised ? Physics::kParameters : 0;
+    static constexpr int kMotors = Physics::kMotors;
 
     struct State {
       typename Physics::State physics;
-      [[no_unique_address]] DrawnNumbers<F, kModelNumbers, Physics::nu, count_pushes<Physics>()> drawn;
+      [[no_unique_address]] DrawnNumbers<F, kModelNumbers, Physics::nu, physics::at_least_one(Physics::kPushes)> drawn;
       [[no_unique_address]] robot::State<Definition> task;
       template <class V>
       DRL_HD void describe(V& visit) {
         visit("physics/qpos", physics.qpos), visit("physics/qvel", physics.qvel);
         visit("physics/warm_start", physics.warm_start), visit("physics/time", physics.time);
-        if constexpr (physics::count_activations<Physics>() > 0) visit("physics/act", physics.act);
+        if constexpr (Physics::kActivations > 0) visit("physics/act", physics.act);
         if constexpr (kModelNumbers > 0) {
           visit("model", drawn.numbers), visit("controls", drawn.controls), visit("pushes", drawn.pushes);
         }
@@ -255,7 +248,7 @@ struct TaskInLanes {
       double qpos[Physics::nq];
       for (int k = 0; k < Physics::nq; ++k) qpos[k] = static_cast<double>(s.physics.qpos[k]);
       canvas.model(filmed_model<Task>(), qpos, Physics::nq);
-      if constexpr (count_height_fields<Physics>() > 0)
+      if constexpr (Physics::kHeightFields > 0)
         for (int field = 0; field < Physics::kHeightFields; ++field) canvas.heights(heights_of<Physics>(field));
       robot::draw<Definition>(s.task, p, canvas);
     }

@@ -20,15 +20,6 @@ struct TouchedBodies {
   int first, second;
 };
 
-// Returns the number of touch sensors. Robots without them do not define kTouchSensors.
-template <class P>
-constexpr int count_touch_sensors() {
-  if constexpr (requires { P::kTouchSensors; })
-    return P::kTouchSensors;
-  else
-    return 0;
-}
-
 // The part of a ray, from `first` to `last` times its direction, that is inside a volume; empty if first > last.
 template <class F>
 struct PartOfRay {
@@ -91,10 +82,7 @@ class TouchSensors {
  public:
   DRL_HD TouchSensors(const typename P::Work& w, typename P::Stage& stage) : w_(w), sensed_(&stage.sensed[0][0]) {
     for (int s = 0; s < P::kTouchSensors; ++s) sensed_[P::touch_sensor(s).place] = F(0);
-    if constexpr (requires { P::kMovesSites; })
-      P::touch_sites(stage.qpos, stage.parameters, site_);
-    else
-      P::touch_sites(stage.qpos, site_);
+    P::touch_sites(stage.qpos, stage.parameters, site_);
   }
   // Adds the normal force of a contact that exists in these lanes. `normal` points from the first body to the second.
   // `point` is about the origin of the tree of the body that moves, or about the first tree's if both may (is_of_pair).

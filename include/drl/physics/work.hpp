@@ -22,21 +22,15 @@ struct LackingSensor {
   const char *name, *why;
 };
 
-// Returns the number of activations of actuators. Robots without them do not define kActivations.
-template <class Sizes>
-constexpr int count_activations() {
-  if constexpr (requires { Sizes::kActivations; })
-    return Sizes::kActivations;
-  else
-    return 0;
-}
+// C++ has no arrays of length 0.
+constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
 
 // A state that the model's file names.
 template <class Sizes>
 struct Keyframe {
   uint64_t name;  // text_hash of it
-  double qpos[Sizes::nq], qvel[Sizes::nv], ctrl[Sizes::nu > 0 ? Sizes::nu : 1];
-  double act[count_activations<Sizes>() > 0 ? count_activations<Sizes>() : 1];
+  double qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)];
+  double act[at_least_one(Sizes::kActivations)];
 };
 
 // The range of a joint or a tendon with limits.
@@ -50,43 +44,31 @@ struct ContactPoint {
   int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
 
-// C++ has no arrays of length 0.
-constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
 // An array that takes no space if it is empty.
 template <class T, int n>
 struct Empty {};
 template <class T, int n>
 using Array = std::conditional_t<(n > 0), T[at_least_one(n)], Empty<T, n>>;
 
-template <class F, class Sizes, int activations = count_activations<Sizes>()>
-struct State {
-  F qpos[Sizes::nq], qvel[Sizes::nv];
-  F warm_start[Sizes::nv];  // MuJoCo's qacc_warmstart
-  F time;                   // s
-  F act[activations];
-};
-template <class F, class Sizes>
-struct State<F, Sizes, 0> {
-  F qpos[Sizes::nq], qvel[Sizes::nv];
-  F warm_start[Sizes::nv];
-  F time;
-};
-
-// Parts of a stage that only some models have: the values of the model's parameters in this environment, which stay
-// until they are set again, activations, forces of adhesion, what contact sensors show, the time, and height fields.
-// They are base classes, because nvcc would keep a second copy of a Stage that has empty members.
+// Parts of a stage or state that only some models have: the values of the model's parameters in this environment, which
+// stay until they are set again, activations, forces of adhesion, what contact sensors show, the time, and height
+// fields. They are base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
   F parameters[n];
 };
 template <class F>
-struct ParameterValues<F, 0> {};
+struct ParameterValues<F, 0> {
+  static constexpr const F* parameters = nullptr;
+};
 template <class F, int n>
 struct ActivationValues {
   F act[n];
 };
 template <class F>
-struct ActivationValues<F, 0> {};
+struct ActivationValues<F, 0> {
+  static constexpr const F* act = nullptr;
+};
 // The robot's height fields. A task may set others before a step.
 template <int n>
 struct HeightMaps {
@@ -107,11 +89,7 @@ struct SensedValues {
 template <class F>
 struct SensedValues<F, 0> {};
 
-// The time at the beginning of a step. Only robots with a sensor of it define kSensesTime.
-template <class Sizes>
-constexpr bool senses_time() {
-  return requires { Sizes::kSensesTime; };
-}
+// The time at the beginning of a step.
 template <class F, bool>
 struct TimeValue {
   F time;  // s
@@ -119,72 +97,11 @@ struct TimeValue {
 template <class F>
 struct TimeValue<F, false> {};
 
-// Return the number of branches whose factors are computed separately, and of the numbers that these store. Robots
-// without them do not define kBranches.
-template <class Sizes>
-constexpr int count_branches() {
-  if constexpr (requires { Sizes::kBranches; })
-    return Sizes::kBranches;
-  else
-    return 0;
-}
-template <class Sizes>
-constexpr int count_branch_places() {
-  if constexpr (count_branches<Sizes>() > 0)
-    return Sizes::kBranchPlaces;
-  else
-    return 0;
-}
-
-// Returns the number of actuators that adhere to contacts (drl/physics/adhesion.hpp). Robots without them do not define
-// kAdhesions.
-template <class Sizes>
-constexpr int count_adhesions() {
-  if constexpr (requires { Sizes::kAdhesions; })
-    return Sizes::kAdhesions;
-  else
-    return 0;
-}
-
-// Return the number of rows of equality constraints, and of the numbers that are stored for them. Robots without
-// equality constraints do not define kEqualityRows.
-template <class Sizes>
-constexpr int count_equality_rows() {
-  if constexpr (requires { Sizes::kEqualityRows; })
-    return Sizes::kEqualityRows;
-  else
-    return 0;
-}
-template <class Sizes>
-constexpr int count_equality_places() {
-  if constexpr (count_equality_rows<Sizes>() > 0)
-    return Sizes::kEqualityAlong;
-  else
-    return 0;
-}
-// Return the number of tendons with limits or dry friction, and of the numbers that are stored for them. Robots without
-// such tendons do not define kTendons.
-template <class Sizes>
-constexpr int count_tendons() {
-  if constexpr (requires { Sizes::kTendons; })
-    return Sizes::kTendons;
-  else
-    return 0;
-}
-template <class Sizes>
-constexpr int count_tendon_places() {
-  if constexpr (count_tendons<Sizes>() > 0)
-    return Sizes::kTendonAlong;
-  else
-    return 0;
-}
 // Returns the number of rows whose forces the noslip solver may change.
 template <class Sizes>
 constexpr int count_noslip_rows() {
-  if constexpr (has_noslip<Sizes>())
-    return count_frictions<Sizes>() + Sizes::kPairRows + Sizes::kNoslipDirections * Sizes::kPairCones;
-  else
-    return 0;
+  if (Sizes::kNoslipIterations == 0) return 0;
+  return Sizes::kFrictions + Sizes::kPairRows + Sizes::kNoslipDirections * Sizes::kPairCones;
 }
 // A row of an equality constraint: its residual at zero acceleration, and the force in the solution. The row's other
 // contributions are part of `mass` and `force` of the Work.
@@ -193,14 +110,20 @@ struct EqualityRow {
   F weight, rest, push;
 };
 
+template <class F, class Sizes>
+struct State : ActivationValues<F, Sizes::kActivations> {
+  F qpos[Sizes::nq], qvel[Sizes::nv];
+  F warm_start[Sizes::nv];  // MuJoCo's qacc_warmstart
+  F time;                   // s
+};
 // The inputs and results of a stage of a step. derive_all() computes all other quantities from it and its forces.
 template <class F, class Sizes>
 struct Stage : ParameterValues<F, Sizes::kParameters>,
-               ActivationValues<F, count_activations<Sizes>()>,
+               ActivationValues<F, Sizes::kActivations>,
                SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)>,
-               AdhesionValues<F, count_adhesions<Sizes>() == 0 ? 0 : Sizes::nv>,
-               TimeValue<F, senses_time<Sizes>()>,
-               HeightMaps<count_height_fields<Sizes>()> {
+               AdhesionValues<F, Sizes::kAdhesions == 0 ? 0 : Sizes::nv>,
+               TimeValue<F, Sizes::kSensesTime>,
+               HeightMaps<Sizes::kHeightFields> {
   F qpos[Sizes::nq], qvel[Sizes::nv], ctrl[at_least_one(Sizes::nu)], qacc[Sizes::nv];
   F unsolved;  // number of solutions of this step that did not converge
 };
@@ -211,7 +134,7 @@ struct Forces {
           [Sizes::kWrench];  // torque about the tree's origin and force of contacts
   // Forces of limits along qvel or tendons, then those of dry friction, then those along the rows of equality
   // constraints.
-  F limit[at_least_one(Sizes::kLimits + count_frictions<Sizes>() + count_equality_rows<Sizes>())];
+  F limit[at_least_one(Sizes::kLimits + Sizes::kFrictions + Sizes::kEqualityRows)];
 };
 
 template <class F, class Sizes>
@@ -259,8 +182,8 @@ struct Work {
   [[no_unique_address]] Array<F, Sizes::kFreeTurn> free_turn;
   [[no_unique_address]] Array<F, Sizes::kDamping> damping;
   [[no_unique_address]] std::conditional_t<(Sizes::kParameters > 0), const F*, Empty<const F*, 0>>
-      parameters;                                                         // of the stage
-  [[no_unique_address]] HeightMaps<count_height_fields<Sizes>()> fields;  // of the stage
+      parameters;                                                 // of the stage
+  [[no_unique_address]] HeightMaps<Sizes::kHeightFields> fields;  // of the stage
   [[no_unique_address]] Array<Contact<F, Sizes>, Sizes::kContacts + Sizes::kCones> contact;
   [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
   [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;
@@ -281,13 +204,13 @@ struct Work {
   int near_pairs = 0;
   uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
   [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;
-  [[no_unique_address]] Array<FrictionRow<F>, count_frictions<Sizes>()> friction;
-  [[no_unique_address]] Array<EqualityRow<F>, count_equality_rows<Sizes>()> equality;
-  [[no_unique_address]] Array<F, count_equality_places<Sizes>()> equality_along;
+  [[no_unique_address]] Array<FrictionRow<F>, Sizes::kFrictions> friction;
+  [[no_unique_address]] Array<EqualityRow<F>, Sizes::kEqualityRows> equality;
+  [[no_unique_address]] Array<F, Sizes::kEqualityAlong> equality_along;
   // For pairs: the geoms' axes, the first tree's origin relative to that of each tree, the rows, and the factors of M
   // plus what floor contacts and limits add.
   [[no_unique_address]] Array<GeomAxis<F>, Sizes::kPairGeoms> geom_axis;
-  [[no_unique_address]] Array<F, (has_pair_groups<Sizes>() ? 3 : 0)> origin;  // of the first tree
+  [[no_unique_address]] Array<F, (Sizes::kPairGroups > 0 ? 3 : 0)> origin;  // of the first tree
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
   [[no_unique_address]] Array<PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows> pair_row;
   int pair_rows = 0, pair_cones = 0;  // of the lane that has most
@@ -306,17 +229,17 @@ struct Work {
   // Indices of the pairs that are near in some lane, with room for one more; what is remembered of them, to save time.
   [[no_unique_address]] Array<uint32_t, (Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0)> near_pair;
   [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
-  [[no_unique_address]] Array<F, count_branch_places<Sizes>()> branch;
+  [[no_unique_address]] Array<F, Sizes::kBranchPlaces> branch;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
-  [[no_unique_address]] Array<F, count_tendon_places<Sizes>()> tendon_along;
+  [[no_unique_address]] Array<F, Sizes::kTendonAlong> tendon_along;
   // The forces of actuators that adhere to contacts, and what these forces add along qvel in the solver's axes.
-  [[no_unique_address]] Array<F, count_adhesions<Sizes>()> adhesive_force;
-  [[no_unique_address]] Array<F, (count_adhesions<Sizes>() > 0 ? Sizes::nv : 0)> adhesion;
+  [[no_unique_address]] Array<F, Sizes::kAdhesions> adhesive_force;
+  [[no_unique_address]] Array<F, (Sizes::kAdhesions > 0 ? Sizes::nv : 0)> adhesion;
   // For the noslip solver: the rows of dry friction, the products of M^-1 and each row, and 1 for each row of a pair
   // that is an edge of a pyramid whose opposite edge is the next row.
-  [[no_unique_address]] Array<F[Sizes::nv], (has_noslip<Sizes>() ? count_frictions<Sizes>() : 0)> friction_along;
+  [[no_unique_address]] Array<F[Sizes::nv], (Sizes::kNoslipIterations > 0 ? Sizes::kFrictions : 0)> friction_along;
   [[no_unique_address]] Array<F[Sizes::nv], count_noslip_rows<Sizes>()> response;
-  [[no_unique_address]] Array<F, (has_noslip<Sizes>() ? Sizes::kPairRows : 0)> opposes_next;
+  [[no_unique_address]] Array<F, (Sizes::kNoslipIterations > 0 ? Sizes::kPairRows : 0)> opposes_next;
 };
 
 // The memory of one stage of a robot whose steps lanes of float compute in double (Sizes::kWide): that of each half of
@@ -326,19 +249,6 @@ struct HalvedWork {
   Work<HalfWide<F>, Sizes> half[kLanesOf<F> / kLanesOf<HalfWide<F>>];
   Forces<F, Sizes> forces;
 };
-// Returns whether a robot's contacts are so stiff that lanes of float compute its steps in double.
-template <class Sizes>
-constexpr bool is_wide() {
-  if constexpr (requires { Sizes::kWide; })
-    return Sizes::kWide;
-  else
-    return false;
-}
-// The same, but not for those that are computed in double only because of the noslip solver.
-template <class Sizes>
-constexpr bool is_stiff() {
-  return is_wide<Sizes>() && !requires { Sizes::kWideForNoslip; };
-}
 template <class F>
 inline constexpr bool kIsDouble = std::is_same_v<Scalar<F>, double>;
 template <class F, class Sizes>

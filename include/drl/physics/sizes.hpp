@@ -1,0 +1,42 @@
+// The sizes that only some robots have.
+#pragma once
+
+namespace drl::inline DRL_ISA::physics {
+
+// Struct Sizes of a robot's header (src/physics/emit_tables.cpp) derives from this struct, and hides the members that
+// differ. Robots without equality constraints, for example, do not define kEqualityRows.
+struct DefaultSizes {
+  static constexpr int kActivations = 0;  // of actuators
+  static constexpr int kAdhesions = 0;    // actuators that adhere to contacts (drl/physics/adhesion.hpp)
+  static constexpr int kMotors = 0;       // actuators that a network can drive
+  static constexpr int kFrictions = 0;    // degrees of freedom and tendons with dry friction
+  // Tendons with limits or dry friction, rows of equality constraints, branches whose factors are computed separately;
+  // and the numbers that are stored for them.
+  static constexpr int kTendons = 0, kTendonAlong = 0, kEqualityRows = 0, kEqualityAlong = 0;
+  static constexpr int kBranches = 0, kBranchPlaces = 0;
+  static constexpr int kNoslipIterations = 0,
+                       kNoslipDirections = 0;  // of the solver that follows each solution (drl/physics/noslip.hpp)
+  static constexpr int kHeightFields = 0, kWorldPlanes = 0, kPairGroups = 0, kKeyframes = 0;
+  static constexpr int kPushes = 0;  // bodies that options can push
+  static constexpr int kContactSensors = 0, kTouchSensors = 0, kRangeFinders = 0, kDistanceSensors = 0;
+
+  static constexpr bool kWide = false;            // lanes of float compute a step in double: contacts are stiff
+  static constexpr bool kWideForNoslip = false;   // they do so only because of the noslip solver
+  static constexpr bool kExactDistances = false;  // distances from the floor are computed in double
+  static constexpr bool kEdgesVary = false;       // environments change the friction of pyramids
+  static constexpr bool kRandomised = false;      // options may change the numbers of the model,
+  static constexpr bool kSizes = false;           // the radii of geoms,
+  static constexpr bool kMovesSites = false;      // the places of sites
+  static constexpr bool kMultiCcd = false;        // the flag multiccd is set, and some contacts depend on it
+  static constexpr bool kRemembersPairs = false;  // each lane keeps a PairMemory of all pairs
+  static constexpr bool kHasGaps = false;         // some contacts do not push yet (ContactPair::gap)
+
+  // A sensor shows the time; the position or velocity of a joint, tendon or actuator; the force of actuators; an
+  // acceleration; the force or torque between a body and its parent; the limit of a joint or tendon; the force of one;
+  // an energy.
+  static constexpr bool kSensesTime = false, kSensesLengths = false, kSensesActuators = false;
+  static constexpr bool kSensesAccelerations = false, kSensesLoads = false, kSensesLimits = false;
+  static constexpr bool kSensesLimitForces = false, kSensesEnergies = false;
+};
+
+}  // namespace drl::inline DRL_ISA::physics
