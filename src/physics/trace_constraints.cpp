@@ -85,6 +85,8 @@ class Tracer {
     return p_.named(impedance(curve, x), "impedance");
   }
 
+  // --- Contacts with the floor ---
+
   void trace_accelerations() {
     p_.begin("Computes the part of bodies' accelerations that comes from qacc, for bodies with contacts.",
              "accelerations(Work& w, const F* qacc)");
@@ -268,6 +270,8 @@ class Tracer {
       p_.set(at("force", i), force[i]);
     }
   }
+  // --- Newton's matrix and its solution ---
+
   // Writes the functions that solve with M, in loops (drl/physics/trees.hpp): they copy M, add what constraints add,
   // and factorise the sum.
   void trace_newton_in_loops() {
@@ -441,6 +445,8 @@ class Tracer {
       if (const int parent = model_.bodies[b].parent; parent >= 0 && is_here(parent))
         coupling[parent] = coupling[parent] + coupling[b];
   }
+  // --- Limits and dry friction ---
+
   void add_limits(TreeMatrix& h, std::vector<Expr>& force, int part = kWhole) {
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l) {
@@ -496,6 +502,8 @@ class Tracer {
                  force);
     }
   }
+  // --- Solutions in halves, and the search along them ---
+
   // Stores the factors in the work, and replaces them by the expressions that read them.
   void keep_factors(TreeFactors& factors, int part = kWhole) {
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
