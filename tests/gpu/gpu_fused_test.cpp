@@ -355,8 +355,6 @@ INSTANTIATE_TEST_SUITE_P(
                          .critic = {40, 128, 128, 1},
                          .discrete = false,
                          .clips = false},
-                    Case{
-                        .name = "Gaussian32Outputs", .actor = {9, 64, 64, 32}, .critic = {9, 64, 1}, .discrete = false},
                     Case{.name = "OneSample", .actor = {1, 32, 2}, .critic = {1, 32, 1}, .rows = 1},
                     // More tiles than blocks: blocks have up to two tiles, and the second needs another power of two.
                     Case{.name = "ManyTiles",
