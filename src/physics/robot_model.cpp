@@ -89,6 +89,8 @@ class Reader : PartReader {
     return count_frictions(r_) > 0 || std::ranges::any_of(r_.pairs, slides);
   }
 
+  // --- Bodies and joints ---
+
   // Reads the bodies of the file. Each one with joints begins a new Body.
   void read_frames() {
     r_.trees = 0;
@@ -212,6 +214,8 @@ class Reader : PartReader {
     }
   }
 
+  // --- Fluids, geoms, sites and keyframes ---
+
   // Reads the fluid boxes of bodies that move and have a mass. Implicit integrators are refused, because they would
   // need derivatives of the fluid's forces.
   void read_fluid() {
@@ -272,6 +276,8 @@ class Reader : PartReader {
         r_.keyframes.push_back({name, row(m_.key_qpos, k, m_.nq), row(m_.key_qvel, k, m_.nv),
                                 row(m_.key_ctrl, k, m_.nu), row(m_.key_act, k, m_.na)});
   }
+
+  // --- What is refused ---
 
   // Rejects numbers that are not finite, both from the file and computed by libmujoco.
   void refuse_infinite(const std::string& where, std::initializer_list<std::span<const mjtNum>> lists) {

@@ -253,6 +253,8 @@ struct Task {
     }
   };
 
+  // --- Episodes and observations ---
+
   DRL_HD static void create(State& s, R&, Draws<F>& draws, const Parts&, const Params&) {
     constexpr double shift[3] = {0.025, 0.05, 0.05};  // m
     const Vec<F, 3> friction = Config::template friction<F>(draws);
@@ -416,6 +418,8 @@ struct Task {
     return velocity_at(robot, parts.root, body, robot.position(body));
   }
 
+  // --- Rewards, ends and metrics ---
+
   // Sets the reward terms, ends and metrics that compare bodies. The reference's bodies are moved as a whole to the
   // robot's anchor: along x and y, and about z.
   DRL_HD static void compare_bodies(const State& s, const R& robot, const Reference<F>& now, const Parts& parts,
@@ -482,6 +486,8 @@ struct Task {
     const F failed = math::select(result.ends[0] | result.ends[1] | result.ends[2], s.age, F(0));
     for (int k = 0; k < kParts; ++k) result.metrics[kErrorCount + k] = math::select(part == F(k), failed, F(0));
   }
+
+  // --- Pushes, and the frame that is observed ---
 
   // If a push is due, sets the root's velocity to that of the last stage plus a random change.
   DRL_HD static void push(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {

@@ -249,6 +249,8 @@ struct Task {
     }
   };
 
+  // --- Episodes and observations ---
+
   DRL_HD static void create(State& s, R&, Draws<F>& draws, const Parts&, [[maybe_unused]] const Params& p) {
     const Vec<F, 3> friction = Config::template friction<F>(draws);
     for (int k = 0; k < 3; ++k) s.friction[k] = friction[k];
@@ -359,6 +361,8 @@ struct Task {
     if constexpr (Ground::is_rough) canvas.text("level", s.ground.level, "");
   }
 
+  // --- Commands ---
+
   // Advances the command by `passed` seconds: draws a new one if the old one has expired, and turns a command that
   // keeps a heading towards that heading.
   DRL_HD_CALLED_ON_GPU static void update_command(State& s, const R& robot, Draws<F>& draws, const Parts& parts,
@@ -428,6 +432,8 @@ struct Task {
     for (int k = 0; k < feet; ++k) s.height[k] = math::clamp(robot.position(parts.foot[k])[2], F(0), F(1));
   }
 
+  // --- Rewards ---
+
   // Writes the reward terms in mjlab's order, without weights.
   DRL_HD static void compute_reward_terms(State& s, const R& robot, const Parts& parts, F* term) {
     const F speed = norm(s.command, 2) + math::abs(s.command[2]);
@@ -489,6 +495,8 @@ struct Task {
       s.peak_height[k] = math::select(lands, F(0), s.peak_height[k]);
     }
   }
+
+  // --- Pushes, and the numbers that are observed ---
 
   // If a push is due, sets the base's velocity to that of the last stage plus a random change.
   DRL_HD static void push(State& s, R& robot, Draws<F>& draws, const Parts& parts, const Params& p) {
