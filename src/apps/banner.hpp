@@ -1,4 +1,4 @@
-// What a run prints when it starts: its banner, and warnings about options that have no effect.
+// These functions return what a run prints when it starts: its banner, and warnings about options without effect.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What threads have in common that run beside the training.
+// Threads that run beside the training use these functions to block signals and to sleep.
 #pragma once
 
 #include <signal.h>

@@ -280,7 +280,7 @@ std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics&
 inline std::string sensors_argument(const RobotModel& model) {
   return model.runge_kutta ? "F (*sensed)[4])" : "Derived& derived)";
 }
-// The same for functions that also read derived quantities.
+// Does the same for functions that also read derived quantities.
 inline std::string derived_and_sensors_argument(const RobotModel& model) {
   return (model.runge_kutta ? "const Derived& derived, " : "const Derived&, ") + sensors_argument(model);
 }

@@ -1,4 +1,4 @@
-// What Gymnasium's two MountainCar tasks share: a car in a valley, whose height is 0.45 sin(3 x) + 0.55.
+// Gymnasium's two MountainCar tasks share this code: a car is in a valley, whose height is 0.45 sin(3 x) + 0.55.
 #pragma once
 
 #include <cmath>

@@ -84,7 +84,7 @@ struct Carrier {
   }
 };
 
-// What the following robots share: they advance, and get a reward of 1 for each step.
+// The following robots advance, and get a reward of 1 for each step.
 template <class R>
 struct Plain {
   using F = typename R::F;

@@ -7,7 +7,7 @@
 
 namespace drl {
 
-// What a range of a quantity may hold.
+// Says which numbers the range of a quantity may hold.
 enum class LeastOfRange { any, zero, above_zero };
 
 // A quantity is the numbers `number` of all parameters of a kind.
