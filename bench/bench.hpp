@@ -54,6 +54,7 @@ inline std::unique_ptr<Queue> make_queue(int gpu) {
 // codes of drl_train.
 template <class Options>
 int bench_main(int argc, char** argv, const char* usage, Options options, void (*run)(const Options&)) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a benchmark that is killed leaves the lines that it has printed
   try {
     OptionTable table;
     table.section("", "Benchmark", options);

@@ -7,14 +7,20 @@
 #include "bench.hpp"
 #include "placement/topology.hpp"
 #include "stepping.hpp"
+#ifdef DRL_GPU_SUPPORT
+#include "gpu/device.hpp"
+#endif
 
 namespace drl {
 namespace {
 
 constexpr const char* kHelp =
     "env_bench measures environment steps per second with random actions, for one task or all tasks.\n"
-    "On a CPU it uses one core. On a GPU it launches one kernel per step, as drl_train does. Steps are written to a\n"
-    "rollout; actions are generated in advance.\n";
+    "On a CPU it uses one core. On a GPU it launches one kernel per step, as drl_train does, and also prints the "
+    "memory\n"
+    "that all programs and the tasks so far have allocated there. Steps are written to a rollout; actions are "
+    "generated\n"
+    "in advance.\n";
 
 constexpr int64_t kCpuEnvs = 4096;  // few enough to stay in a core's cache
 constexpr int64_t kGpuEnvs = 65536;
@@ -50,15 +56,24 @@ double rollout_rate(Queue& queue, const std::string& task, int64_t n, double sec
   return static_cast<double>(rounds * Stepping::kRows * n) / time_of(rounds);
 }
 
+// Returns the bytes that all programs have allocated on the current GPU.
+double used_gpu_memory() {
+  size_t free = 0, total = 0;
+#ifdef DRL_GPU_SUPPORT
+  DRL_GPU(gpuMemGetInfo(&free, &total));
+#endif
+  return static_cast<double>(total - free);
+}
+
 void measure_gpu(const std::vector<std::string>& tasks, int64_t n, double seconds, int gpu, bool core_too) {
   const std::unique_ptr<Queue> queue = make_queue(gpu), host = make_queue(-1);
   std::printf("M steps/s on %s with %lld environments, and on one core of %s with %lld environments\n",
               gpu_name(gpu).c_str(), static_cast<long long>(n), this_machine().cpu_model.c_str(),
               static_cast<long long>(kCpuEnvs));
-  std::printf("%-26s %12s %12s %14s\n", "", "GPU", "core", "GPU / core");
+  std::printf("%-26s %12s %12s %12s %14s\n", "", "GPU", "used GB", "core", "GPU / core");
   for (const std::string& task : tasks) {
     const double rollout = rollout_rate(*queue, task, n, seconds);
-    std::printf("%-26s %12.3f", task.c_str(), rollout / 1e6);
+    std::printf("%-26s %12.3f %12.2f", task.c_str(), rollout / 1e6, used_gpu_memory() / 1e9);
     if (core_too) {
       const double core = rollout_rate(*host, task, kCpuEnvs, seconds);
       std::printf(" %12.3f %14.1f", core / 1e6, rollout / core);

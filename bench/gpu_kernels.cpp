@@ -12,6 +12,7 @@
 #include "gpu/runtime.hpp"
 #include "kernel_costs.hpp"
 #include "nets/gpu/gpu_nets.hpp"
+#include "nets/gpu_fused/fused_gpu_nets.hpp"
 #include "ppo_loop.hpp"
 #include "spin.hpp"
 
@@ -23,12 +24,14 @@ constexpr const char* kHelp =
     "with two layers of 64 tanh units, 5 epochs of 4 mini-batches. For each, it prints the number of launches, the "
     "memory\n"
     "traffic and the operations by formula, the time on the GPU (the median over iterations), and the least time that\n"
-    "this traffic and these operations need. Kernels are launched one at a time; graphs launch the same ones.\n";
+    "this traffic and these operations need. Kernels are launched one at a time; graphs launch the same ones. The "
+    "traffic\n"
+    "of the fused kernels is unknown.\n";
 
 constexpr uint64_t kSpin = 20'000;  // ns, in which the host enqueues a launch and two events
 
 struct KernelOptions {
-  std::string device = "cuda", task = "CartPole-v1", json;
+  std::string device = "cuda", task = "CartPole-v1", nets = "auto", precision = "fp32", json;
   int num_envs = 65536, num_steps = 32, iterations = 5;
   double bandwidth = 0, peak = 0;
   bool times = true, help = false;
@@ -38,6 +41,10 @@ struct KernelOptions {
     v("task", task, "task to train");
     v("num_envs", num_envs, "number of environments", between(1, 1 << 24));
     v("num_steps_per_env", num_steps, "steps of a rollout", at_least(1));
+    v("nets", nets, "auto (layer by layer) or fused, as drl_train's --nets", one_of({"auto", "fused"}));
+    v("precision", precision,
+      "factors of matrix products: fp32; tf32 with --nets auto; fp16 and bf16 with --nets fused",
+      one_of({"fp32", "tf32", "fp16", "bf16"}));
     v("iterations", iterations, "measured iterations", at_least(1));
     v("bandwidth", bandwidth, "the card's memory bandwidth, 0 = by its name", unit("GB/s"), at_least(0));
     v("peak", peak, "the card's float32 speed without tensor cores, 0 = by its name", unit("TFLOP/s"), at_least(0));
@@ -101,11 +108,26 @@ class Recorder final : public LaunchWatch {
   std::vector<Timing> timings_;
 };
 
+// Makes the networks of --nets and --precision. Throws UsageError if there are none.
+std::unique_ptr<Nets> make_nets(const KernelOptions& options, Queue& queue, const ParamLayout& layout, int64_t rows) {
+  const bool fused = options.nets == "fused", tf32 = options.precision == "tf32";
+  if (fused ? tf32 : options.precision == "fp16" || options.precision == "bf16")
+    throw UsageError(fmt::format("--precision {} is not available with --nets {}: use {}", options.precision,
+                                 options.nets, fused ? "fp32, fp16 or bf16" : "fp32 or tf32, or add --nets fused"));
+  if (!fused) return make_gpu_nets(queue, layout, rows, tf32);
+  return make_fused_gpu_nets(queue, layout, rows,
+                             options.precision == "fp32"   ? FusedPrecision::fp32
+                             : options.precision == "fp16" ? FusedPrecision::fp16
+                                                           : FusedPrecision::bf16);
+}
+
 // Returns the work of one iteration, with the median times of several. All iterations launch the same work.
 std::vector<Work> measure(const KernelOptions& options, int gpu) {
   PpoLoop loop(
       options.task, options.num_envs, options.num_steps, gpu, /*graphs=*/false,  // to watch every launch
-      [](Queue& queue, const ParamLayout& layout, int64_t rows) { return make_gpu_nets(queue, layout, rows); });
+      [&](Queue& queue, const ParamLayout& layout, int64_t rows) { return make_nets(options, queue, layout, rows); });
+  if (options.nets == "fused" && !loop.description().starts_with("fused"))
+    throw UsageError("--nets fused is not possible (" + loop.description() + "): use --nets auto");
   for (int k = 0; k < 2; ++k) loop.iterate();  // libraries load their kernels in the first
   std::vector<std::vector<Work>> all;
   for (int k = 0; k < (options.times ? options.iterations : 1); ++k) {
@@ -163,9 +185,9 @@ void run(const KernelOptions& options) {
   }
   if (options.times) std::ranges::stable_sort(work, std::greater(), &Work::seconds);
 
-  std::printf("%s, %s, %d environments, %d steps\n%-56s %8s %10s %10s %8s %8s %10s\n", gpu_name(gpu).c_str(),
-              options.task.c_str(), options.num_envs, options.num_steps, "", "launches", "MB", "us", "GB/s", "TFLOP/s",
-              "model us");
+  std::printf("%s, %s, %d environments, %d steps, --nets %s --precision %s\n%-56s %8s %10s %10s %8s %8s %10s\n",
+              gpu_name(gpu).c_str(), options.task.c_str(), options.num_envs, options.num_steps, options.nets.c_str(),
+              options.precision.c_str(), "", "launches", "MB", "us", "GB/s", "TFLOP/s", "model us");
   nlohmann::json kernels;
   double model = 0;
   for (const Work& one : work) {
@@ -182,6 +204,8 @@ void run(const KernelOptions& options) {
                          {"task", options.task},
                          {"num_envs", options.num_envs},
                          {"num_steps_per_env", options.num_steps},
+                         {"nets", options.nets},
+                         {"precision", options.precision},
                          {"kernels", kernels}}
               .dump(1)
        << "\n";

@@ -24,7 +24,7 @@ constexpr const char* kHelp =
     "ppo_bench measures the training loop on CartPole-v1: 32 steps per iteration, actor and critic with two layers of\n"
     "64 tanh units, 5 epochs of 4 mini-batches. It prints medians over the iterations.\n"
     "On a CPU, it compares one core with the same forward, backward and Adam work in bare libtorch.\n"
-    "On a GPU, it compares graphs with separate kernel launches, with the fused engine and with one core.\n";
+    "On a GPU, it compares graphs with separate kernel launches, TF32, the fused engine and one core.\n";
 
 constexpr const char* kTask = "CartPole-v1";
 constexpr int64_t kSteps = 32, kCpuEnvs = 4096, kGpuEnvs = 65536;
@@ -42,14 +42,15 @@ struct PpoBenchOptions {
   }
 };
 
-// The networks' backend on a GPU: cuBLAS layer by layer, or fused kernels with a precision.
-enum class Backend { layerwise, fused_fp32, fused_fp16, fused_bf16 };
+// The networks' backend on a GPU: cuBLAS layer by layer, or fused kernels, with a precision.
+enum class Backend { layerwise, layerwise_tf32, fused_fp32, fused_fp16, fused_bf16 };
 
 std::unique_ptr<Nets> make_nets(Queue& queue, const ParamLayout& layout, [[maybe_unused]] int64_t rows,
                                 [[maybe_unused]] Backend backend) {
 #ifdef DRL_GPU_SUPPORT
   if (queue.on_gpu()) {
-    if (backend == Backend::layerwise) return make_gpu_nets(queue, layout, rows);
+    if (backend <= Backend::layerwise_tf32)
+      return make_gpu_nets(queue, layout, rows, backend == Backend::layerwise_tf32);
     return make_fused_gpu_nets(queue, layout, rows,
                                backend == Backend::fused_fp32   ? FusedPrecision::fp32
                                : backend == Backend::fused_fp16 ? FusedPrecision::fp16
@@ -146,7 +147,8 @@ void measure_gpu(int64_t num_envs, int iterations, int gpu) {
               static_cast<long long>(num_envs), this_machine().cpu_model.c_str(), static_cast<long long>(kCpuEnvs));
   print("GPU, graphs", graphs);
   print("GPU, without graphs", eager);
-  for (const auto& [name, backend] : {std::pair{"GPU, fused fp32", Backend::fused_fp32},
+  for (const auto& [name, backend] : {std::pair{"GPU, TF32", Backend::layerwise_tf32},
+                                      {"GPU, fused fp32", Backend::fused_fp32},
                                       {"GPU, fused fp16", Backend::fused_fp16},
                                       {"GPU, fused bf16", Backend::fused_bf16}}) {
     Loop fused(num_envs, gpu, true, backend);

@@ -38,6 +38,7 @@ class PpoLoop final : public Engine {
   void iterate() { ppo_.iterate(iteration_++, *comm_); }
   const IterationStats& stats() const { return ppo_.stats(); }
   Queue& queue() { return *queue_; }
+  std::string description() const { return nets_->description(); }
 
   std::unique_ptr<Nets> make_nets(const ParamLayout& layout, int64_t rows) override {
     return make_(*queue_, layout, rows);

@@ -1,5 +1,5 @@
 // Paths of the sources and of this build. One unit contains them, so that ccache can share all other tests between
-// checkouts. A test program that was copied to another machine (tools/test_gpu --built) reads them from the variables
+// checkouts. A test program that was copied to another machine (tools/pack_gpu) reads them from the variables
 // DRL_TEST_SOURCE, DRL_TEST_BUILD and DRL_TEST_MPIEXEC.
 #pragma once
 

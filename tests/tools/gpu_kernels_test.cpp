@@ -28,6 +28,16 @@ class GpuKernels : public testing::Test {
     ADD_FAILURE() << name << " was not launched";
     return {{"launches", 0}, {"bytes", 0}, {"flops", 0}};
   }
+  static Words program(const char* num_envs) {
+    return {built("tests/tools/gpu_kernels_on_host"), "--num_envs", num_envs, "--times=false"};
+  }
+  // Counts the launches of all kernels whose names begin like this.
+  static int launches(const std::string& begin) {
+    int sum = 0;
+    for (const auto& one : found.at("kernels"))
+      if (one.at("name").get<std::string>().starts_with(begin)) sum += one.at("launches").get<int>();
+    return sum;
+  }
   static void expect(const std::string& name, int launches, double bytes, double flops = 0) {
     const nlohmann::json one = kernel(name);
     EXPECT_EQ(one.at("launches"), launches) << name;
@@ -100,6 +110,29 @@ TEST_F(GpuKernels, TheModelFollowsTheCard) {
   EXPECT_NEAR(kernel("MiniBatchRows").at("model_us").get<double>(), kUpdates + kUpdates * kRows * 4 * 1e-6, 1e-6);
   EXPECT_NEAR(kernel("weights product 64 x 64 x 512").at("model_us").get<double>(),
               2 * kUpdates * (1 + 2.0 * kRows * 64 * 64 * 1e-6), 1e-6);
+}
+
+// With the fused engine, an update takes one gradient kernel a network and none of the layers' products.
+TEST_F(GpuKernels, MeasuresTheFusedEngineWithEachPrecision) {
+  for (const char* precision : {"fp32", "fp16", "bf16"}) {
+    const TempFolder folder;
+    const std::string file = folder / "kernels.json";
+    expect_exit(run_program(program("2") + Words{"--nets", "fused", "--precision", precision, "--json", file}), 0);
+    found = nlohmann::json::parse(slurp(file));
+    EXPECT_EQ(found.at("nets"), "fused");
+    EXPECT_EQ(found.at("precision"), precision);
+    EXPECT_EQ(launches("FusedGradient<"), 2 * kUpdates);
+    EXPECT_GE(launches("FusedForward<"), kSteps);  // the choice of actions
+    EXPECT_EQ(launches("OneBlockStep<AdamStep>"), kUpdates);
+    EXPECT_EQ(launches("backward product"), 0);
+    EXPECT_EQ(launches("weights product"), 0);
+  }
+}
+
+TEST_F(GpuKernels, PrecisionsThatTheNetworksLackAreErrors) {
+  expect_exit(run_program(program("2") + "--nets fused --precision tf32"_words), 2, {"--precision tf32", "fused"});
+  expect_exit(run_program(program("2") + "--precision fp16"_words), 2, {"--precision fp16", "--nets fused"});
+  expect_exit(run_program(program("2") + "--precision tf32"_words), 0);
 }
 
 TEST_F(GpuKernels, NeedsAGpu) {
