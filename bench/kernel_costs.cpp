@@ -1,10 +1,7 @@
 #include "kernel_costs.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <typeindex>
@@ -12,6 +9,7 @@
 #include "algorithms/fused_step.hpp"
 #include "algorithms/ppo/ppo_kernels.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "device/fingerprint_kernels.hpp"
 #include "device/reduce.hpp"
 #include "envs/episode_sums.hpp"
@@ -148,17 +146,6 @@ void register_all() {
   add_small<SetEntropyCoef>();
   add_small<StandardizeAdvantages>();
   add_small<PrepareStep>();
-}
-
-// Returns the name in C++ without namespaces.
-std::string plain_name(const std::type_info& type) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? text : type.name();
-  std::free(text);
-  for (size_t at; (at = name.find("drl::")) != std::string::npos;) name.erase(at, 5);
-  for (size_t at; (at = name.find("> >")) != std::string::npos;) name.erase(at + 1, 1);
-  return name;
 }
 
 }  // namespace

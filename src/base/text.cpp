@@ -1,10 +1,13 @@
 #include "base/text.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/algorithm/string.hpp>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -126,6 +129,16 @@ std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(white);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+std::string plain_name(const std::type_info& type) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : type.name();
+  std::free(text);
+  for (size_t at; (at = name.find("drl::")) != std::string::npos;) name.erase(at, 5);
+  for (size_t at; (at = name.find("> >")) != std::string::npos;) name.erase(at + 1, 1);
+  return name;
 }
 
 std::string shell_line(const std::vector<std::string>& words) {

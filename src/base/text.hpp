@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 namespace drl {
@@ -54,6 +55,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 
 // Returns a view of `text` without white space (blank, tab, line end) at its ends.
 std::string_view trim(std::string_view text);
+
+// Returns the type's name in C++ without drl's namespaces.
+std::string plain_name(const std::type_info& type);
 
 // Returns a command that can be pasted into a shell: words are quoted if necessary.
 std::string shell_line(const std::vector<std::string>& words);

@@ -12,7 +12,14 @@ namespace drl::gpu {
 
 template <class Function>
 void launch_loop(void* stream, int64_t begin, int64_t end, const Function& function) {
-  announce(function, end - begin, [&] { DRL_GPU(launch(stream, begin, end, function)); });
+  announce(function, end - begin, [&] {
+    const gpuError_t status = launch(stream, begin, end, function);
+    if (status == gpuSuccess) return;
+    int multiprocessors = 1;
+    (void)count_multiprocessors(multiprocessors);
+    check_launch(status, reinterpret_cast<const void*>(loop_kernel<Function>), typeid(Function),
+                 block_size(end - begin, multiprocessors), 0);
+  });
 }
 
 template <class Function>

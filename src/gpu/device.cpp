@@ -24,6 +24,23 @@ void check(gpuError_t status, const char* call) {
     fail("the GPU", fmt::format("{}: {}", gpuGetErrorName(status), gpuGetErrorString(status)), call);
 }
 
+void check_launch(gpuError_t status, const void* kernel, const std::type_info& function, int threads, size_t shared) {
+  if (status == gpuSuccess) return;
+  (void)gpuGetLastError();
+  gpuFuncAttributes attributes{};
+  const bool is_known = gpuFuncGetAttributes(&attributes, kernel) == gpuSuccess;
+  const std::string launch = fmt::format(
+      "the launch of {} with {} threads a block, {} registers a thread and {} of shared memory", plain_name(function),
+      threads, is_known ? std::to_string(attributes.numRegs) : "?", human_bytes(static_cast<double>(shared)));
+  if (status == gpuErrorLaunchOutOfResources || status == gpuErrorInvalidConfiguration ||
+      status == gpuErrorInvalidValue)
+    throw Error(
+        fmt::format("the GPU refused {} ({}: {}): this is a defect of drl; report it with this message and the "
+                    "GPU's name, and train with --device cpu until it is mended",
+                    launch, gpuGetErrorName(status), gpuGetErrorString(status)));
+  check(status, launch.c_str());
+}
+
 void check(gpublasStatus_t status, const char* call) {
   if (status != GPUBLAS_STATUS_SUCCESS) fail("a matrix product on the GPU", gpublasGetStatusString(status), call);
 }

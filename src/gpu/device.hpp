@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <typeinfo>
 
 #include "gpu/runtime.hpp"
 
@@ -12,6 +13,9 @@ namespace drl::gpu {
 void check(gpuError_t status, const char* call);
 void check(gpublasStatus_t status, const char* call);
 #define DRL_GPU(call) ::drl::gpu::check(call, #call)
+// Throws Error unless `status`, that of a launch of the kernel, is success. The message contains the kernel's function
+// object, the threads and shared memory of a block, and the registers that the compiler gave to a thread.
+void check_launch(gpuError_t status, const void* kernel, const std::type_info& function, int threads, size_t shared);
 // Takes the status of a stream or event query. Returns true if the work is done and false if it is not; throws Error if
 // it failed.
 bool has_ended(gpuError_t status, const char* call);

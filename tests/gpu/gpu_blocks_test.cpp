@@ -4,7 +4,9 @@
 #include <cmath>
 #include <random>
 
+#include "../support/mentions.hpp"
 #include "block_kernels.hpp"
+#include "device/fingerprint_kernels.hpp"
 #include "device/shared_matrix.hpp"
 #include "gpu_rig.hpp"
 
@@ -127,6 +129,45 @@ TEST_F(Blocks, TooMuchSharedMemoryIsAnError) {
   Array<float> out(*queue, 128);
   EXPECT_EQ(gpu::shared_memory_per_block(), 227u << 10) << "of an H100";
   EXPECT_THROW(for_each_block(*queue, 1, (227 << 10) + 1, PassOn{1, out.data()}), Error);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+// The last of PassOn's 128 numbers lies one word after the shared memory.
+TEST_F(Blocks, AnAccessAfterTheSharedMemoryEndsTheTest) {
+  const auto queue = make_gpu_queue();
+  Array<float> out(*queue, 128);
+  EXPECT_DEATH(for_each_block(*queue, 1, 127 * sizeof(float), PassOn{1, out.data()}), "use-after-poison");
+}
+#endif
+
+// PassOn's blocks have 128 threads, and the loop over one index has 32. With 512 and 2,048 registers a thread (more
+// than a real one has) they need just the 65,536 of a multiprocessor.
+TEST_F(Blocks, ALaunchThatTheGpuRefusesIsAnErrorThatTellsWhatItNeeds) {
+  const auto queue = make_gpu_queue();
+  Array<double> number(*queue, 1);
+  Array<float> out(*queue, 128);
+  const auto error = [&](int registers, const auto& launch) -> std::string {
+    gpu::host_attributes().numRegs = registers;
+    std::string message;
+    try {
+      launch();
+    } catch (const Error& refused) {
+      message = refused.what();
+    }
+    gpu::host_attributes() = {};
+    return message;
+  };
+  const auto in_blocks = [&](int64_t blocks) {
+    return [&, blocks] { for_each_block(*queue, blocks, 512, PassOn{1, out.data()}); };
+  };
+  const auto in_loop = [&] { for_each(*queue, 1, AddUp{number.data(), 0, number.data()}); };
+  expect_mentions(error(513, in_blocks(1)),
+                  {"test::PassOn", "128 threads", "513 registers", "512 B", "OutOfResources"});
+  expect_mentions(error(2049, in_loop), {"AddUp", "32 threads", "2049 registers", "too many resources"});
+  EXPECT_EQ(error(512, in_blocks(1)), "");
+  EXPECT_EQ(error(2048, in_loop), "");
+  expect_mentions(error(32, in_blocks(int64_t{1} << 32)), {"test::PassOn", "128 threads"});
+  EXPECT_EQ(gpuGetLastError(), gpuSuccess);
 }
 #endif
 

@@ -52,7 +52,7 @@ TEST(GpuDelays, EqualTheHosts) {
 // The driver reserves a stack for each thread that the GPU can run at once: on 132 multiprocessors with 2048 threads
 // each, Go1's 39,120 bytes are 10.6 GB. The emulated GPU has 1.1 GB.
 TEST(GpuStacks, ThatDoNotFitIntoTheMemoryAreAnErrorThatTellsBothSizes) {
-  gpu::host_stack() = 39120;
+  gpu::host_attributes().localSizeBytes = 39120;
   const auto queue = make_gpu_queue();
   std::string message;
   try {
@@ -60,7 +60,7 @@ TEST(GpuStacks, ThatDoNotFitIntoTheMemoryAreAnErrorThatTellsBothSizes) {
   } catch (const Error& error) {
     message = error.what();
   }
-  gpu::host_stack() = 0;
+  gpu::host_attributes().localSizeBytes = 0;
   expect_mentions(message, {"MountainCar-v0", "no GPU memory", "10.6 GB", "1.1 GB"});
 }
 #endif

@@ -4,6 +4,9 @@
 // work that was enqueued while it was captured and nothing else, so that tests notice work that is missing in a graph.
 #pragma once
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,6 +103,7 @@ struct HostCounts {
   std::array<int64_t, 6> done{};  // per kind of work, including work in graphs
   int64_t recorded = 0;           // work that was captured in graphs
   int64_t calls = 0;              // launches of graphs, and of work outside graphs
+  size_t allocated = 0;           // bytes of device and page-locked memory
 };
 inline HostCounts& host_counts() {
   static HostCounts counts;
@@ -132,9 +136,10 @@ using gpuEvent_t = drl::gpu::HostEvent*;
 using gpuGraph_t = drl::gpu::HostGraph*;
 using gpuGraphExec_t = drl::gpu::HostGraph*;
 enum gpuMemcpyKind { gpuMemcpyDefault };
-inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2, gpuErrorInvalid = 1,
-                            gpuErrorInvalidConfiguration = 9, gpuErrorNoKernelImage = 209, gpuErrorNoDevice = 100,
-                            gpuErrorInsufficientDriver = 35, gpuErrorDevicesUnavailable = 46;
+inline constexpr gpuError_t gpuSuccess = 0, gpuErrorNotReady = 600, gpuErrorMemoryAllocation = 2,
+                            gpuErrorInvalidValue = 1, gpuErrorInvalidConfiguration = 9, gpuErrorNoKernelImage = 209,
+                            gpuErrorNoDevice = 100, gpuErrorInsufficientDriver = 35, gpuErrorDevicesUnavailable = 46,
+                            gpuErrorLaunchOutOfResources = 701;
 inline constexpr unsigned gpuStreamNonBlocking = 1;
 inline constexpr int gpuStreamCaptureModeThreadLocal = 1;
 
@@ -147,6 +152,11 @@ struct gpuDeviceProp {
   int major = 0, minor = 0, multiProcessorCount = 1;
 };
 
+struct gpuFuncAttributes {
+  size_t localSizeBytes = 0;
+  int numRegs = 64;
+};
+
 inline const char* gpuGetErrorName(gpuError_t status) {
   switch (status) {
     case gpuErrorMemoryAllocation:
@@ -157,6 +167,8 @@ inline const char* gpuGetErrorName(gpuError_t status) {
       return "InsufficientDriver";
     case gpuErrorDevicesUnavailable:
       return "DevicesUnavailable";
+    case gpuErrorLaunchOutOfResources:
+      return "LaunchOutOfResources";
     default:
       return "Invalid";
   }
@@ -171,6 +183,8 @@ inline const char* gpuGetErrorString(gpuError_t status) {
       return "CUDA driver version is insufficient for CUDA runtime version";
     case gpuErrorDevicesUnavailable:
       return "CUDA-capable device(s) is/are busy or unavailable";
+    case gpuErrorLaunchOutOfResources:
+      return "too many resources requested for launch";
     default:
       return "invalid use of the emulated runtime";
   }
@@ -232,6 +246,7 @@ inline gpuError_t gpuMemGetInfo(size_t* free, size_t* total) { return *free = *t
 inline gpuError_t gpuMalloc(void** memory, size_t bytes) {
   if (bytes > size_t{1} << 34 || drl::gpu::host_fault("no_memory"))
     return drl::gpu::host_status(gpuErrorMemoryAllocation);
+  drl::gpu::host_counts().allocated += bytes;
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xEE, bytes);
   return gpuSuccess;
@@ -260,10 +275,12 @@ inline gpuError_t gpuStreamDestroy(gpuStream_t stream) { return delete stream, g
 inline gpuError_t gpuStreamQuery(gpuStream_t stream) {
   if (drl::gpu::host_fault("no_kernel_image")) return drl::gpu::host_status(gpuErrorNoKernelImage);
   if (stream->capturing) stream->capture_failed = true;
-  return drl::gpu::host_status(stream->capturing ? gpuErrorInvalid : stream->stuck ? gpuErrorNotReady : gpuSuccess);
+  return drl::gpu::host_status(stream->capturing ? gpuErrorInvalidValue
+                               : stream->stuck   ? gpuErrorNotReady
+                                                 : gpuSuccess);
 }
 inline gpuError_t gpuStreamBeginCapture(gpuStream_t stream, int) {
-  if (stream->capturing) return drl::gpu::host_status(gpuErrorInvalid);
+  if (stream->capturing) return drl::gpu::host_status(gpuErrorInvalidValue);
   stream->capturing = std::make_unique<drl::gpu::HostGraph>();
   stream->capture_failed = false;
   return gpuSuccess;
@@ -271,7 +288,7 @@ inline gpuError_t gpuStreamBeginCapture(gpuStream_t stream, int) {
 inline gpuError_t gpuStreamEndCapture(gpuStream_t stream, gpuGraph_t* graph) {
   if (stream->capture_failed) stream->capturing.reset();
   *graph = stream->capturing.release();
-  return drl::gpu::host_status(*graph ? gpuSuccess : gpuErrorInvalid);
+  return drl::gpu::host_status(*graph ? gpuSuccess : gpuErrorInvalidValue);
 }
 
 inline gpuError_t gpuEventCreate(gpuEvent_t* event) { return *event = new drl::gpu::HostEvent, gpuSuccess; }
@@ -283,7 +300,7 @@ inline gpuError_t gpuEventRecord(gpuEvent_t event, gpuStream_t stream) {
   return gpuSuccess;
 }
 inline gpuError_t gpuEventQuery(gpuEvent_t event) {
-  return drl::gpu::host_status(event->captured ? gpuErrorInvalid : event->passed ? gpuSuccess : gpuErrorNotReady);
+  return drl::gpu::host_status(event->captured ? gpuErrorInvalidValue : event->passed ? gpuSuccess : gpuErrorNotReady);
 }
 inline gpuError_t gpuEventElapsedTime(float* milliseconds, gpuEvent_t from, gpuEvent_t to) {
   *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
@@ -295,7 +312,7 @@ inline gpuError_t gpuGraphInstantiateWithFlags(gpuGraphExec_t* exec, gpuGraph_t 
   return *exec = new drl::gpu::HostGraph(*graph), gpuSuccess;
 }
 inline gpuError_t gpuGraphLaunch(gpuGraphExec_t exec, gpuStream_t stream) {
-  if (stream->capturing) return drl::gpu::host_status(gpuErrorInvalid);
+  if (stream->capturing) return drl::gpu::host_status(gpuErrorInvalidValue);
   ++drl::gpu::host_counts().calls;
   for (const drl::gpu::HostNode& node : exec->nodes) drl::gpu::host_do(stream, node);
   return gpuSuccess;
@@ -372,24 +389,31 @@ struct gpuIndex {
 inline thread_local gpuIndex blockIdx, threadIdx, blockDim;  // of the running kernel
 
 namespace drl::gpu {
-// The stack that each thread of a kernel is said to need, in bytes.
-inline int64_t& host_stack() {
-  static int64_t bytes = 0;
-  return bytes;
+// What the compiler is said to have made of each kernel. Tests set it.
+inline gpuFuncAttributes& host_attributes() {
+  static gpuFuncAttributes attributes;
+  return attributes;
+}
+// Returns what an H100 says to a launch: the limits of the grid, of a block, and of the registers, which each thread
+// gets in portions of 8.
+inline gpuError_t host_launch_status(int64_t blocks, int threads) {
+  if (blocks <= 0 || blocks > INT32_MAX || threads <= 0 || threads > 1024)
+    return host_status(gpuErrorInvalidConfiguration);
+  const int registers = (host_attributes().numRegs + 7) / 8 * 8;
+  return host_status(threads * registers > 65536 ? gpuErrorLaunchOutOfResources : gpuSuccess);
 }
 }  // namespace drl::gpu
-template <class... Parameters>
-gpuError_t gpuKernelStack(void (*)(Parameters...), int64_t* bytes) {
-  return *bytes = drl::gpu::host_stack(), gpuSuccess;
+inline gpuError_t gpuFuncGetAttributes(gpuFuncAttributes* attributes, const void*) {
+  return *attributes = drl::gpu::host_attributes(), gpuSuccess;
 }
 template <class... Parameters>
-gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, gpuStream_t stream,
+gpuError_t gpuLaunch(void (*kernel)(Parameters...), int64_t blocks, int threads, gpuStream_t stream,
                      std::type_identity_t<Parameters>... arguments) {
-  if (blocks == 0 || threads == 0 || threads > 1024) return drl::gpu::host_status(gpuErrorInvalidConfiguration);
+  if (const gpuError_t status = drl::gpu::host_launch_status(blocks, threads); status != gpuSuccess) return status;
   drl::gpu::host_enqueue(stream, drl::gpu::HostWork::kernel, [=] {
-    blockDim.x = threads;
+    blockDim.x = static_cast<unsigned>(threads);
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
-      for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) kernel(arguments...);
+      for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x) kernel(arguments...);
   });
   return gpuSuccess;
 }
@@ -419,6 +443,54 @@ void host_in_any_order(int count, const Work& work) {
   for (int k = 0; k < count; ++k) work(order[static_cast<size_t>(k)]);
 }
 inline thread_local std::byte* host_shared_memory = nullptr;  // of the running block
+
+// Words of shared memory before each place of a plan that no kernel may use (device/blocks.hpp). With the address
+// sanitizer, an access to them ends the test, and so does one before or after the shared memory of the block.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr int kHostGap = 32;
+inline void host_forbid(const void* memory, size_t bytes) { __asan_poison_memory_region(memory, bytes); }
+inline void host_allow(const void* memory, size_t bytes) { __asan_unpoison_memory_region(memory, bytes); }
+#else
+inline constexpr int kHostGap = 0;
+inline void host_forbid(const void*, size_t) {}
+inline void host_allow(const void*, size_t) {}
+#endif
+
+// The shared memory of a block, between zones that are as large as itself, at least 4 KB.
+class HostSharedMemory {
+ public:
+  explicit HostSharedMemory(size_t bytes)
+      : bytes_(bytes),
+        zone_(std::max(size_t{4096}, (bytes + 127) / 128 * 128)),
+        all_(static_cast<std::byte*>(std::aligned_alloc(128, 3 * zone_))) {}
+  ~HostSharedMemory() {
+    host_allow(all_, 3 * zone_);
+    std::free(all_);
+  }
+  HostSharedMemory(const HostSharedMemory&) = delete;
+  HostSharedMemory& operator=(const HostSharedMemory&) = delete;
+
+  std::byte* data() const { return all_ + zone_; }
+  // Fills it with arbitrary contents. A kernel of the fused engine has a plan, with gaps before its places.
+  template <class Kernel>
+  void begin_block([[maybe_unused]] const Kernel& kernel) const {
+    host_allow(data(), bytes_);
+    std::memset(data(), host_blocks().poison, bytes_);
+    host_forbid(all_, zone_);
+    host_forbid(data() + bytes_, 2 * zone_ - bytes_);
+    if constexpr (requires { kernel.pass.plan.sums; }) {
+      const auto& plan = kernel.pass.plan;
+      const auto forbid_gap_before = [&](int place) { host_forbid(data() + 4 * (place - kHostGap), 4 * kHostGap); };
+      for (const int place : {plan.x, plan.d, plan.out, plan.d_out, plan.largest, plan.sums}) forbid_gap_before(place);
+      for (int layer = 0; layer < plan.hidden_layers(); ++layer) forbid_gap_before(plan.hidden[layer]);
+    }
+  }
+
+ private:
+  size_t bytes_, zone_;
+  std::byte* all_;
+};
+
 // Returns how much shared memory a kernel's blocks may have.
 inline size_t& host_shared_limit(const void* kernel) {
   static std::map<const void*, size_t> limits;
@@ -427,26 +499,25 @@ inline size_t& host_shared_limit(const void* kernel) {
 }  // namespace drl::gpu
 template <class... Parameters>
 gpuError_t gpuAllowSharedMemory(void (*kernel)(Parameters...), size_t bytes) {
-  if (bytes > gpuSharedMemoryPerBlock) return drl::gpu::host_status(gpuErrorInvalid);
+  if (bytes > gpuSharedMemoryPerBlock) return drl::gpu::host_status(gpuErrorInvalidValue);
   drl::gpu::host_shared_limit(reinterpret_cast<const void*>(kernel)) = bytes;
   return gpuSuccess;
 }
 // The kernel is called once for each block, and runs its warps itself.
 template <class... Parameters>
-gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared,
+gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared,
                            gpuStream_t stream, std::type_identity_t<Parameters>... arguments) {
   const size_t& limit = drl::gpu::host_shared_limit(reinterpret_cast<const void*>(kernel));
-  if (blocks == 0 || threads == 0 || threads > 1024 || shared > limit)
-    return drl::gpu::host_status(gpuErrorInvalidConfiguration);
+  if (const gpuError_t status = drl::gpu::host_launch_status(blocks, threads); status != gpuSuccess) return status;
+  if (shared > limit) return drl::gpu::host_status(gpuErrorInvalidValue);
   drl::gpu::host_enqueue(stream, drl::gpu::HostWork::kernel, [=, &limit] {
     if (shared > limit) throw std::logic_error("a kernel's shared memory was limited after it was recorded");
-    const size_t bytes = (shared + 127) / 128 * 128;
-    drl::gpu::host_shared_memory = static_cast<std::byte*>(std::aligned_alloc(128, bytes));
+    const drl::gpu::HostSharedMemory memory(shared);
+    drl::gpu::host_shared_memory = memory.data();
     for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-      std::memset(drl::gpu::host_shared_memory, drl::gpu::host_blocks().poison, bytes);
+      (memory.begin_block(arguments), ...);
       kernel(arguments...);
     }
-    std::free(drl::gpu::host_shared_memory);
   });
   return gpuSuccess;
 }

@@ -20,6 +20,7 @@ DRL_HD void call(const Function& function, int64_t i) {
 }
 
 inline constexpr int kMinBlockSize = 32, kMaxBlockSize = 256;
+static_assert(kMaxBlockSize * 256 <= 65536);  // A multiprocessor has 65,536 registers, a thread up to 255 of them.
 
 // Returns the number of threads of a block for `count` indices: the largest power of two of which there are as many
 // blocks as multiprocessors, or the least one. With 256 always, 4,096 robots would occupy 16 of an H100's 132
@@ -60,18 +61,17 @@ Status launch(void* stream, int64_t begin, int64_t end, const Function& function
   int multiprocessors = 0;
   if (const Status status = count_multiprocessors(multiprocessors); status != kSuccess) return status;
   const int size = block_size(end - begin, multiprocessors);
-  const int64_t blocks = (end - begin + size - 1) / size;
-  if (blocks >= (int64_t{1} << 31)) return gpuErrorInvalidConfiguration;  // a grid has fewer blocks
-  return gpuLaunch(loop_kernel<Function>, static_cast<unsigned>(blocks), static_cast<unsigned>(size),
-                   static_cast<gpuStream_t>(stream), begin, end, function);
+  return gpuLaunch(loop_kernel<Function>, (end - begin + size - 1) / size, size, static_cast<gpuStream_t>(stream),
+                   begin, end, function);
 }
 
 // Loads the kernel, and raises `stack` to the bytes of memory for its variables that a thread needs. Loading is not
 // allowed while a graph is captured.
 template <class Function>
 Status probe(int64_t& stack) {
-  int64_t bytes = 0;
-  const Status status = gpuKernelStack(loop_kernel<Function>, &bytes);
+  gpuFuncAttributes kernel{};
+  const Status status = gpuFuncGetAttributes(&kernel, reinterpret_cast<const void*>(loop_kernel<Function>));
+  const auto bytes = static_cast<int64_t>(kernel.localSizeBytes);
   if (stack < bytes) stack = bytes;
   return status;
 }

@@ -54,7 +54,9 @@ inline cudaError_t gpuDeviceGetUuid(gpuUUID* uuid, int device) {
 #define gpuSuccess DRL_GPU_NAME(Success)
 #define gpuErrorNotReady DRL_GPU_NAME(ErrorNotReady)
 #define gpuErrorNoDevice DRL_GPU_NAME(ErrorNoDevice)
+#define gpuErrorInvalidValue DRL_GPU_NAME(ErrorInvalidValue)
 #define gpuErrorInvalidConfiguration DRL_GPU_NAME(ErrorInvalidConfiguration)
+#define gpuErrorLaunchOutOfResources DRL_GPU_NAME(ErrorLaunchOutOfResources)
 #define gpuGetErrorString DRL_GPU_NAME(GetErrorString)
 #define gpuGetErrorName DRL_GPU_NAME(GetErrorName)
 #define gpuGetLastError DRL_GPU_NAME(GetLastError)
@@ -94,16 +96,11 @@ inline cudaError_t gpuDeviceGetUuid(gpuUUID* uuid, int device) {
 #define gpuGraphDestroy DRL_GPU_NAME(GraphDestroy)
 #define gpuGraphExecDestroy DRL_GPU_NAME(GraphExecDestroy)
 
-#if defined(DRL_GPU_COMPILER)
+// Kernels. gpuFuncGetAttributes loads the kernel, which is not allowed during a capture.
+#define gpuFuncAttributes DRL_GPU_NAME(FuncAttributes)
+#define gpuFuncGetAttributes DRL_GPU_NAME(FuncGetAttributes)
 
-// Gets the stack of a thread of the kernel, in bytes, and loads the kernel, which is not allowed during a capture.
-template <class... Parameters>
-gpuError_t gpuKernelStack(void (*kernel)(Parameters...), int64_t* bytes) {
-  DRL_GPU_NAME(FuncAttributes) attributes{};
-  const gpuError_t status = DRL_GPU_NAME(FuncGetAttributes)(&attributes, reinterpret_cast<const void*>(kernel));
-  *bytes = static_cast<int64_t>(attributes.localSizeBytes);
-  return status;
-}
+#if defined(DRL_GPU_COMPILER)
 
 // Lets blocks of the kernel have up to `bytes` of shared memory. Without this, they may have 48 KB. Graphs that were
 // recorded keep their launches, so a kernel's limit must never be lowered.
@@ -114,16 +111,17 @@ gpuError_t gpuAllowSharedMemory(void (*kernel)(Parameters...), size_t bytes) {
 }
 // Enqueues a kernel in `blocks` blocks of `threads` threads, each with `shared` bytes of shared memory.
 template <class... Parameters>
-gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, size_t shared,
+gpuError_t gpuLaunchBlocks(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared,
                            gpuStream_t stream, std::type_identity_t<Parameters>... arguments) {
+  if (blocks > INT32_MAX) return gpuErrorInvalidConfiguration;
   void* pointers[] = {&arguments...};
-  return DRL_GPU_NAME(LaunchKernel)(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), pointers,
-                                    shared, stream);
+  return DRL_GPU_NAME(LaunchKernel)(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
+                                    dim3(static_cast<unsigned>(threads)), pointers, shared, stream);
 }
 
 // Enqueues a kernel in `blocks` blocks of `threads` threads.
 template <class... Parameters>
-gpuError_t gpuLaunch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, gpuStream_t stream,
+gpuError_t gpuLaunch(void (*kernel)(Parameters...), int64_t blocks, int threads, gpuStream_t stream,
                      std::type_identity_t<Parameters>... arguments) {
   return gpuLaunchBlocks(kernel, blocks, threads, 0, stream, arguments...);
 }

@@ -48,10 +48,10 @@ std::string unknown_shape(const NetSpec& spec, int parts) {
   return is_fused_activation(activation) ? "" : "its activation is neither tanh nor elu nor relu";
 }
 
-// Hands out consecutive places, in words.
+// Hands out places, in words.
 struct Places {
-  int next = 0;
-  int take(int words) { return std::exchange(next, next + words); }
+  int next = 0, gap = 0;  // words before each place
+  int take(int words) { return std::exchange(next, next + gap + words) + gap; }
 };
 
 // `parts`: of a factor.
@@ -75,6 +75,7 @@ FusedPlan plan_of(const ParamLayout& layout, NetId net, int parts) {
   plan.packed_words = places.next;
 
   places.take((32 - places.next % 32) % 32);  // matrices begin at the first memory bank
+  places.gap = kSharedGap;
   plan.x = factors(kTileRows, padded(plan.inputs));
   for (int layer = 0; layer < plan.hidden_layers(); ++layer) plan.hidden[layer] = factors(kTileRows, plan.width);
   plan.d = factors(kTileRows, padded(plan.outputs));
