@@ -21,10 +21,13 @@ struct LayerParams {
   int64_t in, out;
 };
 
-// A network's buffers for a tile.
+// A network's buffers for a tile. The first forward pass allocates them, which must not be recorded: there may be none,
+// because the fused engine (nets/gpu_fused) computes some networks in all passes.
 struct LayerwiseTape final : Tape {
   // `backward`: a backward pass may follow.
-  LayerwiseTape(Queue& queue, const NetSpec& spec, int64_t tile, bool backward) {
+  explicit LayerwiseTape(bool backward) : backward(backward) {}
+  void reserve(Queue& queue, const NetSpec& spec, int64_t tile) {
+    if (!inputs.empty()) return;
     for (size_t k = 0; k < spec.layers.size(); ++k) {
       const LayerSpec below = k > 0 ? spec.layers[k - 1] : LayerSpec{};
       const auto size = static_cast<size_t>(tile * spec.layers[k].inputs);
@@ -34,6 +37,7 @@ struct LayerwiseTape final : Tape {
       inv_std.emplace_back(queue, below.norm ? static_cast<size_t>(tile) : 0);
     }
   }
+  bool backward;
   std::vector<Array<float>> inputs;     // of each layer: [tile, width]
   std::vector<Array<float>> gradients;  // of the loss with respect to the inputs
   // The input of the activation before each layer, if its backward pass needs it; with layer norm, z.
@@ -63,14 +67,11 @@ class LayerwiseNets final : public Nets {
         queue_(queue),
         tile_(tile),
         products_(queue, layout(), std::forward<Arguments>(arguments)...) {
-    for (NetId net = 0; net < layout().nets(); ++net)
-      scratch_.push_back(std::make_unique<LayerwiseTape>(queue, layout().net(net), tile_, false));
+    for (NetId net = 0; net < layout().nets(); ++net) scratch_.push_back(std::make_unique<LayerwiseTape>(false));
   }
 
   int64_t tile() const override { return tile_; }
-  std::unique_ptr<Tape> make_tape(NetId net) override {
-    return std::make_unique<LayerwiseTape>(queue_, layout().net(net), tile_, true);
-  }
+  std::unique_ptr<Tape> make_tape(NetId) override { return std::make_unique<LayerwiseTape>(true); }
 
   void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape) override {
     const float* params = weights.params();
@@ -113,6 +114,7 @@ class LayerwiseNets final : public Nets {
   void forward_tile(NetId net, const float* params, const Rows& rows, float* out, LayerwiseTape& tape) {
     const NetSpec& spec = layout().net(net);
     DRL_CHECK(rows.count <= tile_, "more rows than a tape holds");
+    tape.reserve(queue_, spec, tile_);
     tape.rows = rows.count;
     products_.gather(rows, spec.inputs(), tape.inputs[0].data());
     for (int layer = 0; layer < spec.num_layers(); ++layer) {

@@ -71,6 +71,24 @@ TEST_F(GpuFusedLearner, AMiniBatchTakesSixKernels) {
   EXPECT_EQ(launches(grpo, 2, *comm) - launches(grpo, 1, *comm), 5 * grpo.plan.num_mini_batches);
 }
 
+#if defined(DRL_GPU_RUNTIME)
+// Layer by layer, the actor's layers have 4 + 32 + 32 inputs and the critic's 4 + 64. Passes of up to 900 rows (nine
+// times 100 environments) store them, once for the collection and once for the update, and the update also stores the
+// gradients of the 32 + 32 and 64 hidden units.
+TEST_F(GpuFusedLearner, AllocatesNoBuffersForLayersThatItDoesNotComputeOneByOne) {
+  const auto allocated = [&](LearnerOptions options) {
+    Learner learner = on_gpu(options);
+    const size_t before = gpu::host_counts().allocated;
+    learner.iterate(*comm, 0, 3);
+    return gpu::host_counts().allocated - before;
+  };
+  LearnerOptions options = options_of("CartPole-v1", FusedPrecision::fp32);
+  const size_t fused = allocated(options);
+  options.fused.reset();
+  EXPECT_EQ(allocated(options) - fused, 900 * (2 * (68 + 68) + 64 + 64) * sizeof(float));
+}
+#endif
+
 TEST_F(GpuFusedLearner, RecordingsAreBitIdenticalToSingleLaunches) {
   for (const FusedPrecision precision : {FusedPrecision::fp32, FusedPrecision::fp16, FusedPrecision::bf16})
     expect_recordings_equal_single_launches(options_of("CartPole-v1", precision), *comm, 4);
