@@ -47,6 +47,7 @@ void Collector::collect(const int64_t* first_step) {
       actor_.end_step(row.terminated, row.truncated, begin, count);
       if (overlap && t + 1 < r.num_steps) act(t + 1, begin, count);
     }
+    if (each_step_) each_step_();
   }
 }
 

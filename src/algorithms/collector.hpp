@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "algorithms/rollout.hpp"
 #include "envs/vec_env.hpp"
@@ -17,12 +19,15 @@ class Collector {
   // Enqueues the collection of a rollout, starting from the observations in row 0. `first_step`, in the queue's memory,
   // is the environments' lifetime step at row 0.
   void collect(const int64_t* first_step);
+  // From now on, collect() calls `each_step` after each step of the environments.
+  void call_each_step(std::function<void()> each_step) { each_step_ = std::move(each_step); }
 
  private:
   Actor& actor_;
   VecEnv& envs_;
   Rollout& rollout_;
   ActionSource source_;
+  std::function<void()> each_step_;
 };
 
 }  // namespace drl

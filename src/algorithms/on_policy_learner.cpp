@@ -88,6 +88,7 @@ void OnPolicyLearner::run(Communicator& comm) {
     take_step();
   };
   clock_.begin();
+  sampler_.report_to(comm);
   recorder_.run(
       "collect", comm, [this] { collect(); }, !sampler_.on_host());
   clock_.collected();

@@ -8,6 +8,7 @@
 #include "algorithms/learned_policy.hpp"
 #include "algorithms/learner_parts.hpp"
 #include "algorithms/slots.hpp"
+#include "comm/communicator.hpp"
 
 namespace drl {
 
@@ -20,6 +21,10 @@ class Sampler {
   const RolloutView& view() const { return rollout_.view(); }
   // Returns whether the host steps the environments, so that the collection cannot be recorded.
   bool on_host() const { return envs_.steps_on_host(); }
+  // If the host steps the environments, other ranks learn from now on that this one computes.
+  void report_to(Communicator& comm) {
+    if (on_host()) collector_.call_each_step([&comm] { comm.computes(); });
+  }
   // Enqueues the reset of all environments. `start.group_size` consecutive ones start from the same state.
   void enqueue_reset(const Start& start);
   // Enqueues the collection of a rollout from the observations in row 0, and of its episodes' sums. `first_step` is the

@@ -117,7 +117,8 @@ double Learner::evaluate() {
                             .seed = static_cast<uint64_t>(options_.train.seed),
                             .setup = options_.env->setup(),
                             .threads = threads_,
-                            .curriculum = algorithm_->stats().curriculum};
+                            .curriculum = algorithm_->stats().curriculum,
+                            .each_step = [this] { comm().computes(); }};
   const std::unique_ptr<Queue> queue = make_host_queue(engine_->queue().isa());
   const std::unique_ptr<Nets> nets = engine_->make_host_nets(*queue, spec_.layout);
   const PolicyView policy = algorithm_->policy();

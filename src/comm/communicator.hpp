@@ -56,6 +56,9 @@ class Communicator {
   // Returns when done() is true, which means that the work enqueued so far is finished. Throws Error, with the cause,
   // if a collective in this work failed or exceeded the communicator's time limit; no collective may follow then.
   virtual void wait(const std::function<bool()>& done);
+  // Lets other ranks, which may have waited for longer than they may, know that this one computes. Ranks call it from
+  // time to time in long computations on the host. It returns at once.
+  virtual void computes() {}
 
   // Collective. From now on, a rank that has stopped ends all ranks, with an error that names it, once another rank has
   // waited for it for `seconds` (comm/stall_watch.hpp). Only MPI's communicator supports this: NCCL's has its own

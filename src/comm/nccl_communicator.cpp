@@ -15,6 +15,7 @@
 #include "base/format.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "comm/late_ranks.hpp"
 #include "comm/nccl_clock.hpp"
 #include "comm/patience.hpp"
 #include "comm/rendezvous.hpp"
@@ -26,7 +27,8 @@
 namespace drl {
 namespace {
 
-constexpr double kAnswerTime = 3;     // s, within which responsive ranks answer rank 0
+constexpr double kAnswerTime = 3;     // s, within which responsive ranks answer rank 0 at the start
+constexpr double kPollTime = 0.05;    // s, between two looks for messages of late ranks
 constexpr double kAbortTime = 5;      // s, for the GPU to become idle after ncclCommAbort
 constexpr double kFinalizeTime = 10;  // s, for all ranks to finalize the communicator
 constexpr double kOwnWork = 10;       // times comm_timeout, for the GPU's own work between two all-reduces
@@ -97,6 +99,7 @@ class NcclCommunicator final : public Communicator {
   int rank() const override { return host_.rank(); }
   int size() const override { return host_.size(); }
   void wait(const Done& done) override;
+  void computes() override;
   bool failed() const override { return failed_; }
   void abort(int exit_code) override { host_.abort(exit_code); }
 
@@ -130,7 +133,9 @@ class NcclCommunicator final : public Communicator {
   template <class T>
   void all_reduce(std::span<T> data, gpucclDataType_t type, Stream stream);
   NcclTimes times() const;
-  double limit(const NcclTimes& now) const;
+  template <class Over>
+  void wait_in_time(const Over& over, bool enqueues, const Done& done);
+  std::optional<LateRanks::Reason> ask(Progress mine, const Done& done);
   gpucclResult_t state() const;
   gpucclResult_t final_result(gpucclResult_t result, Patience& patience, double limit) const;
 
@@ -141,10 +146,9 @@ class NcclCommunicator final : public Communicator {
   std::string seen_from() const;
   std::string unfinished_work(const NcclTimes& at) const;
   std::string failure_text(gpucclResult_t result) const;
-  std::string late_text(const std::vector<int>& silent, const NcclTimes& at, double seconds) const;
+  std::string late_text(const LateRanks::Reason& reason, const NcclTimes& at, double seconds) const;
   [[noreturn]] void fail(gpucclResult_t result, const Done& done);
-  [[noreturn]] void fail_late(const Done& done, const NcclTimes& at, double seconds);
-  std::string why_late(const NcclTimes& at, double seconds) const;
+  [[noreturn]] void end_with(const std::string& message, const Done& done);
   void abort_nccl_or_exit(const std::string& message, const Done& done);
   bool abort_nccl(const Done& done) const;
   bool finalize();
@@ -156,6 +160,8 @@ class NcclCommunicator final : public Communicator {
   gpucclComm_t comm_{};
   GpuIdentity gpu_;
   bool connected_ = false, failed_ = false;
+  std::optional<LateRanks> late_ranks_;
+  Clock::time_point last_poll_{};
   NcclTimes counted_{};   // at the end of the last wait
   int64_t enqueued_ = 0;  // all-reduces since then
 };
@@ -172,6 +178,7 @@ void NcclCommunicator::connect() {
     Rendezvous rendezvous("nccl: connected", host_, patience, options_.init_timeout + kAnswerTime);
     rendezvous.run(to_wire(problem), [this](const Notes& notes) { return require_connected(notes); });
     connected_ = true;
+    late_ranks_.emplace("nccl " + id, host_);
   } catch (const ReportedError&) {
     abort_nccl_or_exit("", [this] { return device_->queue->done(); });
     throw;
@@ -293,11 +300,9 @@ void NcclCommunicator::all_reduce(std::span<T> data, gpucclDataType_t type, Stre
   DRL_CHECK(!failed_, "a collective after a failure");
   const auto on = static_cast<gpuStream_t>(stream.handle);
   enqueue_clock_start(on, device_->clock.data(), device_->times.data());
-  Patience patience;
-  const gpucclResult_t begun = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
+  gpucclResult_t result = gpucclAllReduce(data.data(), data.data(), data.size(), type, gpucclSum, comm_, on);
   // NCCL must have enqueued the all-reduce before other work is enqueued, and before a capture ends.
-  const gpucclResult_t result = final_result(begun, patience, options_.comm_timeout);
-  if (result == gpucclInProgress) fail_late({}, times(), options_.comm_timeout);
+  wait_in_time([&] { return result != gpucclInProgress || (result = state()) != gpucclInProgress; }, true, {});
   if (result != gpucclSuccess) fail(result, {});
   enqueue_clock_stop(on, device_->clock.data(), device_->times.data());
   if (!capturing()) ++enqueued_;
@@ -308,11 +313,6 @@ NcclTimes NcclCommunicator::times() const {
   NcclTimes& times = device_->times[0];
   const auto read = [](uint64_t& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); };
   return {read(times.nanoseconds), read(times.all_reduces), read(times.started)};
-}
-
-// Returns the seconds that the all-reduce in progress may take, or the GPU's own work if there is none.
-double NcclCommunicator::limit(const NcclTimes& now) const {
-  return now.started > now.all_reduces ? options_.comm_timeout : kOwnWork * options_.comm_timeout;
 }
 
 gpucclResult_t NcclCommunicator::state() const {
@@ -335,15 +335,7 @@ void NcclCommunicator::wait(const Done& done) {
       if (const gpucclResult_t now = state(); now != gpucclSuccess && now != gpucclInProgress) fail(now, done);
       return false;
     };
-    Patience patience;
-    NcclTimes seen = times();
-    for (int64_t round = 0; !done_or_failed(); ++round) {
-      const NcclTimes now = times();
-      if (now.started + now.all_reduces != seen.started + seen.all_reduces) patience = Patience();
-      seen = now;
-      if (patience.seconds() >= limit(now)) fail_late(done, now, limit(now));
-      nap(round);
-    }
+    wait_in_time(done_or_failed, false, done);
   } catch (const Error& error) {  // done() also throws if the GPU has failed
     add_advice(error);
   }
@@ -351,6 +343,42 @@ void NcclCommunicator::wait(const Done& done) {
   count_wait(static_cast<double>(now.nanoseconds - counted_.nanoseconds) * 1e-9);
   counted_ = now;
   enqueued_ = 0;
+}
+
+// Waits until over() is true. Throws if that takes too long: comm_timeout for NCCL to enqueue an all-reduce, and for
+// each all-reduce if no other rank still computes; kOwnWork times that for this GPU's work between two of them.
+template <class Over>
+void NcclCommunicator::wait_in_time(const Over& over, bool enqueues, const Done& done) {
+  Patience patience;
+  NcclTimes seen = times();
+  for (int64_t round = 0; !over(); ++round) {
+    const NcclTimes now = times();
+    if (now.started + now.all_reduces != seen.started + seen.all_reduces) patience = Patience();
+    seen = now;
+    const bool own_work = !enqueues && now.started == now.all_reduces;
+    const double limit = (own_work ? kOwnWork : 1) * options_.comm_timeout;
+    const bool is_late = patience.seconds() >= limit;
+    const auto reason = ask(!is_late ? Progress::in_time : own_work ? Progress::own_work : Progress::waits, done);
+    if (reason) end_with(reason->is_reported ? "" : late_text(*reason, now, limit), done);
+    nap(round);
+  }
+}
+
+// Asks the other ranks if this one is late, and answers them. MPI's errors end the run.
+std::optional<LateRanks::Reason> NcclCommunicator::ask(Progress mine, const Done& done) {
+  const Clock::time_point now = Clock::now();
+  if (now - last_poll_ < std::chrono::duration<double>(kPollTime)) return {};
+  last_poll_ = now;
+  try {
+    return late_ranks_->poll(mine);
+  } catch (const std::exception& error) {  // from MPI, or std::bad_alloc
+    end_with(message_of(error), done);
+  }
+}
+
+void NcclCommunicator::computes() {
+  DRL_CHECK(!failed_, "a collective after a failure");
+  if (ask(Progress::in_time, {})) end_with("", {});
 }
 
 // ---- Failure --------------------------------------------------------------------------------------------------------
@@ -402,13 +430,14 @@ std::string NcclCommunicator::failure_text(gpucclResult_t result) const {
          "): " + (result == gpucclRemoteError ? "another rank died or failed first; look for its message" : advice());
 }
 
-std::string NcclCommunicator::late_text(const std::vector<int>& silent, const NcclTimes& at, double seconds) const {
-  const bool work_only = at.started == at.all_reduces;
-  const std::string who = silent.empty() ? work_only ? "all earlier all-reduces have ended" : "all ranks wait"
-                                         : "no answer from " + names_of(silent);
-  const std::string remedy = !silent.empty() ? "find out what blocks " + names_of(silent)
-                             : work_only     ? "run drl_doctor to check the GPUs"
-                                             : advice();
+std::string NcclCommunicator::late_text(const LateRanks::Reason& reason, const NcclTimes& at, double seconds) const {
+  const auto& [is_reported, silent, own_work] = reason;
+  const std::string who = !silent.empty()     ? "no answer from " + names_of(silent)
+                          : !own_work.empty() ? "the GPU is still at work before an all-reduce on " + names_of(own_work)
+                                              : "all ranks wait";
+  const std::string remedy = !silent.empty()     ? "find out what blocks " + names_of(silent)
+                             : !own_work.empty() ? "run drl_doctor to check the GPUs"
+                                                 : advice();
   return unfinished_work(at) + " did not end within " + seconds_text(seconds) + " (" + who + seen_from() +
          "): " + remedy + "; --comm_timeout allows more time";
 }
@@ -419,32 +448,11 @@ void NcclCommunicator::fail(gpucclResult_t result, const Done& done) {
   throw error;
 }
 
-// All ranks that wait in an all-reduce exceed the limit at about the same time. Rank 0 finds out which ranks do not
-// answer, because they have stopped or still compute, and reports for all.
-void NcclCommunicator::fail_late(const Done& done, const NcclTimes& at, double seconds) {
-  std::string message;
-  try {
-    message = why_late(at, seconds);
-  } catch (const std::exception& error) {  // from MPI, or std::bad_alloc
-    message = message_of(error);
-  }
+// Ends the run with this message, or, if it is empty, with that of rank 0.
+void NcclCommunicator::end_with(const std::string& message, const Done& done) {
   abort_nccl_or_exit(message, done);
   if (message.empty()) throw ReportedError(kFailure);
   throw Error(message);
-}
-
-// Returns the message to print, or "" if rank 0 prints one.
-std::string NcclCommunicator::why_late(const NcclTimes& at, double seconds) const {
-  RollCall call("nccl: late", host_);
-  call.answer("");
-  Patience patience;
-  std::optional<std::string> reply;
-  const auto over = [&] { return rank() == 0 ? call.complete() : (reply = call.received_reply()).has_value(); };
-  const double limit = rank() == 0 ? kAnswerTime : kGrace;
-  wait_until(over, patience, limit);
-  if (rank() > 0) return reply ? "" : late_text({0}, at, seconds);
-  call.reply({kFailedReply});
-  return late_text(call.missing(), at, seconds);
 }
 
 // Aborts NCCL. Unwinding then frees GPU memory, which waits for the device; if the device hangs, this prints the

@@ -151,6 +151,7 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
                actor.queue());
   Rollout rollout(actor.queue(), envs->spec(), kStepsAtATime, plan.num_envs, true, 0, 0, actor.outputs());
   Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
+  collector.call_each_step(plan.each_step);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
   LostEpisodes lost(*envs, actor.queue());
   set_curriculum(*envs, plan.curriculum);

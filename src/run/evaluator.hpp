@@ -17,9 +17,10 @@ struct EvaluationPlan {
   int64_t num_envs = 100;  // each plays ceil(episodes / num_envs), so that long and short episodes count alike
   uint64_t seed = 0;
   ActionChoice choice = ActionChoice::most_probable;
-  EnvSetup setup = {};                 // see EnvConfig
-  int threads = 1;                     // see EnvConfig
-  std::vector<float> curriculum = {};  // curriculum values; empty: the initial ones of the task
+  EnvSetup setup = {};                   // see EnvConfig
+  int threads = 1;                       // see EnvConfig
+  std::vector<float> curriculum = {};    // curriculum values; empty: the initial ones of the task
+  std::function<void()> each_step = {};  // called after each step, if given
 };
 
 struct Evaluation {

@@ -155,9 +155,8 @@ struct GpuOptions {
     v("init_timeout", init_timeout, "time limit for connecting the GPUs of all ranks", above(0), unit("s"),
       Effect::none, only_with("hardware", "gpu"));
     v("comm_timeout", comm_timeout,
-      "how long ranks wait for a rank that has stopped; on GPUs, the time limit of an all-reduce (ten times as long "
-      "for the "
-      "GPU's own work between two)",
+      "how long ranks wait for a rank that has stopped; on GPUs, the time limit of an all-reduce unless a rank still "
+      "computes (ten times as long for the GPU's own work between two)",
       above(0), unit("s"), Effect::none);
     v("deterministic", deterministic, "make two runs on the same GPUs bit-identical, at some cost of speed",
       Effect::none, only_with("hardware", "gpu"));

@@ -236,6 +236,56 @@ TEST_F(NcclFailureOnRanks, AGpuMayComputeForLongerThanAnAllReduceMayTake) {
   EXPECT_EQ(end.code, kDone) << end.message;
 }
 
+// One rank computes for many times as long as an all-reduce may take, on its GPU or on its host, while the others wait
+// for it in an all-reduce.
+TEST_F(NcclFailureOnRanks, RanksWaitForOneThatStillComputes) {
+  if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
+  options.comm_timeout = 0.2;
+  for (const bool on_host : {false, true})
+    for (const int slow : {0, last_rank()}) {
+      const auto comm = connect();
+      Array<float> value(*queue, 1);
+      const auto stream = static_cast<gpuStream_t>(queue->native());
+      const Clock::time_point start = Clock::now();
+      const auto over = [&] { return Clock::now() - start > std::chrono::milliseconds(1500); };
+      const bool is_slow = world().rank() == slow;
+      host_collectives().hangs_at = is_slow ? -1 : 0;
+      const Ending end = ending([&] {
+        if (!is_slow) all_reduce(*comm, value);
+        while (is_slow && on_host && !over()) comm->computes();
+        comm->wait(over);
+      });
+      EXPECT_EQ(end.code, kDone) << end.message;
+      stream->stuck = false;
+    }
+}
+
+TEST_F(NcclFailureOnRanks, ARankThatHangsAfterItHasAnsweredIsNamed) {
+  if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
+  options.comm_timeout = 0.2;
+  const auto comm = connect();
+  Array<float> value(*queue, 1);
+  const Clock::time_point start = Clock::now();
+  while (is_last() && Clock::now() - start < std::chrono::milliseconds(700)) comm->computes();
+  if (is_last()) return;
+  host_collectives().hangs_at = 0;
+  all_reduce(*comm, value);
+  expect_failure_reported_by_rank_zero(ending([&] { wait(*comm); }),
+                                       {"all-reduce 1 of the 1 ", "0.2 s", "no answer from " + last_rank_text()});
+}
+
+TEST_F(NcclFailureOnRanks, ARankWhoseGpuHangsBeforeTheAllReduceIsNamed) {
+  if (last_rank() == 0) GTEST_SKIP() << "needs two ranks";
+  options.comm_timeout = 0.1;
+  const auto comm = connect();
+  Array<float> value(*queue, 1);
+  if (!is_last()) host_collectives().hangs_at = 0, all_reduce(*comm, value);
+  const auto aborted = [] { return host_collectives().aborted > 0; };
+  expect_failure_reported_by_rank_zero(
+      ending([&] { comm->wait(aborted); }),
+      {"all-reduce 1 of the 1 ", "0.1 s", "still at work before an all-reduce on " + last_rank_text(), "drl_doctor"});
+}
+
 TEST_F(NcclFailureOnRanks, ALongerTimeoutEndsOtherWork) {
   options.comm_timeout = 0.03;
   const auto comm = connect();
