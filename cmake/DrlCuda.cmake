@@ -1,6 +1,6 @@
 # Sets DRL_CUDA to ON or OFF. By default, drl is built with GPU support if nvcc and NCCL are found.
 set(DRL_WITH_CUDA AUTO CACHE STRING "Compute on NVIDIA GPUs: ON, OFF, or AUTO (if nvcc and NCCL are found)")
-set(DRL_CUDA_ARCHITECTURES "" CACHE STRING "GPU generations to compile for, e.g. 80;90 (default: 80, 90, and later ones by PTX)")
+set(DRL_CUDA_ARCHITECTURES "" CACHE STRING "GPU generations to compile for, e.g. 80;90 (default: 80, 90, 100, 120, and later ones by PTX)")
 
 set(DRL_CUDA OFF)
 if(DRL_WITH_CUDA AND NOT DRL_HIP)
@@ -36,13 +36,19 @@ endif()
 
 if(DRL_CUDA)
   if(NOT DRL_CUDA_ARCHITECTURES)
-    # Compiles code for A100 and H100, and PTX of H100 and of the newest GPU that nvcc knows. The driver compiles PTX
-    # for later GPUs.
+    # Compiles code for A100, H100, B200 and RTX 5090, as far as nvcc knows them, and PTX of H100 and of the newest GPU
+    # that nvcc knows. The driver compiles PTX for later GPUs.
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known OUTPUT_STRIP_TRAILING_WHITESPACE)
     string(REGEX MATCHALL "[0-9]+" known "${known}")
     list(SORT known COMPARE NATURAL)
     list(GET known -1 newest)
-    set(DRL_CUDA_ARCHITECTURES 80-real 90 ${newest}-virtual)
+    set(DRL_CUDA_ARCHITECTURES 80-real 90)
+    foreach(gpu 100 120)
+      if(gpu IN_LIST known)
+        list(APPEND DRL_CUDA_ARCHITECTURES ${gpu}-real)
+      endif()
+    endforeach()
+    list(APPEND DRL_CUDA_ARCHITECTURES ${newest}-virtual)
   endif()
   set(CMAKE_CUDA_ARCHITECTURES ${DRL_CUDA_ARCHITECTURES})
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # CMake would also link the static runtime, so that a program had two runtimes

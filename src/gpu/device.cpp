@@ -1,9 +1,11 @@
 #include "gpu/device.hpp"
 
 #include <string>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "gpu/remedies.hpp"
 
@@ -16,6 +18,19 @@ namespace {
       fmt::format("{} failed ({}, in {}): check the node's GPUs with drl_doctor, and resume from the last checkpoint",
                   what, reason, call));
 }
+
+#if defined(DRL_CUDA_ARCHITECTURES)
+// Tells the user, once, why the program seems to hang when it loads the first kernel.
+void tell_if_compiled(int device) {
+  static bool told = false;
+  gpuDeviceProp properties{};
+  if (std::exchange(told, true) || gpuGetDeviceProperties(&properties, device) != gpuSuccess) return;
+  const std::string notice = compilation_notice(DRL_CUDA_ARCHITECTURES, properties.major, properties.minor);
+  if (!notice.empty()) log::info("{}", notice);
+}
+#else
+void tell_if_compiled(int) {}
+#endif
 
 }  // namespace
 
@@ -47,7 +62,7 @@ void check(gpublasStatus_t status, const char* call) {
 
 void use(int device) {
   const gpuError_t status = gpuSetDevice(device);
-  if (status == gpuSuccess) return;
+  if (status == gpuSuccess) return tell_if_compiled(device);
   (void)gpuGetLastError();
   const std::string reason = fmt::format("{}: {}", gpuGetErrorName(status), gpuGetErrorString(status));
   throw Error(fmt::format("GPU {} cannot be used ({}): {}", device, reason, gpu_remedy(reason)));

@@ -1,7 +1,11 @@
 #include "gpu/remedies.hpp"
 
+#include <charconv>
 #include <regex>
 #include <span>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 
@@ -56,6 +60,20 @@ std::string gpu_remedy(const std::string& reason, const GpuVendor& vendor) {
   for (const auto& [parts, remedy] : amd ? std::span<const Remedy>(kAmdRemedies) : kNvidiaRemedies)
     if (std::regex_search(reason, std::regex(parts))) return remedy;
   return std::string("run \"dmesg | grep -i ") + (amd ? "amdgpu" : "xid") + "\"" + kOtherwise;
+}
+
+std::string compilation_notice(std::string_view architectures, int major, int minor) {
+  for (const std::string& architecture : split(architectures, ',')) {
+    int number = 0;
+    if (std::from_chars(architecture.data(), architecture.data() + architecture.size(), number).ec != std::errc())
+      return "";  // "native", "all" or "all-major"
+    if (!architecture.ends_with("-virtual") && number / 10 == major && number % 10 <= minor) return "";
+  }
+  return fmt::format(
+      "the GPU's driver now compiles drl's code, because this build has none for compute capability {0}.{1}: that can "
+      "take minutes at the first start, and later ones find the result in ~/.nv/ComputeCache; a build with "
+      "-DDRL_CUDA_ARCHITECTURES={0}{1} starts at once",
+      major, minor);
 }
 
 }  // namespace drl

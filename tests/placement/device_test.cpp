@@ -8,6 +8,7 @@
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "gpu/remedies.hpp"
 #include "placement/gpu_vendors.hpp"
 
 namespace drl {
@@ -376,6 +377,19 @@ TEST(ChooseDevice, MayUseSomeOfTheVisibleGpus) {
   expect_mentions(refused("cuda:1", gpus, kTwoGpus, "0"), {"--device cuda:1", "--gpu_ids 0"});
   expect_mentions(refused("cuda", {}, kCudaWithoutGpu, ""),
                   {"--device cuda ", kCudaWithoutGpu.trouble, "srun --gpus-per-node=", "nvidia-smi", "--device cpu"});
+}
+
+// CUDA's binary code runs on GPUs with the same major and an equal or larger minor number (CUDA Programming Guide,
+// "Binary Compatibility").
+TEST(CompilationNotice, AppearsIfTheBuildHasNoCodeForTheGpu) {
+  const std::string standard = "80-real,90,100-real,120-real,121-virtual";
+  for (const auto& [major, minor] : {std::pair(8, 0), {8, 6}, {8, 9}, {9, 0}, {10, 0}, {10, 3}, {12, 0}, {12, 1}})
+    EXPECT_EQ(compilation_notice(standard, major, minor), "") << major << "." << minor;
+  expect_mentions(compilation_notice(standard, 11, 0), {"11.0", "-DDRL_CUDA_ARCHITECTURES=110"});
+  expect_mentions(compilation_notice("80-virtual", 8, 0), {"8.0"});
+  expect_mentions(compilation_notice("86,90a", 8, 0), {"8.0"});
+  EXPECT_EQ(compilation_notice("86,90a", 9, 0), "");
+  EXPECT_EQ(compilation_notice("native", 7, 5), "");
 }
 
 }  // namespace
