@@ -7,10 +7,11 @@
 
 namespace drl::common {
 
-// A task's preset, concatenated from parts at compile time.
+// A task's preset, concatenated from parts at compile time. Robots' functions are not consteval, because nvcc 12.4
+// would compile calls of them for the GPU, and fail.
 class Preset {
  public:
-  consteval Preset(std::initializer_list<const char*> parts) {
+  constexpr Preset(std::initializer_list<const char*> parts) {
     for (const char* part : parts)
       for (; *part; ++part) text_[size_++] = *part;
   }

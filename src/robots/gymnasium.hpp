@@ -15,7 +15,7 @@ struct Recipe {
   const char *num_envs = "8", *num_steps_per_env = "128", *learning_rate = "3e-4", *gamma = "0.99", *lam = "0.95";
   const char *max_grad_norm = "0.5", *init_std = "0.5";
 };
-consteval common::Preset preset(const Recipe& r = {}) {
+constexpr common::Preset preset(const Recipe& r = {}) {
   return {"\nnum_envs = ",
           r.num_envs,
           "\nnum_steps_per_env = ",

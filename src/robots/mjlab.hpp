@@ -31,7 +31,7 @@ struct Foot {
 
 // Returns a task's actions, the targets of the joints' position controllers.
 template <class Config>
-consteval auto joint_targets() {
+constexpr auto joint_targets() {
   std::array<Quantity, std::size(Config::joints)> all{};
   for (size_t k = 0; k < all.size(); ++k) {
     const Joint& joint = Config::joints[k];

@@ -34,7 +34,7 @@ foot_clearance = -0.5
 foot_swing_height = 0
 )";
 // Returns the preset of a run of this many iterations, with one of these texts.
-consteval common::Preset quadruped_preset(const char* iterations, const char* rest) {
+constexpr common::Preset quadruped_preset(const char* iterations, const char* rest) {
   return {R"(
 num_envs = 512
 num_steps_per_env = 24

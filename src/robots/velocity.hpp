@@ -41,7 +41,7 @@ constexpr MirrorTable<N> mirrored_parts(const Sides& sides, const Name& name) {
 }
 
 // Returns mjlab's reward terms. The weights of the first two and further terms differ between robots.
-consteval auto reward_terms(double body_ang_vel, double angular_momentum, auto... more) {
+constexpr auto reward_terms(double body_ang_vel, double angular_momentum, auto... more) {
   return std::array<RewardTerm, 13 + sizeof...(more)>{{
       {"track_linear_velocity", 2},
       {"track_angular_velocity", 2},
@@ -67,7 +67,7 @@ DRL_HD F log_uniform(Draws<F>& draws, double low, double high) {
 }
 
 // Returns mjlab's hyperparameters, except for the number of environments: mjlab uses 4096 on a GPU.
-consteval common::Preset preset(const char* max_iterations) {
+constexpr common::Preset preset(const char* max_iterations) {
   return {"\nnum_envs = 512\nnum_steps_per_env = 24\nmax_iterations = ", max_iterations, R"(
 [ppo]
 learning_rate = 1e-3
