@@ -12,23 +12,27 @@ namespace drl::test {
 template <class Factors>
 struct Products {
   static constexpr int kWarps = 1, kBlocksPerMultiprocessor = 1;
-  struct Registers {};
   const float *a, *b;  // [16, 16]
   int columns;
   float* c;  // [4, 16, 16]
   size_t shared() const { return static_cast<size_t>(2 * Factors::kParts * 32 * columns / 2) * sizeof(uint32_t); }
+#if defined(DRL_GPU_COMPILER) || defined(DRL_GPU_RUNTIME)
+  struct Registers {};
   DRL_WARP void operator()(Block<Products>& block) const;
+#endif
 };
 
 // Each warp adds its number to those that its neighbour has passed on, `turns` times. Sums are kept in registers.
 struct PassOn {
   static constexpr int kWarps = 4, kBlocksPerMultiprocessor = 1;
+  int turns;
+  float* out;  // [blocks, kWarps, 32]
+#if defined(DRL_GPU_COMPILER) || defined(DRL_GPU_RUNTIME)
   struct Registers {
     WarpFloat sum;
   };
-  int turns;
-  float* out;  // [blocks, kWarps, 32]
   DRL_WARP void operator()(Block<PassOn>& block) const;
+#endif
 };
 
 }  // namespace drl::test
