@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "physics/emit.hpp"
 #include "physics/emit_text.hpp"
@@ -45,6 +46,29 @@ std::set<std::string> identifiers_in(const std::string& text) {
   return result;
 }
 
+// A parameter of a function: its text without its name, split around it, and its name; empty if it has none.
+struct Argument {
+  std::string before, name, after;
+};
+std::vector<Argument> parameters_of(const std::string& signature) {
+  std::vector<Argument> result;
+  const size_t open = signature.find('(');
+  std::istringstream parameters(signature.substr(open + 1, signature.size() - open - 2));
+  for (std::string text; std::getline(parameters, text, ',');) {
+    const size_t end = text.find_last_of(')') == std::string::npos ? text.size() : text.find(')');
+    size_t begin = end;
+    while (begin > 0 && is_of_word(text[begin - 1])) begin -= 1;
+    result.push_back(
+        {text.substr(text[0] == ' ', begin - (text[0] == ' ')), text.substr(begin, end - begin), text.substr(end)});
+  }
+  return result;
+}
+
+// A function's text, in the parts that GPUs call one after the other.
+struct Parts : FunctionText {
+  std::vector<std::string> parts{""};
+};
+
 constexpr size_t kHeadedLines = 6;  // a section's comment stands before at least this many of its lines
 
 class FunctionEmitter {
@@ -78,31 +102,52 @@ class FunctionEmitter {
     }
     return lines;
   }
-  // Writes these lines in this order.
-  FunctionText emit(const std::vector<int>& order) const {
-    FunctionText result = counts_;
+  // Writes these lines in this order, in parts that begin at `cuts`. A part keeps values that later parts read in an
+  // array, and later parts read numbers of memory again.
+  Parts emit(const std::vector<int>& order, const std::vector<size_t>& cuts) const {
+    const std::vector<Line> lines = this->lines();
+    const auto draft = [&](int k) -> const Draft& { return drafts_[by_section_[k]]; };
+    std::vector<int> part_of(lines.size()), place(lines.size(), -1);
+    for (size_t k = 0, part = 0; k < order.size(); ++k) {
+      part += part + 1 < cuts.size() && cuts[part + 1] == k ? 1 : 0;
+      part_of[order[k]] = static_cast<int>(part);
+    }
+    int kept = 0;
+    for (const int k : order)
+      for (const int read : lines[k].reads)
+        if (part_of[read] != part_of[k] && !lines[read].reads.empty() && place[read] < 0) place[read] = kept++;
+    std::vector<int> known_in = part_of;  // the last part in which each value has a name
+
+    Parts result{counts_};
     result.operations += function_.operations_of_loops;
+    const auto write = [&](const std::string& line) { result.parts.back() += wrapped(line, "    "); };
+    const auto write_in_parts = [&](const std::string& line) { write("DRL_IN_PARTS(" + line + ")"); };
+    if (kept > 0) write_in_parts("F kept[" + std::to_string(kept) + "];");
     for (const Program::Provision* provision : provisions()) {
       result.operations += provision->operations;
-      result.text += wrapped(provision->line, "    ");
+      write(provision->line);
     }
-    for (const std::string& line : function_.before) result.text += wrapped(line, "    ");
-    std::vector<const Draft*> drafts;
-    for (const int k : order) drafts.push_back(&drafts_[by_section_[k]]);
+    for (const std::string& line : function_.before) write(line);
     int headed = -1;  // the section of the last comment
-    for (size_t k = 0; k < drafts.size(); ++k) {
-      const int section = drafts[k]->section;
+    for (size_t k = 0; k < order.size(); ++k) {
+      const int here = order[k], section = draft(here).section;
+      if (part_of[here] + 1 > static_cast<int>(result.parts.size())) result.parts.emplace_back();
       // A few lines between those of other sections get no comment.
       size_t end = k;
-      while (end < drafts.size() && end < k + kHeadedLines && drafts[end]->section == section) end += 1;
+      while (end < order.size() && end < k + kHeadedLines && draft(order[end]).section == section) end += 1;
       if (section != headed && (end == k + kHeadedLines || headed < 0)) {
         headed = section;
         const std::string& comment = function_.sections[section];
-        if (!comment.empty()) result.text += "    " + remark(comment) + "\n";
+        if (!comment.empty()) result.parts.back() += "    " + remark(comment) + "\n";
       }
-      result.text += wrapped(drafts[k]->text, "    ");
+      for (const int read : lines[here].reads)
+        if (std::exchange(known_in[read], part_of[here]) != part_of[here])
+          write_in_parts(place[read] < 0 ? draft(read).text
+                                         : "const F " + draft(read).name + " = " + at("kept", place[read]) + ";");
+      write(draft(here).text);
+      if (place[here] >= 0) write_in_parts(at("kept", place[here]) + " = " + draft(here).name + ";");
     }
-    for (const std::string& line : function_.after) result.text += wrapped(line, "    ");
+    for (const std::string& line : function_.after) write(line);
     return result;
   }
 
@@ -111,6 +156,7 @@ class FunctionEmitter {
     Line line;
     int section;
     std::string text;
+    std::string name = {};  // of the value that it makes
   };
 
   const Node& node(int k) const { return graph_[k]; }
@@ -211,7 +257,7 @@ class FunctionEmitter {
       draft.section = node(k).op == Op::input ? reader.section : section_of(k);
       const std::string value = operation(k, draft).text, name = new_name(node(k).name);
       draft.text = "const F " + name + " = " + value + ";";
-      names_of_[k] = name;
+      names_of_[k] = draft.name = name;
       lines_[k] = static_cast<int>(drafts_.size());
       drafts_.push_back(draft);
     }
@@ -296,59 +342,77 @@ class FunctionEmitter {
   const std::string math_;                   // namespace of elementary functions
   std::map<int, int> uses_, reads_, lines_;  // by node
   std::map<int, std::string> names_of_;
-  std::set<std::string> names_;
+  std::set<std::string> names_{"kept"};  // of values, and of the array in emit()
   int unnamed_ = 0;
   std::vector<Draft> drafts_;
   std::vector<int> by_section_;
   FunctionText counts_;
 };
 
+// Functions in which more values than this are live are cut into parts for GPUs, whose compiler would store them more
+// often than necessary. Below it, the compiler stores fewer values than the parts would.
+constexpr int kMostLive = kGpuRegisters * 7 / 4;
+
 // Writes a function in lines that are as long as possible. If more values than a GPU has registers would then be live,
 // lines are split, because a long line keeps all values that it reads live until the last of them is known.
-FunctionText emit_lines(const Program& program, const Function& function) {
-  FunctionText best;
+Parts emit_lines(const Program& program, const Function& function) {
+  Parts best;
   int fewest = std::numeric_limits<int>::max();
   for (const int most_reads : {std::numeric_limits<int>::max(), 5, 2}) {
     const FunctionEmitter emitter(program, function, most_reads);
     const std::vector<Line> lines = emitter.lines();
     const std::vector<int> order = order_lines(lines);
     const int live = max_live_values(lines, order);
-    if (live < fewest) fewest = live, best = emitter.emit(order);
+    const bool is_cut = live > kMostLive && function.before.empty() && function.after.empty();
+    if (live < fewest)
+      fewest = live,
+      best = emitter.emit(order, is_cut ? cut_order(lines, order, kGpuRegisters) : std::vector<size_t>{0});
     if (live <= kGpuRegisters) break;
   }
   return best;
 }
 
-// Removes the names of parameters that the body does not use.
-std::string without_unused_names(const std::string& signature, const std::string& body) {
-  const size_t open = signature.find('(');
-  std::string result = signature.substr(0, open + 1);
+// Returns the signature without the names of parameters that the body does not use.
+std::string without_unused_names(const std::string& name, const std::vector<Argument>& parameters,
+                                 const std::string& body) {
   const std::set<std::string> used = identifiers_in(body);
-  std::istringstream parameters(signature.substr(open + 1, signature.size() - open - 2));
-  for (std::string parameter; std::getline(parameters, parameter, ',');) {
-    const size_t end = parameter.find_last_of(')') == std::string::npos ? parameter.size() : parameter.find(')');
-    size_t begin = end;
-    while (begin > 0 && is_of_word(parameter[begin - 1])) begin -= 1;
-    const std::string name = parameter.substr(begin, end - begin);
-    if (!used.contains(name)) {
-      const bool has_space = parameter[begin - 1] == ' ';
-      parameter.erase(begin - (has_space ? 1 : 0), name.size() + (has_space ? 1 : 0));
-    }
-    result += (result.back() == '(' ? "" : ",") + parameter;
+  std::string list;
+  for (const auto& [before, parameter, after] : parameters) {
+    const bool is_used = used.contains(parameter), has_space = before.ends_with(' ');
+    list += (list.empty() ? "" : ", ") + (is_used ? before + parameter : before.substr(0, before.size() - has_space)) +
+            after;
   }
-  return result + ")";
+  return name + "(" + list + ")";
 }
 
 }  // namespace
 
 FunctionText emit_function(const Program& program, const Function& function) {
-  FunctionText result = emit_lines(program, function);
-  std::string text;
-  if (!function.comment.empty()) text += "  " + remark(function.comment) + "\n";
-  text += wrapped(std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void " +
-                      without_unused_names(function.signature, result.text) + " {",
-                  "  ");
-  result.text = text + result.text + "  }\n";
+  Parts result = emit_lines(program, function);
+  const std::string head = std::string(function.is_inlined ? "DRL_HD " : "DRL_HD_CALLED ") + "static void ";
+  const std::string name = function.signature.substr(0, function.signature.find('('));
+  std::vector<Argument> parameters = parameters_of(function.signature);
+  std::string all;
+  for (const std::string& part : result.parts) all += part;
+  if (!function.comment.empty()) result.text += "  " + remark(function.comment) + "\n";
+  result.text += wrapped(head + without_unused_names(name, parameters, all) + " {", "  ");
+  // Later parts get the parameters that any part uses, and the values that earlier ones keep.
+  const std::set<std::string> used = identifiers_in(all);
+  std::erase_if(parameters, [&](const Argument& parameter) { return !used.contains(parameter.name); });
+  parameters.push_back({"F* ", "kept", ""});
+  std::string arguments;
+  for (const Argument& parameter : parameters) arguments += (arguments.empty() ? "" : ", ") + parameter.name;
+  for (size_t k = 0; k < result.parts.size(); ++k) {
+    result.text += result.parts[k];
+    if (k + 1 == result.parts.size()) break;
+    const std::string next = name + "_" + std::to_string(k + 2);
+    const bool is_last = k + 2 == result.parts.size();
+    result.text +=
+        wrapped("DRL_IN_PARTS(" + next + "(" + arguments + "); } " + head +
+                    without_unused_names(next, parameters, result.parts[k + 1] + (is_last ? "" : arguments)) + " {)",
+                "    ");
+  }
+  result.text += "  }\n";
   return result;
 }
 

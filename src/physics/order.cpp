@@ -186,4 +186,57 @@ int64_t count_transfers(const Lines& lines, const std::vector<int>& order, int r
   return transfers;
 }
 
+namespace {
+
+// Returns the largest number of values that are live at the same time in the lines [begin, end) of an order, if these
+// lines load what earlier ones have made, and if only they read.
+int live_in_part(const Lines& lines, const std::vector<int>& order, size_t begin, size_t end) {
+  std::vector<size_t> last(lines.size());  // the place of each value's last use in the part
+  for (size_t k = begin; k < end; ++k)
+    for (const int read : lines[place(order[k])].reads) last[place(read)] = k;
+  std::set<int> live;
+  size_t most = 0;
+  for (size_t k = begin; k < end; ++k) {
+    const Line& line = lines[place(order[k])];
+    live.insert(line.reads.begin(), line.reads.end());
+    if (line.makes_value && last[place(order[k])] > k) live.insert(order[k]);
+    most = std::max(most, live.size());
+    for (const int read : line.reads)
+      if (last[place(read)] == k) live.erase(read);
+  }
+  return static_cast<int>(most);
+}
+
+// Returns for each place of an order, and its end, the number of values that earlier lines compute and later ones read.
+std::vector<int> count_crossing(const Lines& lines, const std::vector<int>& order) {
+  std::vector<int> unread = sizes_of(find_readers(lines)), crossing{0};
+  for (const int i : order) {
+    const Line& line = lines[place(i)];
+    crossing.push_back(crossing.back() + (line.makes_value && !line.reads.empty() && unread[place(i)] > 0 ? 1 : 0));
+    for (const int read : line.reads)
+      if (--unread[place(read)] == 0 && !lines[place(read)].reads.empty()) crossing.back() -= 1;
+  }
+  return crossing;
+}
+
+}  // namespace
+
+// A greedy algorithm: finds the longest part that fits, and ends it where the fewest values cross in its second half.
+std::vector<size_t> cut_order(const Lines& lines, const std::vector<int>& order, int most) {
+  const std::vector<int> crossing = count_crossing(lines, order);
+  std::vector<size_t> begins{0};
+  while (live_in_part(lines, order, begins.back(), order.size()) > most) {
+    size_t fits = begins.back() + 1, fails = order.size();
+    while (fails - fits > 1) {
+      const size_t middle = (fits + fails) / 2;
+      (live_in_part(lines, order, begins.back(), middle) > most ? fails : fits) = middle;
+    }
+    size_t best = fits;
+    for (size_t k = fits; k > (begins.back() + fits) / 2; --k)
+      if (crossing[k] <= crossing[best]) best = k;
+    begins.push_back(best);
+  }
+  return begins;
+}
+
 }  // namespace drl::robot_compiler

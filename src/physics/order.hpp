@@ -2,6 +2,7 @@
 // spilled to memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,5 +26,9 @@ int max_live_values(const std::vector<Line>& lines, const std::vector<int>& orde
 // is freed always holds the value whose next use is farthest (Belady 1966, doi:10.1147/sj.52.0078). A line may read
 // more values than there are registers, one after the other.
 int64_t count_transfers(const std::vector<Line>& lines, const std::vector<int>& order, int registers);
+
+// Cuts an order into parts, so that at most `most` values are live in each: values that the part makes, or loads if an
+// earlier part has made them, and that a later line of the part reads. Returns the position of each part's first line.
+std::vector<size_t> cut_order(const std::vector<Line>& lines, const std::vector<int>& order, int most);
 
 }  // namespace drl::robot_compiler

@@ -110,5 +110,17 @@ TEST(Order, EachLineIsThereOnceAfterItsOperands) {
   }
 }
 
+// x is read by six lines; the first three results are stored together, then the last three. Four values are live at the
+// same time. With three, the first part cannot hold the store, since x, a, b and c would be live before it. Three or
+// four lines are the second half of its possible ends; only a and b cross the former (x is read again from memory). The
+// second part loads a and b and stores; it ends where nothing crosses. The last two share d, e and f in the same way.
+TEST(Order, PartsHaveFewLiveValues) {
+  const Line value{{0}, true};
+  const std::vector<Line> lines{{{}, true},        value, value, value, {{1, 2, 3}, false}, value, value, value,
+                                {{5, 6, 7}, false}};
+  EXPECT_EQ(cut_order(lines, as_written(lines), 4), (std::vector<size_t>{0}));
+  EXPECT_EQ(cut_order(lines, as_written(lines), 3), (std::vector<size_t>{0, 3, 5, 7}));
+}
+
 }  // namespace
 }  // namespace drl::robot_compiler

@@ -29,6 +29,27 @@
 #define DRL_HD_CALLED_ON_GPU DRL_HD
 #endif
 
+// DRL_ON_GPU is 1 in units that are compiled for GPUs or for their emulation on the CPU.
+#if defined(DRL_GPU_COMPILER) || defined(DRL_GPU_RUNTIME)
+#define DRL_ON_GPU 1
+#else
+#define DRL_ON_GPU 0
+#endif
+
+// Tells nvcc, which could not know, that a pointer leads to a GPU's global memory: this saves instructions.
+#if defined(__CUDA_ARCH__)
+#define DRL_IN_GLOBAL_MEMORY(pointer) __builtin_assume(__isGlobal(pointer))
+#else
+#define DRL_IN_GLOBAL_MEMORY(pointer)
+#endif
+
+// Robots' largest functions consist of parts on GPUs: this is C++ that only such functions contain.
+#if DRL_ON_GPU
+#define DRL_IN_PARTS(...) __VA_ARGS__
+#else
+#define DRL_IN_PARTS(...)
+#endif
+
 // DRL_ROLLED goes before a loop that GPUs' compilers must not unroll, because it handles many numbers that are in
 // memory anyway, and code that does not fit into the cache of instructions is slow. DRL_ROLLED_IF_LONG does so if the
 // loop has more than 48 iterations, and otherwise unrolls it, so that its array stays in registers.
