@@ -120,6 +120,8 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
   const MotorNetwork* network = config_.setup.network_in_lanes();
   DRL_CHECK(!network || !(queue.on_gpu() || config.exact), "only a host's loops in float drive motors by a network");
   motor_memory_ = Array<float>(queue, network ? static_cast<size_t>(record.motors * network->memory) * size() : 0);
+  robot_columns_ =
+      Array<float>(queue, queue.on_gpu() ? static_cast<size_t>(record.robot_columns) * ((size() + 31) / 32 * 32) : 0);
   queue.synchronize();
   arrays_ = {config.num_envs,
              config.seed,
@@ -137,7 +139,8 @@ TaskEnvs::TaskEnvs(const TaskRecord& record, const EnvConfig& config, Queue& que
              model_bounds_.data(),
              record.model_numbers > 0 && robot && robot->model_per_episode ? 1 : 0,
              network,
-             motor_memory_.data()};
+             motor_memory_.data(),
+             robot_columns_.data()};
   if (record.simulator) {
     const RobotChoice choice = robot ? robot->choice() : RobotChoice{};
     simulator_ = std::make_unique<Simulator>(

@@ -81,7 +81,7 @@ class TaskEnvs final : public VecEnv {
   std::unique_ptr<Simulator> simulator_;
   std::vector<Array<float>> state_, terms_;  // [columns], [reward terms, metrics]; integer columns hold int32_t
   Array<int32_t> age_;
-  Array<float> episode_reward_, curriculum_, model_bounds_, motor_memory_;
+  Array<float> episode_reward_, curriculum_, model_bounds_, motor_memory_, robot_columns_;
   Array<int32_t> ended_by_;
   Array<uint8_t> counted_episodes_;
   Array<double> sums_;

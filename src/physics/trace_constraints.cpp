@@ -177,7 +177,7 @@ class Tracer {
   void trace_edges() {
     p_.begin(edges_ == 3 ? "Computes a contact's residuals y along its normal and its tangent."
                          : "Computes a contact's residuals y. It pushes with -weight y along the edges where y < 0.",
-             "contact_edges(const ContactPoint& point, const ContactRow<F>& row, const F* acceleration, F* y)", true);
+             "contact_edges(const ContactPoint& point, const ContactRow<F>& row, const F* acceleration, auto y)", true);
     const Vec3 a = acceleration_.linear + cross(acceleration_.angular, row_.point);
     const Expr normal = p_.named(a[2] + row_.rest[0], "normal");
     const Expr first = p_.named(row_.friction * along_first(a) + row_.rest[1], "first");

@@ -26,3 +26,8 @@
 // Must follow its model.
 #include "robots/go1_velocity_flat.hpp"
 #endif
+#if DRL_HAS_G1
+#include "physics/g1.hpp"
+// Must follow its model.
+#include "robots/g1_velocity_flat.hpp"
+#endif

@@ -15,7 +15,7 @@ template <class F, int nv>
 class RowAdder {
  public:
   DRL_HD RowAdder(F* matrix, F* force) : matrix_(matrix), force_(force) {}
-  DRL_HD void add(F weight, const PairRow<F, nv>& row) {
+  DRL_HD void add(F weight, const auto& row) {
     if (!any(weight != F(0))) return;
     for (int i = 0; i < nv; ++i) along_[count_][i] = row.along[i];
     weight_[count_] = weight, rest_[count_] = row.rest;

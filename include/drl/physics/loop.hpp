@@ -30,6 +30,7 @@ struct StepRobots {
     typename P::State s;
     typename P::Stage last;
     typename P::Work work;
+    static_assert(!P::Work::kHasColumns, "only environments of a task have columns");
     physics::begin_parameters<P>(last);
     F controls[physics::at_least_one(nu)];
     each_number<F>(s, [&](F& x, int k) DRL_LAMBDA { x = load<F>(state + k * n + i); });

@@ -3,6 +3,7 @@
 // with most of them needs, and each lane stores its own contacts in order, so its results do not depend on other lanes.
 #pragma once
 
+#include "drl/physics/columns.hpp"
 #include "drl/physics/cones.hpp"
 #include "drl/physics/contacts.hpp"
 
@@ -121,7 +122,7 @@ DRL_HD void find_edge_wrenches(const typename P::Work& w, const ContactPair& pai
 
 // Returns start plus the dot product of two vectors along qvel, computed in four partial sums.
 template <int n, class F>
-DRL_HD F long_dot(const F* a, const F* b, F start) {
+DRL_HD F long_dot(const auto& a, const F* b, F start) {
   constexpr int kSums = 4;
   F sums[kSums] = {start, F(0), F(0), F(0)};
   DRL_ROLLED
@@ -163,10 +164,12 @@ template <class P, class F>
 DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row,
                          [[maybe_unused]] bool opposes_next) {
   each_next_place(lanes, count, P::kPairRows, w.pair_rows, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
-    PairRow<F, P::nv>& to = w.pair_row[place];
+    auto&& to = w.pair_row[place];
     F& to_weight = w.weight[P::Work::kFixedWeights + place];
     if constexpr (kLanesOf<F> == 1) {
-      to.take(F(0) == F(0), row), to_weight = weight;
+      DRL_ROLLED
+      for (int i = 0; i < P::nv; ++i) to.along[i] = row.along[i];
+      to.rest = row.rest, to_weight = weight;
     } else {
       if (is_new) to = {}, to_weight = F(0);
       to.take(here, row), to_weight = math::select(here, weight, to_weight);
@@ -316,15 +319,17 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
 }
 
 // Adds row s, if it is active, to the first half of a solution (solve_up). The row is a rank-one update of the inverse
-// (J. Sherman and W. J. Morrison, 1950). `strength` holds the factors of the rows before it and receives that of row s.
+// (J. Sherman and W. J. Morrison, 1950). w.strength holds the factors of the rows before it and receives that of row s.
 template <class P, class F>
-DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const PairRow<F, P::nv>& row, F* strength) {
+DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const auto& row) {
   constexpr int nv = P::nv;
   const Mask<F> pushes = weight != F(0);
+  auto&& strength = w.strength;
   strength[s] = F(0);
   if (!any(pushes)) return;
-  F half[nv], scaled[nv], *update = w.pair_update[s];
-  P::solve_up(w, row.along, half);
+  F half[nv], scaled[nv];
+  const auto update = w.pair_update[s];
+  P::solve_up(w, gathered<nv>(row.along, scaled), half);
   DRL_ROLLED
   for (int i = 0; i < nv; ++i) update[i] = half[i], scaled[i] = w.inverse[i] * half[i];
   for (int t = 0; t < s; ++t) {
@@ -376,22 +381,21 @@ DRL_HD void each_row_of_cone(const PairCone<F, nv>& cone, const Body& body) {
 template <class P>
 DRL_HD_CALLED void take_pairs(typename P::Work& w) {
   using F = typename P::Number;
-  F strength[P::Work::kUpdates];
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s)
       take_pair_row<P>(w, s, active_weight(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]),
-                       w.pair_row[s], strength);
+                       w.pair_row[s]);
   if constexpr (P::kPairCones > 0)
     for (int c = 0; c < w.pair_cones; ++c)
       each_row_of_cone<P::nv>(w.pair_cone[c], [&](int r, F weight, const PairRow<F, P::nv>& row) DRL_LAMBDA {
-        take_pair_row<P>(w, w.pair_rows + kResiduals * c + r, weight, row, strength);
+        take_pair_row<P>(w, w.pair_rows + kResiduals * c + r, weight, row);
       });
 }
 
 // Subtracts the forces of pairs in the solution from `force`, and sets `rest` of each of their rows to 0.
 template <class P, class F>
 DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
-  const auto subtract = [&](F push, PairRow<F, P::nv>& row) DRL_LAMBDA {
+  const auto subtract = [&](F push, auto&& row) DRL_LAMBDA {
     DRL_ROLLED
     for (int i = 0; i < P::nv; ++i) force[i] = math::fma(-push, row.along[i], force[i]);
     row.rest = F(0);

@@ -16,7 +16,7 @@ namespace drl::inline DRL_ISA {
 
 // The type in which physics for F is computed. On a host, a single float environment is computed as a full register of
 // identical lanes, because a robot's functions are large and are compiled for registers only.
-#if defined(DRL_GPU_COMPILER) || defined(DRL_GPU_RUNTIME)
+#if DRL_ON_GPU
 template <class F>
 using ComputedAs = F;
 #else
@@ -63,6 +63,9 @@ class PhysicsRobot {
                     [[maybe_unused]] int64_t stride) {
     if constexpr (P::kMotors > 0) motors_ = {network, memory, stride};
   }
+  // Sets the memory of the first lane's environment for arrays in columns (drl/physics/work.hpp), on a GPU. Call it
+  // before the first step.
+  DRL_HD void place_columns(Scalar<F>* columns) { columns_ = columns; }
   // Sets the memory of all motors to that at the start of an episode.
   DRL_HD void forget_motors() {
     if constexpr (P::kMotors > 0)
@@ -341,7 +344,11 @@ class PhysicsRobot {
   // Constructs the work of a stage in the memory that held derived quantities. The work remembers the last solution
   // from one time step of advance() to the next, but not beyond, so that the next state depends only on the current
   // one.
-  DRL_HD typename P::Work& work() const { return *new (&memory_.work) typename P::Work; }
+  DRL_HD typename P::Work& work() const {
+    typename P::Work& work = *new (&memory_.work) typename P::Work;
+    if constexpr (requires { work.place_columns(columns_); }) work.place_columns(columns_);
+    return work;
+  }
 
   // The memory of one motor, as motor_torque() reads and writes it.
   struct MotorMemory {
@@ -479,6 +486,7 @@ class PhysicsRobot {
     int64_t stride = 0;
   };
   struct NoMotors {};
+  Scalar<F>* columns_ = nullptr;
   [[no_unique_address]] std::conditional_t<(P::kMotors > 0), Motors, NoMotors> motors_;
   mutable typename P::Stage last_;
   mutable Memory memory_;

@@ -13,8 +13,8 @@ DRL_HD F edge_weight(F weight, int edge) {
   return P::kEdges == 3 && edge == 2 ? F(2) * weight : weight;
 }
 // Returns the residual of an edge of the contact whose residuals are y.
-template <class P, class F>
-DRL_HD F edge_residual(const F* y, int edge) {
+template <class P, class Residuals>
+DRL_HD typename P::Number edge_residual(const Residuals& y, int edge) {
   if constexpr (P::kEdges == 3)
     return edge == 0 ? y[0] + y[1] : edge == 1 ? y[0] - y[1] : y[0];
   else
@@ -219,7 +219,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       } else {
         P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
       }
-      F *y = w.y + c * P::Work::kResidualsPerContact, *last_y = w.next_y + c * P::Work::kResidualsPerContact;
+      const auto y = w.y + c * P::Work::kResidualsPerContact, last_y = w.next_y + c * P::Work::kResidualsPerContact;
       for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }
   }

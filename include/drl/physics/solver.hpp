@@ -53,7 +53,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
       const ContactPoint& point = P::point(c);
-      F *y = w.y + c * Work::kResidualsPerContact, *next_y = w.next_y + c * Work::kResidualsPerContact;
+      const auto y = w.y + c * Work::kResidualsPerContact, next_y = w.next_y + c * Work::kResidualsPerContact;
       P::contact_edges(point, w.contact[c].row, w.body[point.body].motion, next_y);
       Mask<F> changed = F(0) != F(0);
       for (int e = 0; e < P::kEdges; ++e)
@@ -83,7 +83,7 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
   }
   if constexpr (P::kPairRows > 0)
     for (int s = 0; s < w.pair_rows; ++s) {
-      const PairRow<F, P::nv>& row = w.pair_row[s];
+      const auto& row = w.pair_row[s];
       const int r = Work::kFixedRows + s;
       w.next_y[r] = long_dot<P::nv>(row.along, qacc, row.rest);
       differs = differs | changes(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
@@ -162,7 +162,7 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
     for (int t = 0; t < (tracks_changes<P>() ? w.changes : w.touches); ++t) {
       int c = w.touching[t];
       if constexpr (tracks_changes<P>()) c = w.changed[t];
-      const F *y = w.y + c * P::Work::kResidualsPerContact, *next_y = w.next_y + c * P::Work::kResidualsPerContact;
+      const auto y = w.y + c * P::Work::kResidualsPerContact, next_y = w.next_y + c * P::Work::kResidualsPerContact;
       F change[P::kEdges];
       for (int e = 0; e < P::kEdges; ++e) {
         const F weight = edge_weight<P>(w.weight[c], e);

@@ -272,6 +272,7 @@ DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl
 }
 template <class P>
 DRL_HD typename P::Forces step(typename P::State& state, const typename P::Number* ctrl, typename P::Stage& last) {
+  static_assert(!P::Work::kHasColumns);
   typename P::Work w;
   step<P>(state, ctrl, last, w);
   return w.forces;
@@ -296,6 +297,7 @@ DRL_HD_CALLED void solve_stage(const typename P::State& state, typename P::Stage
 template <class P>
 DRL_HD typename P::Forces evaluate(const typename P::State& state, const typename P::Number* ctrl,
                                    typename P::Stage& stage) {
+  static_assert(!P::Work::kHasColumns);
   typename P::Work w;
   begin_stage<P>(state, ctrl, stage);
   solve_stage<P>(state, stage, w);

@@ -178,6 +178,7 @@ struct TaskInLanes {
     // The numbers of the model that environments draw (Environments::draw_model).
     static constexpr int kModelNumbers = Physics::kRandomised ? Physics::kParameters : 0;
     static constexpr int kMotors = Physics::kMotors;
+    static constexpr int kColumnNumbers = physics::WorkSizes<Physics>::kInColumns;
 
     struct State {
       typename Physics::State physics;

@@ -2,7 +2,11 @@
 // the integrators exchange.
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include "drl/lanes/lanes.hpp"
+#include "drl/physics/columns.hpp"
 #include "drl/physics/friction.hpp"
 #include "drl/physics/ground.hpp"
 #include "drl/physics/height_map.hpp"
@@ -164,18 +168,49 @@ struct TouchingBody {
   F motion[at_least_one(Sizes::kMotions)], coupling[at_least_one(Sizes::kCouplings)];
 };
 
-// The memory of one stage. Rows are the inequality constraints: kEdges rows of each floor contact, then one of each
-// limit, then those of pairs. A row has a residual y that is linear in qacc, and pushes with -weight * y if y < 0. All
-// edges of a contact have the same weight. For a robot in a plane, y holds a contact's residuals along its normal and
-// its tangent.
-template <class F, class Sizes>
-struct Work {
+// The sizes of arrays of the Work.
+template <class Sizes>
+struct WorkSizes {
   static constexpr int kResidualsPerContact = Sizes::kEdges == 3 ? 2 : Sizes::kEdges;
   static constexpr int kContactResiduals = Sizes::kContacts * kResidualsPerContact,
                        kFixedRows = kContactResiduals + Sizes::kLimits;
   static constexpr int kFixedWeights = Sizes::kContacts + Sizes::kLimits;
   static constexpr int kRows = kFixedRows + Sizes::kPairRows, kPairDofs = Sizes::kPairs > 0 ? Sizes::nv : 0;
-  static constexpr int kUpdates = Sizes::kPairRows + kResiduals * Sizes::kPairCones;
+  static constexpr int kUpdates = Sizes::kDense ? 0 : Sizes::kPairRows + kResiduals * Sizes::kPairCones;
+  static constexpr int kPairNumbers = Sizes::kPairRows * (kPairDofs + 1), kUpdateNumbers = kUpdates * kPairDofs;
+  static constexpr int kWeights = kFixedWeights + Sizes::kPairRows;
+  static constexpr int kNearPairs = Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0;  // with room for one more
+  // The numbers of an environment in columns; 0 if all its arrays are on the stack.
+  static constexpr int kInColumns = [] {
+    constexpr int kFewNumbers = 2048,
+                  all = kPairNumbers + kUpdateNumbers + kUpdates + 2 * (kRows + Sizes::kLimits) + kWeights + kNearPairs;
+    return Sizes::kWide || Sizes::kNoslipIterations > 0 || all < kFewNumbers ? 0 : all;
+  }();
+};
+// An array of the Work, or the column that replaces it.
+template <bool is_column, class T, int n, class InColumn = Column<T>>
+using WorkArray = std::conditional_t<is_column, InColumn, Array<T, n>>;
+
+// The memory of one stage. Rows are the inequality constraints: kEdges rows of each floor contact, then one of each
+// limit, then those of pairs. A row has a residual y that is linear in qacc, and pushes with -weight * y if y < 0. All
+// edges of a contact have the same weight. For a robot in a plane, y holds a contact's residuals along its normal and
+// its tangent.
+template <class F, class Sizes>
+struct Work : WorkSizes<Sizes> {
+  using S = WorkSizes<Sizes>;
+  static constexpr int kPairDofs = S::kPairDofs;
+  static constexpr bool kHasColumns = DRL_ON_GPU && std::is_same_v<F, float> && S::kInColumns > 0;
+  // Places the arrays that are in columns, of which `first` is the environment's first number.
+  DRL_HD void place_columns([[maybe_unused]] F* first) {
+    if constexpr (kHasColumns) {
+      const auto take = [&](int numbers) DRL_LAMBDA { return std::exchange(first, first + kColumnEnvs * numbers); };
+      pair_row = {take(S::kPairNumbers)}, pair_update = {take(S::kUpdateNumbers)}, strength = {take(S::kUpdates)};
+      y = {take(S::kRows)}, next_y = {take(S::kRows)}, weight = {take(S::kWeights)};
+      limit_sign = {take(Sizes::kLimits)}, limit_rest = {take(Sizes::kLimits)};
+      near_pair = {reinterpret_cast<uint32_t*>(take(S::kNearPairs))};
+    }
+  }
+
   [[no_unique_address]] Array<F, Sizes::kAxis> axis;
   [[no_unique_address]] Array<F, Sizes::kMass> mass;
   [[no_unique_address]] Array<F, Sizes::kForce> force;
@@ -185,9 +220,9 @@ struct Work {
       parameters;                                                 // of the stage
   [[no_unique_address]] HeightMaps<Sizes::kHeightFields> fields;  // of the stage
   [[no_unique_address]] Array<Contact<F, Sizes>, Sizes::kContacts + Sizes::kCones> contact;
-  [[no_unique_address]] Array<F, Sizes::kLimits> limit_sign, limit_rest;
-  [[no_unique_address]] Array<F, kFixedWeights + Sizes::kPairRows> weight;
-  [[no_unique_address]] Array<F, kRows> y, next_y;  // at the last and at the next accelerations
+  [[no_unique_address]] WorkArray<kHasColumns, F, Sizes::kLimits> limit_sign, limit_rest;
+  [[no_unique_address]] WorkArray<kHasColumns, F, S::kWeights> weight;
+  [[no_unique_address]] WorkArray<kHasColumns, F, S::kRows> y, next_y;  // at the last and at the next accelerations
   union {
     Array<TouchingBody<F, Sizes>, Sizes::kTouchingBodies> body;
     Forces<F, Sizes> forces;  // after the solution
@@ -212,11 +247,15 @@ struct Work {
   [[no_unique_address]] Array<GeomAxis<F>, Sizes::kPairGeoms> geom_axis;
   [[no_unique_address]] Array<F, (Sizes::kPairGroups > 0 ? 3 : 0)> origin;  // of the first tree
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
-  [[no_unique_address]] Array<PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows> pair_row;
+  [[no_unique_address]] WorkArray<kHasColumns, PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows,
+                                  PairRowColumn<F, kPairDofs>>
+      pair_row;
   int pair_rows = 0, pair_cones = 0;  // of the lane that has most
   [[no_unique_address]] Array<F, Sizes::kFactor> factor;
   [[no_unique_address]] Array<F, (Sizes::kDense ? 0 : kPairDofs)> inverse, half;
-  [[no_unique_address]] Array<F[at_least_one(kPairDofs)], (Sizes::kDense ? 0 : kUpdates)> pair_update;
+  [[no_unique_address]] WorkArray<kHasColumns, F[at_least_one(kPairDofs)], S::kUpdates, VectorColumn<F, kPairDofs>>
+      pair_update;
+  [[no_unique_address]] WorkArray<kHasColumns, F, S::kUpdates> strength;  // of each update
   [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
   [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
   // Contacts with geoms of the world: one place for each that a pair can have, and the pairs and places of those that
@@ -226,8 +265,8 @@ struct Work {
   };
   [[no_unique_address]] Array<GroundContact<F>, Sizes::kGround> ground;
   [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
-  // Indices of the pairs that are near in some lane, with room for one more; what is remembered of them, to save time.
-  [[no_unique_address]] Array<uint32_t, (Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0)> near_pair;
+  // Indices of the pairs that are near in some lane; what is remembered of them, to save time.
+  [[no_unique_address]] WorkArray<kHasColumns, uint32_t, S::kNearPairs> near_pair;
   [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
   [[no_unique_address]] Array<F, Sizes::kBranchPlaces> branch;
   [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
@@ -246,6 +285,7 @@ struct Work {
 // the lanes, and the forces of all.
 template <class F, class Sizes>
 struct HalvedWork {
+  static constexpr bool kHasColumns = false;
   Work<HalfWide<F>, Sizes> half[kLanesOf<F> / kLanesOf<HalfWide<F>>];
   Forces<F, Sizes> forces;
 };

@@ -15,7 +15,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 11;
+inline constexpr int32_t kTaskAbi = 12;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -39,6 +39,7 @@ struct EnvArrays {
   int32_t model_per_episode;  // 1: they are drawn at each reset; 0: once in an environment's lifetime
   const MotorNetwork* motor_network;  // that drives a robot's motors; or null
   float* motor_memory;                // [TaskRecord::motors * motor_network->memory, num_envs]; or null
+  float* robot_columns;  // on a GPU [num_envs / 32 (rounded up), TaskRecord::robot_columns, 32]; null on a host
 };
 
 // The arguments of a loop over the environments [begin, end).
@@ -202,6 +203,7 @@ struct TaskRecord {
   const char* model;                 // for compiled physics: id of the compiled model; else null
   int32_t model_numbers;             // of a robot's model that environments draw; 0: none
   int32_t motors;                    // of such a robot, that a network can drive
+  int32_t robot_columns;             // numbers that steps of a robot's environment use on a GPU besides the stack
   // Draws environment call->begin, whose state is in host memory. Returns as a TaskLoop does. Null: the task does not
   // draw.
   int32_t (*draw)(const LoopCall* call, const CanvasCalls* canvas, char* error, int64_t error_size);

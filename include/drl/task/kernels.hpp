@@ -46,6 +46,11 @@ struct Environments {
     if constexpr (requires { Spec::kMotors; }) return Spec::kMotors;
     return 0;
   }();
+  // The numbers in memory that each environment's steps use on a GPU besides the stack.
+  static constexpr int kRobotColumns = [] {
+    if constexpr (requires { Spec::kColumnNumbers; }) return Spec::kColumnNumbers;
+    return 0;
+  }();
   static_assert(std::is_trivially_copyable_v<Params>);
   static_assert(history_of<Spec>() >= 1 && kEnds < 32);
   static_assert(!kObsDimVaries<Spec> || history_of<Spec>() == 1, "a task has either history or obs_dim_with, not both");
@@ -71,6 +76,7 @@ struct Environments {
   bool model_per_episode;
   const MotorNetwork* motor_network;  // or null
   float* motor_memory;                // [kMotors * motor_network->memory, n]
+  float* robot_columns;               // on a GPU [n / 32 (rounded up), kRobotColumns, 32]
 
   DRL_HD static Environments of(const LoopCall& call) {
     const EnvArrays& from = *call.envs;
@@ -84,6 +90,7 @@ struct Environments {
     envs.counted_episodes = from.counted_episodes, envs.sums = from.sums, envs.simulator = from.simulator;
     envs.model_bounds = from.model_bounds, envs.model_per_episode = from.model_per_episode != 0;
     envs.motor_network = from.motor_network, envs.motor_memory = from.motor_memory;
+    envs.robot_columns = from.robot_columns;
     for (envs.sum_row_log2 = 0; int64_t{1} << envs.sum_row_log2 < from.envs_per_sum_row;) ++envs.sum_row_log2;
     __builtin_memcpy(&envs.values, call.params, sizeof(Params));
     return envs;
@@ -104,7 +111,7 @@ struct Environments {
 
   template <class F>
   DRL_HD void load_lanes(int64_t i, EnvLanes<F>& env) const {
-    bind(i, env.state), bind_motors(i, env);
+    bind(i, env.state), bind_robot(i, env);
     each_column(env.state, [&](int c, auto& x) DRL_LAMBDA {
       const auto* from = column<F>(c, x) + i;
       x = load<std::remove_reference_t<decltype(x)>>(from);
@@ -142,9 +149,11 @@ struct Environments {
       state = {static_cast<typename State::Simulator*>(simulator), i};
   }
 
-  // Gives the robot the memory of its motors from environment i on. Loops in double have no network.
+  // Gives the robot its memory from environment i on: that of its motors, and its columns. Loops in double have none.
   template <class F>
-  DRL_HD void bind_motors([[maybe_unused]] int64_t i, [[maybe_unused]] EnvLanes<F>& env) const {
+  DRL_HD void bind_robot([[maybe_unused]] int64_t i, [[maybe_unused]] EnvLanes<F>& env) const {
+    if constexpr (kRobotColumns > 0 && DRL_ON_GPU && !std::is_same_v<F, double>)
+      env.scratch.robot.place_columns(robot_columns + i / 32 * 32 * kRobotColumns + i % 32);
     if constexpr (kMotors > 0 && !std::is_same_v<F, double>)
       env.scratch.robot.drive(motor_network, motor_memory ? motor_memory + i : nullptr, n);
   }
@@ -201,7 +210,7 @@ struct Environments {
   template <class F>
   DRL_HD void create(int64_t i, int64_t key, EnvLanes<F>& env) const {
     env.state = typename Task<F>::State{};
-    bind(i, env.state), bind_motors(i, env);
+    bind(i, env.state), bind_robot(i, env);
     draw_model(key, 0, env);
     Draws<F> draws(seed, static_cast<uint64_t>(key), 0, Purpose::create);
     task::create<Task<F>, F>(env.state, env.scratch, draws, params<F>());

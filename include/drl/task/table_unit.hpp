@@ -166,6 +166,7 @@ class TableEntry {
     record_.gpu = &GpuLoopsOf<Task>::loops;
     if constexpr (requires { Spec::model_id; }) record_.model = Spec::model_id;
     record_.model_numbers = Environments<Task>::kModelNumbers, record_.motors = Environments<Task>::kMotors;
+    record_.robot_columns = Environments<Task>::kRobotColumns;
     if constexpr (kDraws) record_.draw = draw;
     if (columns != Environments<Task>::kColumns) {
       trouble_ = "its State has " + std::to_string(Environments<Task>::kColumns) +
