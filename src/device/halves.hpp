@@ -95,11 +95,13 @@ struct ChunkOrder {
   }
 };
 
-// How products round their factors: to one half each, or to the sum of two (kParts), whose digits add up.
+// How products round their factors: to one half each, or to two (kParts), x = first + second / kSecondScale, whose
+// digits add up. Without the scale, the second part of a number below 1/8 would be below the smallest normal half.
 template <class OneFormat, int kNumParts>
 struct FactorsOf {
   using Format = OneFormat;
   static constexpr int kParts = kNumParts;
+  static constexpr float kSecondScale = 2048;
 };
 using ExactFactors = FactorsOf<Fp16, 2>;  // 22 bits: products are about as exact as in float32
 using Fp16Factors = FactorsOf<Fp16, 1>;
@@ -111,7 +113,8 @@ DRL_HD void split(float low, float high, uint32_t (&parts)[Factors::kParts]) {
   using Format = typename Factors::Format;
   parts[0] = Format::pack(low, high);
   if constexpr (Factors::kParts == 2)
-    parts[1] = Format::pack(low - Format::low(parts[0]), high - Format::high(parts[0]));
+    parts[1] = Format::pack((low - Format::low(parts[0])) * Factors::kSecondScale,
+                            (high - Format::high(parts[0])) * Factors::kSecondScale);
 }
 
 }  // namespace drl

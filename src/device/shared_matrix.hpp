@@ -50,7 +50,9 @@ struct SharedMatrix {
     const WarpBits high = pack_halves<Format>(x, y);
     store_at(words, at, high);
     if constexpr (kParts == 2)
-      store_at(words + part, at, pack_halves<Format>(x - low_half<Format>(high), y - high_half<Format>(high)));
+      store_at(words + part, at,
+               pack_halves<Format>((x - low_half<Format>(high)) * WarpFloat(Factors::kSecondScale),
+                                   (y - high_half<Format>(high)) * WarpFloat(Factors::kSecondScale)));
   }
   DRL_WARP void load_two(WarpInt row, WarpInt column, WarpFloat& x, WarpFloat& y) const {
     const WarpInt at = order.word(row, column);
@@ -58,7 +60,8 @@ struct SharedMatrix {
     x = low_half<Format>(high), y = high_half<Format>(high);
     if constexpr (kParts == 2) {
       const WarpBits rest = gather<WarpBits>(words + part, at);
-      x = x + low_half<Format>(rest), y = y + high_half<Format>(rest);
+      x = x + low_half<Format>(rest) * WarpFloat(1 / Factors::kSecondScale);
+      y = y + high_half<Format>(rest) * WarpFloat(1 / Factors::kSecondScale);
     }
   }
   // Stores two neighbouring numbers by a single thread.
@@ -107,6 +110,8 @@ DRL_WARP void add_product(WarpFloat (*c)[4], const typename SharedMatrix<Factors
       WarpFloat sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
       multiply_add<Format>(sum, a.words[1], factor[0], factor[1]);
       multiply_add<Format>(sum, a.words[0], rest[0], rest[1]);
+      DRL_UNROLL
+      for (WarpFloat& x : sum) x = x * WarpFloat(1 / Factors::kSecondScale);
       multiply_add<Format>(sum, a.words[0], factor[0], factor[1]);
       DRL_UNROLL
       for (int i = 0; i < 4; ++i) c[k][i] = c[k][i] + sum[i];

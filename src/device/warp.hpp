@@ -18,6 +18,7 @@
 #include <cmath>
 #endif
 
+#include "device/fast_math.hpp"
 #include "device/halves.hpp"
 #include "drl/lanes/lanes.hpp"
 
@@ -77,6 +78,16 @@ DRL_WARP V in_each_lane(const Number& number) {
 #endif
 }
 
+// Makes `value` thread l's number of x, in for_each_lane.
+template <class V, class T>
+DRL_WARP void set_lane(V& x, int l, T value) {
+#if defined(DRL_GPU_COMPILER)
+  x = value;
+#else
+  x.v[l] = value;
+#endif
+}
+
 // Stores x to to[at], where the mask is true.
 template <class T, class V>
 DRL_WARP void store_at(T* to, WarpInt at, V x) {
@@ -111,18 +122,14 @@ DRL_WARP WarpFloat warp_max(WarpFloat x) {
 // Return 2^x and 1 / x with a relative error of about 1e-7, by a GPU's special function unit.
 DRL_WARP WarpFloat fast_exp2(WarpFloat x) {
 #if defined(DRL_GPU_COMPILER)
-  float y = 0;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
+  return special_exp2(x);
 #else
   return in_each_lane<WarpFloat>([&](int l) { return std::exp2(lane(x, l)); });
 #endif
 }
 DRL_WARP WarpFloat fast_reciprocal(WarpFloat x) {
 #if defined(DRL_GPU_COMPILER)
-  float y = 0;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
+  return special_reciprocal(x);
 #else
   return WarpFloat(1.0f) / x;
 #endif

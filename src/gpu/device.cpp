@@ -32,6 +32,15 @@ void tell_if_compiled(int device) {
 void tell_if_compiled(int) {}
 #endif
 
+// Returns a number of the current GPU.
+template <class Attribute>
+int attribute(Attribute which) {
+  int device = 0, value = 0;
+  DRL_GPU(gpuGetDevice(&device));
+  DRL_GPU(gpuDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
 }  // namespace
 
 void check(gpuError_t status, const char* call) {
@@ -68,12 +77,8 @@ void use(int device) {
   throw Error(fmt::format("GPU {} cannot be used ({}): {}", device, reason, gpu_remedy(reason)));
 }
 
-size_t shared_memory_per_block() {
-  int device = 0, bytes = 0;
-  DRL_GPU(gpuGetDevice(&device));
-  DRL_GPU(gpuDeviceGetAttribute(&bytes, gpuSharedMemoryPerBlock, device));
-  return static_cast<size_t>(bytes);
-}
+size_t shared_memory_per_block() { return static_cast<size_t>(attribute(gpuSharedMemoryPerBlock)); }
+int multiprocessors() { return attribute(gpuMultiprocessorCount); }
 
 void* allocate(size_t bytes) {
   void* memory = nullptr;

@@ -27,6 +27,9 @@ void use(int device);
 // Returns the largest shared memory of a block on the current GPU, in bytes.
 size_t shared_memory_per_block();
 
+// Returns the number of multiprocessors of the current GPU.
+int multiprocessors();
+
 // Allocates GPU memory. Throws Error with the requested and the free size if there is not enough.
 void* allocate(size_t bytes);
 // Allocates page-locked host memory, which the GPU reads and writes at full speed. Throws Error if there is not enough.

@@ -72,7 +72,7 @@ struct Beta {
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
                                float* /*d_out*/) const {
-    Evaluated<F> e{F(0), F(0), F(0)};
+    Evaluated<F> e{};
     for (int k = 0; k < size; ++k) {
       const Shape<F> now = shape_at<F>(out, i, k), old = {shape(gather<F>(old_out + k, row, 2 * size)),
                                                           shape(gather<F>(old_out + size + k, row, 2 * size))};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "device/fast_math.hpp"
 #include "drl/math.hpp"
 #include "policy/noise.hpp"
 
@@ -26,7 +27,7 @@ struct Gaussian {
   int action_size() const { return size; }
   int free_parameters() const { return size; }
   // Returns the current standard deviation of dimension k.
-  DRL_HD float std_now(int k) const { return log_std ? math::exp(param[k]) : param[k]; }
+  DRL_HD float std_now(int k) const { return log_std ? fast_exp(param[k]) : param[k]; }
 
   // Samples the actions of environments i, i + 1, ... (one per lane of F) from the means `out` [n, size]. Returns their
   // log-probabilities.
@@ -36,7 +37,7 @@ struct Gaussian {
     standard_normals<F>(noise, i, size, [&](int k, const F& normal) DRL_LAMBDA {
       const F mean = load_column<F>(out, i, size, k);
       store_action(i, k, mean + F(std[k]) * normal, action, env_action);
-      log_prob = log_prob + (F(-0.5f) * normal * normal - F(math::log(std[k]) + kHalfLogTwoPi));
+      log_prob = log_prob + (F(-0.5f) * normal * normal - F(fast_log(std[k]) + kHalfLogTwoPi));
     });
     return log_prob;
   }
@@ -52,14 +53,14 @@ struct Gaussian {
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
                                float* /*d_out*/) const {
-    Evaluated<F> e{F(0), F(0), F(0)};
+    Evaluated<F> e{};
     for (int k = 0; k < size; ++k) {
-      const float now = std_now(k), before = std[k], inv_std = 1.0f / now, log_std_now = math::log(now);
+      const float now = std_now(k), before = std[k], inv_std = 1.0f / now, log_std_now = fast_log(now);
       const F mean = load_column<F>(out, i, size, k), old_mean = gather<F>(old_out + k, row, size);
       const F z = (gather<F>(action + k, row, size) - mean) * F(inv_std), shift = mean - old_mean;
       e.log_prob = e.log_prob + (F(-0.5f) * z * z - F(log_std_now + kHalfLogTwoPi));
-      e.kl = e.kl + (F(math::log(now / before)) + (F(before * before) + shift * shift) * F(0.5f * inv_std * inv_std) -
-                     F(0.5f));
+      e.kl = e.kl +
+             (F(fast_log(now / before)) + (F(before * before) + shift * shift) * F(0.5f * inv_std * inv_std) - F(0.5f));
       e.entropy = e.entropy + F(0.5f + kHalfLogTwoPi + log_std_now);
     }
     return e;

@@ -71,7 +71,8 @@ DRL_HD void store_column(float* to, int64_t i, int size, int k, const F& x) {
 // The values that a distribution computes for the loss, for one sample per lane of F.
 template <class F>
 struct Evaluated {
-  F log_prob, kl, entropy;  // log-probability of the action taken; KL(old || new) in closed form
+  F log_prob = F(0), kl = F(0), entropy = F(0);  // log-probability of the action taken; KL(old || new) in closed form
+  F log_norm = F(0);                             // of a choice's probabilities, of the last head
 };
 
 }  // namespace drl

@@ -55,7 +55,7 @@ struct SquashedGaussian {
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
                                float* /*d_out*/) const {
-    Evaluated<F> e{F(0), F(0), F(0)};
+    Evaluated<F> e{};
     for (int k = 0; k < size; ++k) {
       const float now = std_now(k), before = std[k], inv_std = 1.0f / now;
       const F mean = load_column<F>(out, i, size, k), shift = mean - gather<F>(old_out + k, row, size);

@@ -75,7 +75,7 @@ struct StateGaussian {
   template <class F>
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
                                float* /*d_out*/) const {
-    Evaluated<F> e{F(0), F(0), F(0)};
+    Evaluated<F> e{};
     for (int k = 0; k < size; ++k) {
       const Normal<F> now = normal_at<F>(out, i, k),
                       old = normal(gather<F>(old_out + k, row, 2 * size), gather<F>(old_out + size + k, row, 2 * size));

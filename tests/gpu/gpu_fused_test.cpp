@@ -16,6 +16,9 @@ namespace {
 
 using namespace test;
 
+// The blocks that an H100 runs at once of networks with 32 units.
+constexpr int64_t kBlocks = 2 * 132;
+
 struct Case {
   std::string name;
   FusedPrecision precision = FusedPrecision::fp32;
@@ -27,9 +30,13 @@ struct Case {
   double advantage_scale = 1, error_scale = 1;
   float growth = 1;
   bool clips = true;
+  double largest_param = 0.25;
 
+  // The log-probability of n Gaussian actions is a sum of n numbers near 1, in float. Its rounding, which is about
+  // n 1e-7, is the ratio's relative error.
   double tolerance() const {
-    return precision == FusedPrecision::fp32 ? 2e-6 : precision == FusedPrecision::fp16 ? 2e-3 : 2e-2;
+    const double of_ratio = discrete ? 0 : 1e-7 * actor.back();
+    return precision == FusedPrecision::fp32 ? 2e-6 + of_ratio : precision == FusedPrecision::fp16 ? 2e-3 : 2e-2;
   }
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
@@ -41,7 +48,7 @@ struct Example {
     actor = layout.add_net({"actor", c.actor, c.activation});
     if (!c.discrete) std_slice = layout.add_free("log_std", {c.actor.back()});
     critic = layout.add_net({"critic", c.critic, c.activation});
-    params = uniforms(random, layout.size(), -0.25, 0.25);
+    params = uniforms(random, layout.size(), -c.largest_param, c.largest_param);
     const auto inputs = static_cast<int64_t>(c.actor.front()), critic_inputs = static_cast<int64_t>(c.critic.front()),
                outputs = static_cast<int64_t>(c.actor.back());
     obs = uniforms(random, samples * inputs, -2, 2), critic_obs = uniforms(random, samples * critic_inputs, -2, 2);
@@ -67,7 +74,7 @@ struct Example {
     advantage = uniforms(random, samples, -0.3 * c.advantage_scale, c.advantage_scale);
     target = uniforms(random, samples, -0.3 * c.error_scale, c.error_scale);
     // The samples of each block's second tile.
-    for (size_t i = kGradientBlocks * kTileRows; i < rows.size(); ++i)
+    for (size_t i = kBlocks * kTileRows; i < rows.size(); ++i)
       advantage[static_cast<size_t>(rows[i])] *= c.growth, target[static_cast<size_t>(rows[i])] *= c.growth;
     settings = {.clip_param = c.clips ? 0.2f : 1e6f,
                 .value_clip = c.clips ? 0.2f : std::numeric_limits<float>::infinity(),
@@ -251,10 +258,8 @@ TEST_P(GpuFused, GradientsEqualThoseInDouble) { expect_gradients_of_doubles(GetP
 
 // A block adds up 16 tiles. If tensor cores made these sums, they would cut a digit off each time.
 TEST_F(GpuFused, SumsOfManyTilesAreNotCut) {
-  expect_gradients_of_doubles({.name = "ManyTilesPerBlock",
-                               .actor = {4, 32, 2},
-                               .critic = {4, 32, 1},
-                               .rows = kTileRows * kGradientBlocks * 16});
+  expect_gradients_of_doubles(
+      {.name = "ManyTilesPerBlock", .actor = {4, 32, 2}, .critic = {4, 32, 1}, .rows = kTileRows * kBlocks * 16});
 }
 
 // Layouts of one network, and what the engine says of it for a GPU with `shared` bytes of shared memory per block.
@@ -349,12 +354,16 @@ INSTANTIATE_TEST_SUITE_P(
                          .critic = {16, 128, 1},
                          .rows = 64,
                          .heads = {2, 3, 2}},
+                    // With larger parameters, the ratio's exponential function would magnify the rounding of outputs.
                     Case{.name = "Elu128",
                          .activation = Activation::elu,
-                         .actor = {17, 128, 128, 21},
+                         .actor = {17, 128, 128, 32},
                          .critic = {40, 128, 128, 1},
                          .discrete = false,
-                         .clips = false},
+                         .clips = false,
+                         .largest_param = 0.1},
+                    Case{.name = "HalfCheetah", .actor = {17, 64, 64, 6}, .critic = {17, 64, 64, 1}, .discrete = false},
+                    Case{.name = "SmallParameters", .activation = Activation::relu, .largest_param = 1e-3},
                     Case{.name = "OneSample", .actor = {1, 32, 2}, .critic = {1, 32, 1}, .rows = 1},
                     // More tiles than blocks: blocks have up to two tiles, and the second needs another power of two.
                     Case{.name = "ManyTiles",

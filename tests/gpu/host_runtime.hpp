@@ -480,9 +480,12 @@ class HostSharedMemory {
     host_forbid(data() + bytes_, 2 * zone_ - bytes_);
     if constexpr (requires { kernel.pass.plan.sums; }) {
       const auto& plan = kernel.pass.plan;
-      const auto forbid_gap_before = [&](int place) { host_forbid(data() + 4 * (place - kHostGap), 4 * kHostGap); };
-      for (const int place : {plan.x, plan.d, plan.out, plan.d_out, plan.largest, plan.sums}) forbid_gap_before(place);
-      for (int layer = 0; layer < plan.hidden_layers(); ++layer) forbid_gap_before(plan.hidden[layer]);
+      const auto forbid_gap_before = [&](int place) {
+        if (4 * static_cast<size_t>(place) < bytes_) host_forbid(data() + 4 * (place - kHostGap), 4 * kHostGap);
+      };
+      for (const int place : {plan.at.x, plan.at.d, plan.out, plan.index, plan.d_out, plan.largest, plan.sums})
+        forbid_gap_before(place);
+      for (int layer = 0; layer + 1 < plan.layers(); ++layer) forbid_gap_before(plan.at.hidden[layer]);
     }
   }
 

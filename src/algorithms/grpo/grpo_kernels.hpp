@@ -112,13 +112,15 @@ struct GrpoLoss {
     const Mask<F> played = bit_cast<Int<F>>(step) < gather<Int<F>>(length, env);
     const auto if_played = [&](F x) DRL_LAMBDA { return math::select(played, x, F(0)); };
     const auto* action = reinterpret_cast<const typename Policy::Action*>(r.action);
+    // These come first, so that a GPU waits for all loads at once.
+    const F a = gather<F>(advantage, env), old_log_prob = gather<F>(r.log_prob, row),
+            reference = gather<F>(reference_log_prob, row);
     const Evaluated<F> e = policy.template evaluate<F>(tile.policy_out, r.policy_out, action, i, row, tile.d_policy);
 
-    const F a = gather<F>(advantage, env);
-    const F ratio = math::exp(e.log_prob - gather<F>(r.log_prob, row));
+    const F ratio = fast_exp(e.log_prob - old_log_prob);
     const F clipped_ratio = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
     const F surrogate = -a * ratio, clipped_surrogate = -a * clipped_ratio;
-    const F log_r = gather<F>(reference_log_prob, row) - e.log_prob, reference_ratio = math::exp(log_r);
+    const F log_r = reference - e.log_prob, reference_ratio = fast_exp(log_r);
     const F d_log_prob =
         math::select(surrogate >= clipped_surrogate, surrogate, F(0)) + F(s.kl_coef) * (F(1) - reference_ratio);
     policy.template gradient<F>(tile.policy_out, action, i, row, e, if_played(d_log_prob),

@@ -190,10 +190,12 @@ struct PpoPolicyLoss {
     const Int<F> at = mirrored ? Int<F>(static_cast<int32_t>(i)) + lane_numbers<Int<F>>() : row;
     const auto* action = reinterpret_cast<const typename Policy::Action*>(mirrored ? mirrored_action : r.action);
     const float* old_out = mirrored ? policy_out : r.policy_out;
+    // These come first, so that a GPU waits for all loads at once.
+    const F advantage = (gather<F>(r.advantage, row) - F(s.advantage_mean)) * F(s.advantage_inv_std),
+            old_log_prob = gather<F>(r.log_prob, row);
     const Evaluated<F> e = policy.template evaluate<F>(policy_out, old_out, action, i, at, d_policy);
 
-    const F advantage = (gather<F>(r.advantage, row) - F(s.advantage_mean)) * F(s.advantage_inv_std);
-    const F ratio = math::exp(e.log_prob - gather<F>(r.log_prob, row));
+    const F ratio = fast_exp(e.log_prob - old_log_prob);
     const F clipped_ratio = math::clamp(ratio, F(1.0f - s.clip_param), F(1.0f + s.clip_param));
     const F surrogate = -advantage * ratio, clipped_surrogate = -advantage * clipped_ratio;
     const F d_log_prob = math::select(surrogate >= clipped_surrogate, surrogate, F(0));  // d ratio / d log_prob = ratio
@@ -221,10 +223,12 @@ struct PpoLoss {
   LossTile tile = {};
   int columns = kLossColumns;  // of the loss
 
+  DRL_HD PpoPolicyLoss<Policy> policy_loss() const { return {policy, r, settings, tile, columns}; }
+  DRL_HD PpoValueLoss value_loss() const { return {r, settings, tile}; }
   template <class F, class Sums>
   DRL_HD void lanes(int64_t i, Sums& sums) const {
-    PpoPolicyLoss<Policy>{policy, r, settings, tile, columns}.template lanes<F>(i, sums);
-    PpoValueLoss{r, settings, tile}.template lanes<F>(i, sums);
+    policy_loss().template lanes<F>(i, sums);
+    value_loss().template lanes<F>(i, sums);
   }
 };
 

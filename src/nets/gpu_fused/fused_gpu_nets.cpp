@@ -1,6 +1,8 @@
 #include "nets/gpu_fused/fused_gpu_nets.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -48,42 +50,44 @@ std::string unknown_shape(const NetSpec& spec, int parts) {
   return is_fused_activation(activation) ? "" : "its activation is neither tanh nor elu nor relu";
 }
 
-// Hands out places, in words.
-struct Places {
-  int next = 0, gap = 0;  // words before each place
-  int take(int words) { return std::exchange(next, next + gap + words) + gap; }
-};
-
 // `parts`: of a factor.
 FusedPlan plan_of(const ParamLayout& layout, NetId net, int parts) {
   const NetSpec& spec = layout.net(net);
   FusedPlan plan{};
-  plan.inputs = spec.inputs(), plan.outputs = spec.outputs(), plan.layers = spec.num_layers();
-  plan.width = spec.layers.front().outputs, plan.activation = spec.layers.front().activation;
+  plan.inputs = spec.inputs(), plan.outputs = spec.outputs();
+  plan.shape = {spec.layers.front().outputs,   padded(plan.inputs), spec.num_layers() - 1, padded(plan.outputs), true,
+                spec.layers.front().activation};
+  const auto fits = [&](const FusedShape& kernel) {
+    const auto sizes = [](const FusedShape& s) {
+      return std::tuple(s.inputs, s.hidden_layers, s.outputs, s.activation);
+    };
+    return kernel.width == plan.shape.width && (!kernel.exact || sizes(kernel) == sizes(plan.shape));
+  };
+  plan.shape_index = static_cast<int>(std::ranges::find_if(kFusedShapes, fits) - std::begin(kFusedShapes));
 
   const int64_t first = layout.weight(net, 0).offset;
-  const ParamSlice& end = layout.bias(net, plan.layers - 1);
+  const ParamSlice& end = layout.bias(net, plan.layers() - 1);
   plan.num_params = static_cast<int>(end.offset + end.count() - first);
-  Places places;
-  const auto factors = [&](int rows, int columns) { return places.take(parts * rows * columns / 2); };
-  for (int layer = 0; layer < plan.layers; ++layer) {
+  for (int layer = 0; layer < plan.layers(); ++layer) {
     plan.weight[layer] = static_cast<int>(layout.weight(net, layer).offset - first);
     plan.bias[layer] = static_cast<int>(layout.bias(net, layer).offset - first);
-    plan.packed_weight[layer] = factors(plan.rows(layer), plan.columns(layer));
   }
-  for (int layer = 0; layer < plan.layers; ++layer) plan.packed_bias[layer] = places.take(plan.rows(layer));
-  plan.packed_words = places.next;
-
-  places.take((32 - places.next % 32) % 32);  // matrices begin at the first memory bank
-  places.gap = kSharedGap;
-  plan.x = factors(kTileRows, padded(plan.inputs));
-  for (int layer = 0; layer < plan.hidden_layers(); ++layer) plan.hidden[layer] = factors(kTileRows, plan.width);
-  plan.d = factors(kTileRows, padded(plan.outputs));
-  plan.out = places.take(kTileRows * plan.outputs), plan.d_out = places.take(kTileRows * plan.outputs);
-  plan.largest = places.take(kTileRows);
-  plan.sums = places.take(plan.num_sums() * kTileRows);
-  plan.words = places.next;
+  plan.at = FusedPlaces::of(plan.shape, parts);
+  int next = plan.at.end;
+  const auto take = [&](int words) { return std::exchange(next, next + kSharedGap + words) + kSharedGap; };
+  plan.out = take(kTileRows * plan.outputs), plan.index = take(kTileRows);
+  plan.forward_words = next;
+  plan.d_out = take(kTileRows * plan.outputs), plan.largest = take(kTileRows);
+  plan.sums = take(plan.num_sums() * kTileRows);
+  plan.words = next;
   return plan;
+}
+
+// Returns how many blocks of the kernel the current GPU runs at once. Of its shared memory, a multiprocessor has 1 KB
+// more than a block may use, and reserves 1 KB for each block (CUDA C++ Programming Guide, "Technical Specifications").
+int64_t blocks_at_once(const FusedGradientKernel& kernel, const FusedPlan& plan) {
+  const auto fit = static_cast<int>((gpu::shared_memory_per_block() + 1024) / (plan.shared() + 1024));
+  return int64_t{gpu::multiprocessors()} * std::clamp(fit, 1, kernel.blocks_per_multiprocessor);
 }
 
 // The parameters, and the packed weights of each network that the engine knows.
@@ -114,7 +118,7 @@ class FusedGpuNets final : public Nets {
   std::unique_ptr<Weights> pack(const float* params) override {
     auto weights = std::make_unique<FusedWeights>(params);
     for (const Net& net : nets_)
-      weights->packed.emplace_back(queue_, net.plan ? static_cast<size_t>(net.plan->packed_words) : 0);
+      weights->packed.emplace_back(queue_, net.plan ? static_cast<size_t>(net.plan->at.packed_words) : 0);
     repack(*weights);
     return weights;
   }
@@ -124,7 +128,7 @@ class FusedGpuNets final : public Nets {
       PackNetworks<Factors> pair{};
       int taken = 0;
       const auto enqueue = [&] {
-        const int64_t words = int64_t{pair.nets[0].plan.packed_words} + pair.nets[1].plan.packed_words;
+        const int64_t words = int64_t{pair.nets[0].plan.at.packed_words} + pair.nets[1].plan.at.packed_words;
         if (taken > 0) for_each(queue_, words, pair);
         pair = {}, taken = 0;
       };
@@ -144,18 +148,11 @@ class FusedGpuNets final : public Nets {
     const FusedPass pass = pass_of(id, weights, rows);
     const int64_t blocks = std::min(pass.tiles(), kForwardBlocks);
     with_factors(precision_, [&]<class Factors>(Factors) {
-      const auto enqueue = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
-        for_each_block(queue_, blocks, pass.plan.shared(),
-                       FusedForward<kWidth, Factors>{pass, pass.tiles(), blocks, out});
-      };
-      switch (pass.plan.width) {
-        case 32:
-          return enqueue(std::integral_constant<int, 32>{});
-        case 64:
-          return enqueue(std::integral_constant<int, 64>{});
-        default:
-          return enqueue(std::integral_constant<int, 128>{});
-      }
+      for_each_fused_shape([&]<int k>() {
+        if (k == pass.plan.shape_index)
+          for_each_block(queue_, blocks, pass.plan.forward_shared(),
+                         FusedForward<kFusedShapes[k], Factors>{pass, pass.tiles(), blocks, out});
+      });
     });
   }
   void backward(NetId id, const Weights& weights, Tape& tape, const float* d_out, float* grad, float* d_in) override {
@@ -166,7 +163,7 @@ class FusedGpuNets final : public Nets {
     why_not_ = whole ? "" : "recurrent layers or a symmetry need the layers one by one";
     for (size_t k = 0; k < ids.size() && why_not_.empty(); ++k) {
       Net& used = net(ids[k]);
-      used.kernel = used.plan ? find_kernel(loss, distribution, k > 0, used.plan->width) : nullptr;
+      used.kernel = used.plan ? find_kernel(loss, distribution, k > 0, used.plan->shape_index) : nullptr;
       if (!used.plan)
         why_not_ = layout().net(ids[k]).name + ": " + used.why_not;
       else if (!used.kernel)
@@ -178,22 +175,23 @@ class FusedGpuNets final : public Nets {
     for (NetId id : ids) {
       Net& used = net(id);
       used.is_fused = why_not_.empty();
-      if (used.is_fused)
-        used.partials = Array<float>(queue_, static_cast<size_t>(kGradientBlocks * used.plan->num_partials()));
+      if (!used.is_fused) continue;
+      used.most_blocks = blocks_at_once(*used.kernel, *used.plan);
+      used.partials = Array<float>(queue_, static_cast<size_t>(used.most_blocks * used.plan->num_partials()));
     }
   }
   bool gradient(const Batch& batch, LossId, DistributionId, float* grad_and_tail) override {
     if (!why_not_.empty()) return false;
-    AddPartials add{{}, 0, batch.loss_columns, grad_and_tail + layout().size(), grad_and_tail + batch.first_free};
+    AddPartials add{{}, batch.loss_columns, grad_and_tail + layout().size(), grad_and_tail + batch.first_free};
     int64_t numbers = batch.loss_columns + batch.num_free;
     for (size_t k = 0; k < batch.inputs.size(); ++k) {
       const auto& [id, rows] = batch.inputs[k];
       FusedPass pass = pass_of(id, batch.weights, rows);
-      pass.partials = net(id).partials.data();
+      pass.blocks = std::min(pass.tiles(), net(id).most_blocks), pass.partials = net(id).partials.data();
       net(id).kernel->enqueue(queue_, pass, batch.loss);
-      add.nets[k] = {pass.partials, pass.plan.num_partials(), pass.plan.num_params,
+      add.nets[k] = {pass.partials, pass.blocks, pass.plan.num_partials(), pass.plan.num_params,
                      grad_and_tail + layout().weight(id, 0).offset};
-      add.blocks = pass.blocks(), numbers += pass.plan.num_params;
+      numbers += pass.plan.num_params;
     }
     for_each(queue_, numbers, add);
     return true;
@@ -211,6 +209,7 @@ class FusedGpuNets final : public Nets {
     std::string why_not;  // there is no plan
     bool is_fused = false;
     const FusedGradientKernel* kernel = nullptr;
+    int64_t most_blocks = 0;
     Array<float> partials;
   };
 
@@ -218,10 +217,11 @@ class FusedGpuNets final : public Nets {
   FusedPass pass_of(NetId id, const Weights& weights, const Rows& rows) {
     return {*net(id).plan, static_cast<const FusedWeights&>(weights).packed[static_cast<size_t>(id)].data(), rows};
   }
-  const FusedGradientKernel* find_kernel(LossId loss, DistributionId distribution, bool of_critic, int width) const {
+  const FusedGradientKernel* find_kernel(LossId loss, DistributionId distribution, bool of_critic,
+                                         int shape_index) const {
     for (const FusedGradientKernel& kernel : fused_gradient_kernels())
       if (kernel.loss == loss && kernel.distribution == distribution && kernel.of_critic == of_critic &&
-          kernel.width == width && kernel.precision == precision_)
+          kernel.shape_index == shape_index && kernel.precision == precision_)
         return &kernel;
     return nullptr;
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <type_traits>
 #include <vector>
 
 #include "device/blocks.hpp"
@@ -17,19 +19,21 @@
 
 namespace drl {
 
-// The number of blocks does not depend on the GPU, so that neither do the order of additions and the sums.
-inline constexpr int64_t kGradientBlocks = 256;
-
 enum class FusedPrecision { fp32, fp16, bf16 };
+template <class Factors>
+inline constexpr FusedPrecision kFusedPrecision =
+    Factors::kParts == 2                             ? FusedPrecision::fp32
+    : std::is_same_v<typename Factors::Format, Fp16> ? FusedPrecision::fp16
+                                                     : FusedPrecision::bf16;
 
 // The arguments of a kernel: a network and a mini-batch.
 struct FusedPass {
   FusedPlan plan;
   const uint32_t* packed;
   Rows rows;
+  int64_t blocks = 0;         // at most one per tile
   float* partials = nullptr;  // [blocks, plan.num_partials()]: the blocks' sums
   int64_t tiles() const { return (rows.count + kTileRows - 1) / kTileRows; }
-  int64_t blocks() const { return std::min(tiles(), kGradientBlocks); }
 };
 
 // A kernel for a loss's part that belongs to one of the networks.
@@ -37,8 +41,9 @@ struct FusedGradientKernel {
   LossId loss;
   DistributionId distribution;
   bool of_critic;
-  int width;
+  int shape_index;  // in kFusedShapes
   FusedPrecision precision;
+  int blocks_per_multiprocessor;
   void (*enqueue)(Queue& queue, const FusedPass& pass, const void* loss);
 };
 // Returns the kernels that are compiled. Units for GPUs add theirs before main().
@@ -53,10 +58,10 @@ struct AddPartials {
   using GpuOnly = void;
   struct Of {
     const float* partials;  // [blocks, size]
-    int64_t size, num_params;
+    int64_t blocks, size, num_params;
     float* gradient;  // of the network
-    DRL_HD float sum(int64_t blocks, int64_t i) const {
-      constexpr int kAtOnce = 16;  // loads that do not wait for each other
+    DRL_HD float sum(int64_t i) const {
+      constexpr int kAtOnce = 32;  // loads that do not wait for each other
       double sum = 0;
       for (int64_t first = 0; first < blocks; first += kAtOnce) {
         float x[kAtOnce];
@@ -67,63 +72,93 @@ struct AddPartials {
     }
   };
   Of nets[2];  // without a critic, the second has no parameters and no partial sums
-  int64_t blocks, loss_columns;
+  int64_t loss_columns;
   float *tail, *d_free;
   DRL_HD void operator()(int64_t i) const {
     for (const Of& net : nets) {
       if (i < net.num_params) {
-        net.gradient[i] = net.sum(blocks, i);
+        net.gradient[i] = net.sum(i);
         return;
       }
       i -= net.num_params;
     }
-    const float of_first = nets[0].sum(blocks, nets[0].num_params + i);
+    const float of_first = nets[0].sum(nets[0].num_params + i);
     if (i >= loss_columns) {
       d_free[i - loss_columns] = of_first;
     } else {
-      tail[i] = nets[1].partials ? of_first + nets[1].sum(blocks, nets[1].num_params + i) : of_first;
+      tail[i] = nets[1].partials ? of_first + nets[1].sum(nets[1].num_params + i) : of_first;
     }
   }
 };
 
 #if defined(DRL_GPU_COMPILER) || defined(DRL_GPU_RUNTIME)
 
-// Loss is a function object (row, rows, out, d_out, sums): it computes the loss of a tile's sample `row`, which is
-// sample rows[row] of the rollout, from the network's outputs `out` [kTileRows, outputs], writes the gradient with
-// respect to these to d_out, and adds to columns of `sums`.
-template <int kWidth, class Factors, class Loss>
+// A part of a loss, which needs the outputs of one network only: the actor's or the critic's.
+template <class Loss, bool kIsCritics>
+struct FusedLoss {
+  static constexpr bool kOfCritic = kIsCritics;
+  Loss loss;
+  // Computes the loss of a tile's sample `row`, which is sample rows[row] of the rollout, from the network's outputs
+  // `out` [kTileRows, outputs], writes the gradient with respect to these to d_out, and adds to columns of `sums`.
+  template <class Sums>
+  DRL_HD void operator()(int64_t row, const int32_t* rows, float* out, float* d_out, Sums& sums) const {
+    Loss of_tile = loss;
+    of_tile.tile.rows = rows;
+    (kOfCritic ? of_tile.tile.value : of_tile.tile.policy_out) = out;
+    (kOfCritic ? of_tile.tile.d_value : of_tile.tile.d_policy) = d_out;
+    of_tile.template lanes<float>(row, sums);
+  }
+};
+
+template <FusedShape kShape, class Factors, class Loss>
 struct FusedGradient {
-  using Tile = FusedTile<kWidth, Factors>;
+  using Tile = FusedTile<kShape, Factors>;
   static constexpr int kWarps = Tile::kWarps;
-  static constexpr int kBlocksPerMultiprocessor = kWidth == 128 ? 1 : 2;
+  // More would not fit into shared memory, or need more registers than there are.
+  static constexpr int kBlocksPerMultiprocessor = kShape.width == 128    ? 1
+                                                  : !kShape.exact        ? 2
+                                                  : Factors::kParts == 2 ? (kShape.inputs == 16 ? 3 : 2)
+                                                  : kShape.inputs == 16  ? 4
+                                                                         : 3;
+  static constexpr int kUnrolledLayers = kShape.exact ? kShape.hidden_layers : 0;
   using Registers = typename Tile::Sums;
 
   FusedPass pass;
-  int64_t tiles, blocks;
+  int64_t tiles;
   Loss loss;
 
   DRL_WARP void operator()(Block<FusedGradient>& block) const {
     constexpr int threads = Block<FusedGradient>::kThreads;
     const FusedPlan& plan = pass.plan;
     const Tile tile(plan, block.shared());
-    const int hidden = plan.hidden_layers();
+    const int hidden = tile.hidden_layers();
     block.threads([&](int thread) {
       tile.template copy_weights<threads>(thread, pass.packed);
       tile.template clear_columns<threads>(thread);
     });
-    block.warps([&](int, Registers& sums) { sums.clear(); });
-    for (int64_t number = block.index(); number < tiles; number += blocks) {
-      const int64_t first = number * kTileRows, left = pass.rows.count - first;
-      const int count = static_cast<int>(left < kTileRows ? left : kTileRows);
-      block.threads([&](int thread) { tile.template load_inputs<threads>(thread, pass.rows, first, count); });
+    block.warps([&](int warp, Registers& sums) {
+      sums.clear();
+      tile.store_index(warp, tile.load_index(warp, pass.rows, block.index()));
+    });
+    for (int64_t number = block.index(); number < tiles; number += pass.blocks) {
+      block.threads([&](int thread) { tile.template load_inputs<threads>(thread, pass.rows); });
+      DRL_ROLLED_IF_LONG(kUnrolledLayers)
       for (int layer = 0; layer < hidden; ++layer)
         block.warps([&](int warp, Registers&) { tile.template forward<Tile::kPairsBesideSums>(warp, layer); });
       block.warps([&](int warp, Registers&) {
         tile.compute_outputs(warp);
-        tile.compute_loss(warp, loss, pass.rows.index + first, count);
+        tile.compute_loss(warp, loss);
       });
-      block.warps([&](int warp, Registers& sums) { tile.round_d(warp, sums); });
+      block.warps([&](int warp, Registers& sums) {
+        // Kernels for exact shapes work while they wait for the index; the others have no register left for it.
+        WarpInt next;
+        if constexpr (kShape.exact) next = tile.load_index(warp, pass.rows, number + pass.blocks);
+        tile.round_d(warp, sums);
+        if constexpr (!kShape.exact) next = tile.load_index(warp, pass.rows, number + pass.blocks);
+        tile.store_index(warp, next);
+      });
       block.warps([&](int warp, Registers& sums) { tile.add_last(warp, sums); });
+      DRL_ROLLED_IF_LONG(kUnrolledLayers)
       for (int layer = hidden; layer > 0; --layer) {
         block.warps([&](int warp, Registers&) { tile.backward(warp, layer); });
         block.warps([&](int warp, Registers& sums) {
@@ -138,23 +173,21 @@ struct FusedGradient {
   }
 };
 
-// Adds the kernel for Loss::Part of a loss function object to the table.
-template <int kWidth, class Factors, class Loss, class Part>
-bool add_fused_gradient(FusedPrecision precision, LossId id, DistributionId distribution) {
-  using Kernel = FusedGradient<kWidth, Factors, Part>;
-  gpu::make_blocks<Kernel>();
-  const auto enqueue = [](Queue& queue, const FusedPass& pass, const void* loss) {
-    for_each_block(queue, pass.blocks(), pass.plan.shared(),
-                   Kernel{pass, pass.tiles(), pass.blocks(), Part(*static_cast<const Loss*>(loss))});
-  };
-  fused_gradient_kernels().push_back({id, distribution, Part::kOfCritic, kWidth, precision, enqueue});
-  return true;
+// Adds the kernels for a part of the loss, kPart(loss), to the table: one for each shape.
+template <class Factors, class Loss, auto kPart, bool kOfCritic>
+void add_fused_gradients(LossId id, DistributionId distribution) {
+  using Part = FusedLoss<std::decay_t<std::invoke_result_t<decltype(kPart), const Loss&>>, kOfCritic>;
+  for_each_fused_shape([&]<int kIndex>() {
+    using Kernel = FusedGradient<kFusedShapes[kIndex], Factors, Part>;
+    gpu::make_blocks<Kernel>();
+    const auto enqueue = [](Queue& queue, const FusedPass& pass, const void* loss) {
+      for_each_block(queue, pass.blocks, pass.plan.shared(),
+                     Kernel{pass, pass.tiles(), {std::invoke(kPart, *static_cast<const Loss*>(loss))}});
+    };
+    fused_gradient_kernels().push_back(
+        {id, distribution, kOfCritic, kIndex, kFusedPrecision<Factors>, Kernel::kBlocksPerMultiprocessor, enqueue});
+  });
 }
-
-// Adds the kernels of a loss for all widths: add<kWidth, Factors>(precision) adds those for one.
-#define DRL_FUSED_LOSS(add, Factors, precision) \
-  static const bool fused_loss_is_added =       \
-      add<32, Factors>(precision) && add<64, Factors>(precision) && add<128, Factors>(precision);
 
 #endif
 

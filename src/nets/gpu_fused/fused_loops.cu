@@ -3,14 +3,16 @@
 
 namespace drl {
 
-#define DRL_FUSED_LOOPS(Factors)        \
-  DRL_LOOP(PackNetworks<Factors>)       \
-  DRL_BLOCKS(FusedForward<32, Factors>) \
-  DRL_BLOCKS(FusedForward<64, Factors>) \
-  DRL_BLOCKS(FusedForward<128, Factors>)
-DRL_FUSED_LOOPS(ExactFactors)
-DRL_FUSED_LOOPS(Fp16Factors)
-DRL_FUSED_LOOPS(Bf16Factors)
+template <class Factors>
+bool make_forward_passes() {
+  for_each_fused_shape([]<int k>() { gpu::make_blocks<FusedForward<kFusedShapes[k], Factors>>(); });
+  return true;
+}
+static const bool forward_passes_are_made =
+    make_forward_passes<ExactFactors>() && make_forward_passes<Fp16Factors>() && make_forward_passes<Bf16Factors>();
+DRL_LOOP(PackNetworks<ExactFactors>)
+DRL_LOOP(PackNetworks<Fp16Factors>)
+DRL_LOOP(PackNetworks<Bf16Factors>)
 DRL_LOOP(AddPartials)
 
 }  // namespace drl

@@ -55,15 +55,16 @@ struct PairSums {
   }
 };
 
-template <int kWidth, class Factors>
+template <FusedShape kShape, class Factors>
 class FusedTile {
  public:
+  static constexpr int kWidth = kShape.width;
   static constexpr int kWarps = kWidth == 128 ? 8 : 4;
   // In forward and backward passes, a warp has 16 samples and kPairs * 16 units.
   static constexpr int kRowGroups = kTileRows / 16, kColumns = kWidth / (kWarps / kRowGroups), kPairs = kColumns / 16;
   // In sums of gradients, a warp has 16 units, and every kSumGroups-th pair of the other factor's columns.
   static constexpr int kUnitGroups = kWidth / 16 < kWarps ? kWidth / 16 : kWarps, kSumGroups = kWarps / kUnitGroups;
-  static constexpr int kHidden = most_hidden_layers(kWidth, Factors::kParts);
+  static constexpr int kHidden = kShape.exact ? kShape.hidden_layers : most_hidden_layers(kWidth, Factors::kParts);
   // The pairs that a warp computes at once, alone and beside its sums: not all, if no registers are left for them.
   static constexpr int kPairsAlone = kWidth == 128 && Factors::kParts > 1 ? kPairs / 2 : kPairs;
   static constexpr int kPairsBesideSums = kWidth == 128 && kHidden == 3 ? kPairs / 2 : kPairsAlone;
@@ -72,9 +73,9 @@ class FusedTile {
   // the loss's gradient is multiplied, 0 before it is known.
   struct Sums {
     float scale;
-    PairSums<kMostInputs / 16 / kSumGroups> first;
+    PairSums<kShape.inputs / 16 / kSumGroups> first;
     PairSums<kWidth / 16 / kSumGroups> hidden[kHidden - 1];
-    PairSums<kMostOutputs / 16 / kSumGroups> last;  // transposed: [units, outputs]
+    PairSums<kShape.outputs / 16 / kSumGroups> last;  // transposed: [units, outputs]
     WarpFloat bias[kHidden][2];  // of two units: in a product C's first column, which every fourth thread holds
 
     template <class Change>
@@ -96,6 +97,8 @@ class FusedTile {
 
   DRL_WARP FusedTile(const FusedPlan& plan, void* shared) : plan_(plan), words_(static_cast<uint32_t*>(shared)) {}
 
+  DRL_WARP int hidden_layers() const { return kShape.exact ? kHidden : plan_.shape.hidden_layers; }
+
   // --- Phases of threads ---
 
   template <int kThreads>
@@ -105,24 +108,22 @@ class FusedTile {
     };
     const auto* from = reinterpret_cast<const Chunk*>(packed);
     auto* to = reinterpret_cast<Chunk*>(words_);
-    for (int i = thread; i < plan_.packed_words / 4; i += kThreads) to[i] = from[i];
+    for (int i = thread; i < places().packed_words / 4; i += kThreads) to[i] = from[i];
   }
-  // Loads the normalised inputs of `count` rows; the other rows become 0. Limits them to what a factor can hold.
+  // Loads the normalised inputs of the rows that load_index has found; the other rows become 0. Limits them to what a
+  // factor can hold.
   template <int kThreads>
-  DRL_WARP void load_inputs(int thread, const Rows& rows, int64_t first, int count) const {
+  DRL_WARP void load_inputs(int thread, const Rows& rows) const {
     constexpr float largest = Factors::Format::kLargest;
     constexpr int kAtOnce = kTileRows * 8 / kThreads;  // words whose loads do not wait for each other
-    const int columns = padded(plan_.inputs), log2_words = columns == 16 ? 3 : columns == 32 ? 4 : 5;
-    const Matrix x = matrix(plan_.x, kTileRows, columns);
+    const int columns = input_columns(), log2_words = columns == 16 ? 3 : columns == 32 ? 4 : 5;
+    const Matrix x = matrix(places().x, kTileRows, columns);
     for (int i = thread; i < kTileRows << log2_words; i += kAtOnce * kThreads) {
       const int column = (i & (columns / 2 - 1)) * 2;  // of all these words
       int64_t at[kAtOnce];
       float numbers[kAtOnce][2];
       DRL_UNROLL
-      for (int w = 0; w < kAtOnce; ++w) {
-        const int row = (i + w * kThreads) >> log2_words;
-        at[w] = row >= count ? -1 : rows.index ? rows.index[first + row] : first + row;
-      }
+      for (int w = 0; w < kAtOnce; ++w) at[w] = index()[(i + w * kThreads) >> log2_words];
       DRL_UNROLL
       for (int w = 0; w < 2 * kAtOnce; ++w) {
         const int k = column + w % 2;
@@ -141,6 +142,20 @@ class FusedTile {
 
   // --- Phases of warps ---
 
+  // Returns the observations' numbers of tile `number`, -1 where there is none; store_index keeps them for load_inputs
+  // and compute_loss. A kernel does so for the next tile after the loss.
+  DRL_WARP WarpInt load_index(int warp, const Rows& rows, int64_t number) const {
+    WarpInt at(-1);
+    if (warp < kTileRows / 32)
+      for_each_lane(32, [&](int l) {
+        const int64_t i = number * kTileRows + warp * 32 + l;
+        if (i < rows.count) set_lane(at, l, rows.index ? rows.index[i] : static_cast<int32_t>(i));
+      });
+    return at;
+  }
+  DRL_WARP void store_index(int warp, WarpInt at) const {
+    if (warp < kTileRows / 32) store_at(index(), warp_lanes() + WarpInt(32 * warp), at);
+  }
   // Computes the outputs of a hidden layer.
   template <int kPairsAtOnce = kPairsAlone>
   DRL_WARP void forward(int warp, int layer) const {
@@ -152,14 +167,14 @@ class FusedTile {
       DRL_UNROLL
       for (int j = 0; j < 2 * kPairsAtOnce; ++j) start_at_bias(layer, column + 8 * j, c[j]);
       const Matrix from = input_of(layer), by = weights(layer);
-      for (int k = 0; k < plan_.columns(layer); k += 16) {
+      for (int k = 0; k < from.order.columns; k += 16) {
         const auto a = from.load_a(row, k);
         DRL_UNROLL
         for (int pair = 0; pair < kPairsAtOnce; ++pair)
           add_product<Factors>(c + 2 * pair, a, by.load_b_transposed(column + 16 * pair, k));
       }
       const Matrix to = hidden(layer);
-      with_fast_activation(plan_.activation, [&]<class A>(A) {
+      with_fast_activation(kShape.exact ? kShape.activation : plan_.shape.activation, [&]<class A>(A) {
         DRL_UNROLL
         for (int j = 0; j < 2 * kPairsAtOnce; ++j) {
           DRL_UNROLL
@@ -172,9 +187,9 @@ class FusedTile {
   // Computes the network's outputs, floats [kTileRows, outputs].
   DRL_WARP void compute_outputs(int warp) const {
     if (warp >= kRowGroups) return;
-    const int layer = plan_.layers - 1, row = first_row(warp);
+    const int layer = hidden_layers(), row = first_row(warp);
     const Matrix from = input_of(layer), by = weights(layer);
-    for (int column = 0; column < plan_.rows(layer); column += 16) {
+    for (int column = 0; column < output_columns(); column += 16) {
       WarpFloat c[2][4];
       DRL_UNROLL
       for (int j = 0; j < 2; ++j) start_at_bias(layer, column + 8 * j, c[j]);
@@ -188,18 +203,17 @@ class FusedTile {
       }
     }
   }
-  // Calls the loss for the warp's samples among the first `count`, and adds to the sums of its columns. `rows` are the
-  // tile's indices into the rollout.
+  // Calls the loss for the warp's samples, and adds to the sums of its columns.
   template <class Loss>
-  DRL_WARP void compute_loss(int warp, const Loss& loss, const int32_t* rows, int count) const {
+  DRL_WARP void compute_loss(int warp, const Loss& loss) const {
     if (warp >= kRowGroups) return;
     sync_warp();
     for_each_lane(16, [&](int l) {
       const int row = first_row(warp) + l;
       float *d = d_out() + row * plan_.outputs, largest = 0;
-      if (row < count) {
+      if (index()[row] >= 0) {
         RowSums sums{floats(plan_.sums) + row};
-        loss(row, rows, out(), d_out(), sums);
+        loss(row, index(), out(), d_out(), sums);
       } else {
         for (int k = 0; k < plan_.outputs; ++k) d[k] = 0;
       }
@@ -223,14 +237,18 @@ class FusedTile {
       sums.scale = scale;
     }
     if (warp >= kRowGroups) return;
-    const int columns = padded(plan_.outputs);
-    const Matrix to = matrix(plan_.d, kTileRows, columns);
+    // A thread has one of the row's first 16 columns in every fourth row, and column + 16 if there are 32.
+    const int columns = output_columns();
+    const Matrix to = matrix(places().d, kTileRows, columns);
     for_each_lane(32, [&](int l) {
-      for (int i = l; i < 16 * columns / 2; i += 32) {
-        const int row = first_row(warp) + i / (columns / 2), column = i % (columns / 2) * 2;
-        const float* d = d_out() + row * plan_.outputs + column;
-        to.store_two(row, column, column < plan_.outputs ? d[0] * scale : 0.0f,
-                     column + 1 < plan_.outputs ? d[1] * scale : 0.0f);
+      for (int k = 0; k < columns; k += 16) {
+        const int column = l % 8 * 2 + k;
+        DRL_UNROLL
+        for (int row = first_row(warp) + l / 8; row < first_row(warp) + 16; row += 4) {
+          const float* d = d_out() + row * plan_.outputs + column;
+          to.store_two(row, column, column < plan_.outputs ? d[0] * scale : 0.0f,
+                       column + 1 < plan_.outputs ? d[1] * scale : 0.0f);
+        }
       }
     });
   }
@@ -243,14 +261,14 @@ class FusedTile {
       WarpFloat c[2 * kPairsBesideSums][4];
       clear(c);
       const Matrix from = gradient_of(layer), by = weights(layer);
-      for (int k = 0; k < plan_.rows(layer); k += 16) {
+      for (int k = 0; k < from.order.columns; k += 16) {
         const auto a = from.load_a(row, k);
         DRL_UNROLL
         for (int pair = 0; pair < kPairsBesideSums; ++pair)
           add_product<Factors>(c + 2 * pair, a, by.load_b(k, column + 16 * pair));
       }
       const Matrix to = hidden(layer - 1);
-      with_fast_activation(plan_.activation, [&]<class A>(A) {
+      with_fast_activation(kShape.exact ? kShape.activation : plan_.shape.activation, [&]<class A>(A) {
         DRL_UNROLL
         for (int j = 0; j < 2 * kPairsBesideSums; ++j) {
           WarpFloat y[4];
@@ -266,7 +284,7 @@ class FusedTile {
   }
   // Adds to the gradients of a layer's weights and, of hidden layers, its bias.
   DRL_WARP void add_last(int warp, Sums& sums) const {
-    const Matrix h = hidden(plan_.hidden_layers() - 1), d = gradient_of(plan_.layers - 1);
+    const Matrix h = hidden(hidden_layers() - 1), d = gradient_of(hidden_layers());
     DRL_ROLLED
     for (int k = 0; k < kTileRows; k += 16) add_pairs(warp, h.load_a_transposed(k, first_unit(warp)), d, k, sums.last);
   }
@@ -281,7 +299,7 @@ class FusedTile {
   DRL_WARP void write_sums(int warp, Sums& sums, float* params) const {
     const WarpFloat unscaled = WarpFloat(sums.scale == 0 ? 1.0f : 1 / sums.scale);
     sums.each([&](WarpFloat x) { return x * unscaled; });
-    const int last = plan_.layers - 1;
+    const int last = hidden_layers();
     write(warp, sums.first, params + plan_.weight[0], plan_.inputs, 1, plan_.inputs);
     DRL_UNROLL
     for (int m = 1; m < kHidden; ++m)
@@ -303,7 +321,7 @@ class FusedTile {
     for (int c = thread; c < plan_.num_sums(); c += kThreads) {
       double sum = 0;
       for (int row = 0; row < kTileRows; ++row) sum += double{floats(plan_.sums)[c * kTileRows + row]};
-      (c < of_loss ? columns[c] : params[plan_.bias[plan_.layers - 1] + c - of_loss]) = static_cast<float>(sum);
+      (c < of_loss ? columns[c] : params[plan_.bias[hidden_layers()] + c - of_loss]) = static_cast<float>(sum);
     }
   }
   DRL_WARP const float* outputs() const { return out(); }
@@ -327,20 +345,30 @@ class FusedTile {
   DRL_WARP static WarpInt columns_of_lanes() { return (warp_lanes() & WarpInt(3)) << 1; }
 
   DRL_WARP float* floats(int place) const { return reinterpret_cast<float*>(words_) + place; }
+  DRL_WARP int32_t* index() const { return reinterpret_cast<int32_t*>(words_) + plan_.index; }
   DRL_WARP float* out() const { return floats(plan_.out); }
   DRL_WARP float* d_out() const { return floats(plan_.d_out); }
   DRL_WARP Matrix matrix(int place, int rows, int columns) const {
     return {words_ + place, {columns}, rows * columns / 2};
   }
-  DRL_WARP Matrix weights(int layer) const {
-    return matrix(plan_.packed_weight[layer], plan_.rows(layer), plan_.columns(layer));
+  DRL_WARP int input_columns() const { return kShape.exact ? kShape.inputs : plan_.shape.inputs; }
+  DRL_WARP int output_columns() const { return kShape.exact ? kShape.outputs : plan_.shape.outputs; }
+  DRL_WARP decltype(auto) places() const {
+    if constexpr (kShape.exact)
+      return FusedPlaces::of(kShape, Factors::kParts);
+    else
+      return (plan_.at);
   }
-  DRL_WARP Matrix hidden(int layer) const { return matrix(plan_.hidden[layer], kTileRows, kWidth); }
+  DRL_WARP Matrix weights(int layer) const {
+    return matrix(places().packed_weight[layer], layer == hidden_layers() ? output_columns() : kWidth,
+                  layer == 0 ? input_columns() : kWidth);
+  }
+  DRL_WARP Matrix hidden(int layer) const { return matrix(places().hidden[layer], kTileRows, kWidth); }
   DRL_WARP Matrix input_of(int layer) const {
-    return layer == 0 ? matrix(plan_.x, kTileRows, padded(plan_.inputs)) : hidden(layer - 1);
+    return layer == 0 ? matrix(places().x, kTileRows, input_columns()) : hidden(layer - 1);
   }
   DRL_WARP Matrix gradient_of(int layer) const {
-    return layer == plan_.layers - 1 ? matrix(plan_.d, kTileRows, padded(plan_.outputs)) : hidden(layer);
+    return layer == hidden_layers() ? matrix(places().d, kTileRows, output_columns()) : hidden(layer);
   }
 
   template <int kCount>
@@ -352,7 +380,7 @@ class FusedTile {
     }
   }
   DRL_WARP void start_at_bias(int layer, int unit, WarpFloat (&c)[4]) const {
-    const uint32_t* bias = words_ + plan_.packed_bias[layer] + unit;
+    const uint32_t* bias = words_ + places().packed_bias[layer] + unit;
     DRL_UNROLL
     for (int k = 0; k < 4; ++k) c[k] = bit_cast<WarpFloat>(gather<WarpBits>(bias + k % 2, columns_of_lanes()));
   }
@@ -384,7 +412,13 @@ class FusedTile {
       add_pairs(warp, a, from, k, sums);
       WarpFloat c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
       DRL_UNROLL
-      for (int p = 0; p < Factors::kParts; ++p) multiply_add<typename Factors::Format>(c, a.words[p], ones, ones);
+      for (int p = Factors::kParts - 1; p >= 0; --p) {
+        multiply_add<typename Factors::Format>(c, a.words[p], ones, ones);
+        if (p > 0) {
+          DRL_UNROLL
+          for (WarpFloat& x : c) x = x * WarpFloat(1 / Factors::kSecondScale);
+        }
+      }
       bias[0] = bias[0] + c[0], bias[1] = bias[1] + c[2];
     }
   }
