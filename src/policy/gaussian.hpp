@@ -54,6 +54,7 @@ struct Gaussian {
   DRL_HD Evaluated<F> evaluate(const float* out, const float* old_out, const float* action, int64_t i, Int<F> row,
                                float* /*d_out*/) const {
     Evaluated<F> e{};
+    DRL_ROLLED
     for (int k = 0; k < size; ++k) {
       const float now = std_now(k), before = std[k], inv_std = 1.0f / now, log_std_now = fast_log(now);
       const F mean = load_column<F>(out, i, size, k), old_mean = gather<F>(old_out + k, row, size);
@@ -72,6 +73,7 @@ struct Gaussian {
   template <class F, class Sums>
   DRL_HD void gradient(const float* out, const float* action, int64_t i, Int<F> row, const Evaluated<F>&, F d_log_prob,
                        F entropy_coef, float* d_out, Sums& sums, int column) const {
+    DRL_ROLLED
     for (int k = 0; k < size; ++k) {
       const float now = std_now(k), inv_std = 1.0f / now;
       const F z = (gather<F>(action + k, row, size) - load_column<F>(out, i, size, k)) * F(inv_std);

@@ -44,10 +44,12 @@ TEST(Halves, Bf16HoldsEightBits) {
 }
 
 TEST(Halves, TwoPartsHoldTwentyTwoBits) {
-  uint32_t parts[2];
-  split<ExactFactors>(1.0f / 3, -0.7f, parts);
-  EXPECT_NEAR(Fp16::low(parts[0]) + Fp16::low(parts[1]), 1.0f / 3, 0x1p-24);
-  EXPECT_NEAR(Fp16::high(parts[0]) + Fp16::high(parts[1]), -0.7f, 0x1p-23);
+  for (const float size : {1.0f, 1e-4f}) {  // normal halves begin at 6.1e-5
+    uint32_t parts[2];
+    split<ExactFactors>(size / 3, -0.7f * size, parts);
+    EXPECT_NEAR(Fp16::low(parts[0]) + Fp16::low(parts[1]) / ExactFactors::kSecondScale, size / 3, size * 0x1p-24);
+    EXPECT_NEAR(Fp16::high(parts[0]) + Fp16::high(parts[1]) / ExactFactors::kSecondScale, -0.7f * size, size * 0x1p-23);
+  }
 }
 
 // --- The order of halves in shared memory ---

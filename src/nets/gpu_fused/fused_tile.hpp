@@ -68,6 +68,8 @@ class FusedTile {
   // The pairs that a warp computes at once, alone and beside its sums: not all, if no registers are left for them.
   static constexpr int kPairsAlone = kWidth == 128 && Factors::kParts > 1 ? kPairs / 2 : kPairs;
   static constexpr int kPairsBesideSums = kWidth == 128 && kHidden == 3 ? kPairs / 2 : kPairsAlone;
+  // The loop over products is unrolled if its length is known and registers suffice.
+  static constexpr int kUnrolledProducts = kShape.exact && Factors::kParts == 1 ? kWidth / 16 : 0;
 
   // A warp's part of the gradients of the weights, summed over a block's tiles. `scale` is the power of two by which
   // the loss's gradient is multiplied, 0 before it is known.
@@ -167,6 +169,7 @@ class FusedTile {
       DRL_UNROLL
       for (int j = 0; j < 2 * kPairsAtOnce; ++j) start_at_bias(layer, column + 8 * j, c[j]);
       const Matrix from = input_of(layer), by = weights(layer);
+      DRL_ROLLED_IF_LONG(kUnrolledProducts)
       for (int k = 0; k < from.order.columns; k += 16) {
         const auto a = from.load_a(row, k);
         DRL_UNROLL
@@ -261,6 +264,7 @@ class FusedTile {
       WarpFloat c[2 * kPairsBesideSums][4];
       clear(c);
       const Matrix from = gradient_of(layer), by = weights(layer);
+      DRL_ROLLED_IF_LONG(kUnrolledProducts)
       for (int k = 0; k < from.order.columns; k += 16) {
         const auto a = from.load_a(row, k);
         DRL_UNROLL
