@@ -157,18 +157,18 @@ struct FusedGradient {
         if constexpr (!kShape.exact) next = tile.load_index(warp, pass.rows, number + pass.blocks);
         tile.store_index(warp, next);
       });
-      block.warps([&](int warp, Registers& sums) { tile.add_last(warp, sums); });
+      block.warps([&](int warp, Registers& sums) { sums.add_last(warp, tile); });
       DRL_ROLLED_IF_LONG(kUnrolledLayers)
       for (int layer = hidden; layer > 0; --layer) {
         block.warps([&](int warp, Registers&) { tile.backward(warp, layer); });
         block.warps([&](int warp, Registers& sums) {
-          if (layer == 1) return tile.add_first(warp, sums);
-          tile.add_hidden(warp, layer - 1, sums);
+          if (layer == 1) return sums.add_first(warp, tile);
+          sums.add_hidden(warp, layer - 1, tile);
         });
       }
     }
     float* params = pass.partials + block.index() * plan.num_partials();
-    block.warps([&](int warp, Registers& sums) { tile.write_sums(warp, sums, params); });
+    block.warps([&](int warp, Registers& sums) { sums.write(warp, tile, params); });
     block.threads([&](int thread) { tile.template write_columns<threads>(thread, params, params + plan.num_params); });
   }
 };

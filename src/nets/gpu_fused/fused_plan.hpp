@@ -7,6 +7,7 @@
 // the sum of two such numbers, and three products add up to one of about float32's precision.
 //
 // fused_plan.hpp   which networks the engine knows, where a block keeps what, and packed weights
+// fused_memory.hpp, fused_sums.hpp   what a block keeps in shared memory and in registers
 // fused_tile.hpp   the passes of a tile of samples
 // fused_gradient.hpp, fused_forward.hpp   the kernels
 // fused_gpu_nets.hpp   the backend

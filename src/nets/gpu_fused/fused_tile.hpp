@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "device/blocks.hpp"
-#include "device/shared_matrix.hpp"
 #include "drl/lanes/hd.hpp"
 #include "nets/activation.hpp"
 #include "nets/batch.hpp"
-#include "nets/gpu_fused/fused_plan.hpp"
+#include "nets/gpu_fused/fused_sums.hpp"
 
 namespace drl {
 
@@ -41,65 +39,22 @@ DRL_WARP void with_fast_activation(Activation activation, const Use& use) {
   }
 }
 
-// Pairs of products C (device/warp.hpp) that a warp keeps in registers.
-template <int kPairs>
-struct PairSums {
-  WarpFloat of[kPairs][2][4];
-  template <class Change>
-  DRL_WARP void each(const Change& change) {
-    DRL_UNROLL
-    for (int pair = 0; pair < kPairs; ++pair) {
-      DRL_UNROLL
-      for (int k = 0; k < 8; ++k) of[pair][k / 4][k % 4] = change(of[pair][k / 4][k % 4]);
-    }
-  }
-};
-
 template <FusedShape kShape, class Factors>
-class FusedTile {
+class FusedTile : public FusedMemory<kShape, Factors> {
  public:
-  static constexpr int kWidth = kShape.width;
-  static constexpr int kWarps = kWidth == 128 ? 8 : 4;
+  using Memory = FusedMemory<kShape, Factors>;
+  using Sums = FusedSums<kShape, Factors>;
+  using Memory::kWidth, Memory::kWarps, Memory::kHidden, Memory::hidden_layers;
+
   // In forward and backward passes, a warp has 16 samples and kPairs * 16 units.
   static constexpr int kRowGroups = kTileRows / 16, kColumns = kWidth / (kWarps / kRowGroups), kPairs = kColumns / 16;
-  // In sums of gradients, a warp has 16 units, and every kSumGroups-th pair of the other factor's columns.
-  static constexpr int kUnitGroups = kWidth / 16 < kWarps ? kWidth / 16 : kWarps, kSumGroups = kWarps / kUnitGroups;
-  static constexpr int kHidden = kShape.exact ? kShape.hidden_layers : most_hidden_layers(kWidth, Factors::kParts);
   // The pairs that a warp computes at once, alone and beside its sums: not all, if no registers are left for them.
   static constexpr int kPairsAlone = kWidth == 128 && Factors::kParts > 1 ? kPairs / 2 : kPairs;
   static constexpr int kPairsBesideSums = kWidth == 128 && kHidden == 3 ? kPairs / 2 : kPairsAlone;
   // The loop over products is unrolled if its length is known and registers suffice.
   static constexpr int kUnrolledProducts = kShape.exact && Factors::kParts == 1 ? kWidth / 16 : 0;
 
-  // A warp's part of the gradients of the weights, summed over a block's tiles. `scale` is the power of two by which
-  // the loss's gradient is multiplied, 0 before it is known.
-  struct Sums {
-    float scale;
-    PairSums<kShape.inputs / 16 / kSumGroups> first;
-    PairSums<kWidth / 16 / kSumGroups> hidden[kHidden - 1];
-    PairSums<kShape.outputs / 16 / kSumGroups> last;  // transposed: [units, outputs]
-    WarpFloat bias[kHidden][2];  // of two units: in a product C's first column, which every fourth thread holds
-
-    template <class Change>
-    DRL_WARP void each(const Change& change) {
-      first.each(change), last.each(change);
-      DRL_UNROLL
-      for (auto& matrix : hidden) matrix.each(change);
-      DRL_UNROLL
-      for (auto& layer : bias) {
-        DRL_UNROLL
-        for (WarpFloat& x : layer) x = change(x);
-      }
-    }
-    DRL_WARP void clear() {
-      scale = 0;
-      each([](WarpFloat) { return WarpFloat(0.0f); });
-    }
-  };
-
-  DRL_WARP FusedTile(const FusedPlan& plan, void* shared) : plan_(plan), words_(static_cast<uint32_t*>(shared)) {}
-
-  DRL_WARP int hidden_layers() const { return kShape.exact ? kHidden : plan_.shape.hidden_layers; }
+  using Memory::Memory;
 
   // --- Phases of threads ---
 
@@ -201,7 +156,7 @@ class FusedTile {
       DRL_UNROLL
       for (int k = 0; k < 8; ++k) {
         const WarpInt unit = WarpInt(column + k / 4 * 8 + k % 2) + columns_of_lanes();
-        store_at(out(), (rows_of_lanes() + WarpInt(row + k % 4 / 2 * 8)) * WarpInt(plan_.outputs) + unit,
+        store_at(outputs(), (rows_of_lanes() + WarpInt(row + k % 4 / 2 * 8)) * WarpInt(plan_.outputs) + unit,
                  c[k / 4][k % 4], unit < WarpInt(plan_.outputs));
       }
     }
@@ -216,7 +171,7 @@ class FusedTile {
       float *d = d_out() + row * plan_.outputs, largest = 0;
       if (index()[row] >= 0) {
         RowSums sums{floats(plan_.sums) + row};
-        loss(row, index(), out(), d_out(), sums);
+        loss(row, index(), outputs(), d_out(), sums);
       } else {
         for (int k = 0; k < plan_.outputs; ++k) d[k] = 0;
       }
@@ -233,12 +188,8 @@ class FusedTile {
   DRL_WARP void round_d(int warp, Sums& sums) const {
     const WarpFloat one = gather<WarpFloat>(floats(plan_.largest), warp_lanes()),
                     other = gather<WarpFloat>(floats(plan_.largest) + 32, warp_lanes());
-    const float scale = scale_for(lane(warp_max(math::max(one, other)), 0), sums.scale);
-    if (scale != sums.scale) {
-      const WarpFloat factor = WarpFloat(sums.scale == 0 ? 1.0f : scale / sums.scale);
-      sums.each([&](WarpFloat x) { return x * factor; });
-      sums.scale = scale;
-    }
+    const float scale = scale_for(lane(warp_max(math::max(one, other)), 0), sums.scale());
+    if (scale != sums.scale()) sums.rescale(scale);
     if (warp >= kRowGroups) return;
     // A thread has one of the row's first 16 columns in every fourth row, and column + 16 if there are 32.
     const int columns = output_columns();
@@ -286,34 +237,6 @@ class FusedTile {
       });
     }
   }
-  // Adds to the gradients of a layer's weights and, of hidden layers, its bias.
-  DRL_WARP void add_last(int warp, Sums& sums) const {
-    const Matrix h = hidden(hidden_layers() - 1), d = gradient_of(hidden_layers());
-    DRL_ROLLED
-    for (int k = 0; k < kTileRows; k += 16) add_pairs(warp, h.load_a_transposed(k, first_unit(warp)), d, k, sums.last);
-  }
-  DRL_WARP void add_hidden(int warp, int layer, Sums& sums) const {
-    DRL_UNROLL
-    for (int m = 1; m < kHidden; ++m)
-      if (m == layer) add_layer(warp, m, sums.hidden[m - 1], sums.bias[m]);
-  }
-  DRL_WARP void add_first(int warp, Sums& sums) const { add_layer(warp, 0, sums.first, sums.bias[0]); }
-
-  // Writes the sums of the weights and the hidden biases to `params` [num_params].
-  DRL_WARP void write_sums(int warp, Sums& sums, float* params) const {
-    const WarpFloat unscaled = WarpFloat(sums.scale == 0 ? 1.0f : 1 / sums.scale);
-    sums.each([&](WarpFloat x) { return x * unscaled; });
-    const int last = hidden_layers();
-    write(warp, sums.first, params + plan_.weight[0], plan_.inputs, 1, plan_.inputs);
-    DRL_UNROLL
-    for (int m = 1; m < kHidden; ++m)
-      if (m < last) write(warp, sums.hidden[m - 1], params + plan_.weight[m], kWidth, 1, kWidth);
-    write(warp, sums.last, params + plan_.weight[last], 1, kWidth, plan_.outputs);
-    if (warp >= kUnitGroups) return;
-    DRL_UNROLL
-    for (int m = 0; m < kHidden; ++m)
-      if (m < last) write_bias(warp, sums.bias[m], params + plan_.bias[m]);
-  }
   // Phases of threads: clear the sums of the loss's columns, and write them to `columns` and to the last bias.
   template <int kThreads>
   DRL_WARP void clear_columns(int thread) const {
@@ -328,10 +251,13 @@ class FusedTile {
       (c < of_loss ? columns[c] : params[plan_.bias[hidden_layers()] + c - of_loss]) = static_cast<float>(sum);
     }
   }
-  DRL_WARP const float* outputs() const { return out(); }
 
  private:
-  using Matrix = SharedMatrix<Factors>;
+  using Memory::plan_, Memory::words_, Memory::places, Memory::input_columns, Memory::output_columns, Memory::floats,
+      Memory::index, Memory::outputs, Memory::d_out, Memory::matrix, Memory::weights, Memory::hidden, Memory::input_of,
+      Memory::gradient_of;
+  using typename Memory::Matrix;
+
   struct RowSums {  // of a sample's place in the tiles
     float* memory;
     DRL_HD void add(int column, float x) { memory[column * kTileRows] += x; }
@@ -339,42 +265,6 @@ class FusedTile {
 
   DRL_WARP static int first_row(int warp) { return 16 * (warp % kRowGroups); }
   DRL_WARP static int first_column(int warp) { return kColumns * (warp / kRowGroups); }
-  DRL_WARP static int first_unit(int warp) { return 16 * (warp % kUnitGroups); }
-  // Returns the first column of the other factor in the warp's n-th pair of sums.
-  DRL_WARP static int first_summed_column(int warp, int n) {
-    return 16 * (n * kSumGroups + (kSumGroups > 1 ? warp / kUnitGroups : 0));
-  }
-  // The row and the first column of a product C that a thread holds.
-  DRL_WARP static WarpInt rows_of_lanes() { return warp_lanes() >> 2; }
-  DRL_WARP static WarpInt columns_of_lanes() { return (warp_lanes() & WarpInt(3)) << 1; }
-
-  DRL_WARP float* floats(int place) const { return reinterpret_cast<float*>(words_) + place; }
-  DRL_WARP int32_t* index() const { return reinterpret_cast<int32_t*>(words_) + plan_.index; }
-  DRL_WARP float* out() const { return floats(plan_.out); }
-  DRL_WARP float* d_out() const { return floats(plan_.d_out); }
-  DRL_WARP Matrix matrix(int place, int rows, int columns) const {
-    return {words_ + place, {columns}, rows * columns / 2};
-  }
-  DRL_WARP int input_columns() const { return kShape.exact ? kShape.inputs : plan_.shape.inputs; }
-  DRL_WARP int output_columns() const { return kShape.exact ? kShape.outputs : plan_.shape.outputs; }
-  DRL_WARP decltype(auto) places() const {
-    if constexpr (kShape.exact)
-      return FusedPlaces::of(kShape, Factors::kParts);
-    else
-      return (plan_.at);
-  }
-  DRL_WARP Matrix weights(int layer) const {
-    return matrix(places().packed_weight[layer], layer == hidden_layers() ? output_columns() : kWidth,
-                  layer == 0 ? input_columns() : kWidth);
-  }
-  DRL_WARP Matrix hidden(int layer) const { return matrix(places().hidden[layer], kTileRows, kWidth); }
-  DRL_WARP Matrix input_of(int layer) const {
-    return layer == 0 ? matrix(places().x, kTileRows, input_columns()) : hidden(layer - 1);
-  }
-  DRL_WARP Matrix gradient_of(int layer) const {
-    return layer == hidden_layers() ? matrix(places().d, kTileRows, output_columns()) : hidden(layer);
-  }
-
   template <int kCount>
   DRL_WARP static void clear(WarpFloat (&c)[kCount][4]) {
     DRL_UNROLL
@@ -395,60 +285,6 @@ class FusedTile {
                c[2 * half + 1]);
   }
 
-  // Adds A B to the warp's pairs of columns of B, whose rows are k to k + 15 of `right`.
-  template <int kCount>
-  DRL_WARP static void add_pairs(int warp, const typename Matrix::A& a, const Matrix& right, int k,
-                                 PairSums<kCount>& sums) {
-    DRL_UNROLL
-    for (int n = 0; n < kCount; ++n) {
-      const int column = first_summed_column(warp, n);
-      if (column < right.order.columns) add_product<Factors>(sums.of[n], a, right.load_b(k, column));
-    }
-  }
-  template <int kCount>
-  DRL_WARP void add_layer(int warp, int layer, PairSums<kCount>& sums, WarpFloat (&bias)[2]) const {
-    const Matrix z = gradient_of(layer), from = input_of(layer);
-    const WarpBits ones =
-        math::select(rows_of_lanes() == WarpInt(0), pack_halves<typename Factors::Format>(1.0f, 1.0f), WarpBits(0u));
-    DRL_ROLLED
-    for (int k = 0; k < kTileRows; k += 16) {
-      const auto a = z.load_a_transposed(k, first_unit(warp));
-      add_pairs(warp, a, from, k, sums);
-      WarpFloat c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-      DRL_UNROLL
-      for (int p = Factors::kParts - 1; p >= 0; --p) {
-        multiply_add<typename Factors::Format>(c, a.words[p], ones, ones);
-        if (p > 0) {
-          DRL_UNROLL
-          for (WarpFloat& x : c) x = x * WarpFloat(1 / Factors::kSecondScale);
-        }
-      }
-      bias[0] = bias[0] + c[0], bias[1] = bias[1] + c[2];
-    }
-  }
-  // Writes sums [units, columns] to to[unit * unit_stride + column * column_stride], of `columns` columns.
-  template <int kCount>
-  DRL_WARP static void write(int warp, const PairSums<kCount>& sums, float* to, int unit_stride, int column_stride,
-                             int columns) {
-    DRL_UNROLL
-    for (int n = 0; n < kCount; ++n) {
-      const int first = first_summed_column(warp, n);
-      DRL_UNROLL
-      for (int k = 0; k < 8; ++k) {
-        const WarpInt unit = rows_of_lanes() + WarpInt(first_unit(warp) + k % 4 / 2 * 8),
-                      column = columns_of_lanes() + WarpInt(first + k / 4 * 8 + k % 2);
-        store_at(to, unit * WarpInt(unit_stride) + column * WarpInt(column_stride), sums.of[n][k / 4][k % 4],
-                 column < WarpInt(columns));
-      }
-    }
-  }
-  DRL_WARP static void write_bias(int warp, const WarpFloat (&sums)[2], float* to) {
-    DRL_UNROLL
-    for (int half = 0; half < 2; ++half)
-      store_at(to, rows_of_lanes() + WarpInt(first_unit(warp) + 8 * half), sums[half],
-               columns_of_lanes() == WarpInt(0));
-  }
-
   // Returns the power of two for a tile whose largest number is `largest`. It brings that to [4, 8), so that the
   // gradients of layers below may be 2^13 times as large; it is kept while numbers stay below 64.
   DRL_WARP static float scale_for(float largest, float scale) {
@@ -457,9 +293,6 @@ class FusedTile {
     const int exponent = static_cast<int>(bit_cast<uint32_t>(largest) >> 23) - 127;
     return bit_cast<float>(static_cast<uint32_t>(127 + 2 - math::max(exponent, -100)) << 23);
   }
-
-  const FusedPlan& plan_;
-  uint32_t* words_;
 };
 
 }  // namespace drl
