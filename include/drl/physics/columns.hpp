@@ -6,7 +6,7 @@
 // environments with the same index are next to each other, so that a warp reads them together.
 #pragma once
 
-#include "drl/lanes/hd.hpp"
+#include "drl/lanes/lanes.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 

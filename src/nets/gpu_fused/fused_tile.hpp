@@ -44,7 +44,7 @@ class FusedTile : public FusedMemory<kShape, Factors> {
  public:
   using Memory = FusedMemory<kShape, Factors>;
   using Sums = FusedSums<kShape, Factors>;
-  using Memory::kWidth, Memory::kWarps, Memory::kHidden, Memory::hidden_layers;
+  using Memory::kWidth, Memory::kWarps, Memory::kHidden, Memory::hidden_layers, Memory::outputs;
 
   // In forward and backward passes, a warp has 16 samples and kPairs * 16 units.
   static constexpr int kRowGroups = kTileRows / 16, kColumns = kWidth / (kWarps / kRowGroups), kPairs = kColumns / 16;
@@ -254,7 +254,7 @@ class FusedTile : public FusedMemory<kShape, Factors> {
 
  private:
   using Memory::plan_, Memory::words_, Memory::places, Memory::input_columns, Memory::output_columns, Memory::floats,
-      Memory::index, Memory::outputs, Memory::d_out, Memory::matrix, Memory::weights, Memory::hidden, Memory::input_of,
+      Memory::index, Memory::d_out, Memory::matrix, Memory::weights, Memory::hidden, Memory::input_of,
       Memory::gradient_of;
   using typename Memory::Matrix;
 
