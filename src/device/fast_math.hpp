@@ -8,7 +8,7 @@
 
 namespace drl {
 
-#if defined(__CUDACC__)
+#if defined(DRL_GPU_COMPILER) && !defined(DRL_FOR_AMD_GPUS)
 // Return 2^x, log2(x) and 1 / x.
 __device__ __forceinline__ float special_exp2(float x) {
   float y = 0;
@@ -31,7 +31,7 @@ __device__ __forceinline__ float special_reciprocal(float x) {
 // are computed by these, both when actions are chosen and in the loss, so that the first ratio is 1.
 template <class F>
 DRL_HD F fast_exp(F x) {
-#if defined(__CUDA_ARCH__)
+#if defined(DRL_GPU_CODE) && !defined(DRL_FOR_AMD_GPUS)
   return special_exp2(x * 1.44269504f);
 #else
   return math::exp(x);
@@ -39,7 +39,7 @@ DRL_HD F fast_exp(F x) {
 }
 template <class F>
 DRL_HD F fast_log(F x) {
-#if defined(__CUDA_ARCH__)
+#if defined(DRL_GPU_CODE) && !defined(DRL_FOR_AMD_GPUS)
   return special_log2(x) * 0.693147181f;
 #else
   return math::log(x);
