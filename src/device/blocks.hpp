@@ -41,8 +41,8 @@ void for_each_block(Queue& queue, int64_t blocks, size_t shared, const Kernel& k
   GpuBlocks<Kernel>::launch(queue.native(), blocks, shared, kernel);
 }
 
-// Words of shared memory before each place of a plan that no kernel may use: in tests with the address sanitizer, which
-// finds accesses to them, there are some.
+// The number of words of shared memory before each place of a plan, which no kernel may use. There are some only in
+// tests with the address sanitizer, which finds accesses to them.
 #if defined(DRL_GPU_RUNTIME)
 inline constexpr int kSharedGap = gpu::kHostGap;
 #else

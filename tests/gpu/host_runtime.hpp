@@ -389,7 +389,7 @@ struct gpuIndex {
 inline thread_local gpuIndex blockIdx, threadIdx, blockDim;  // of the running kernel
 
 namespace drl::gpu {
-// What the compiler is said to have made of each kernel. Tests set it.
+// The registers and stack of every kernel, which tests set.
 inline gpuFuncAttributes& host_attributes() {
   static gpuFuncAttributes attributes;
   return attributes;
@@ -444,8 +444,8 @@ void host_in_any_order(int count, const Work& work) {
 }
 inline thread_local std::byte* host_shared_memory = nullptr;  // of the running block
 
-// Words of shared memory before each place of a plan that no kernel may use (device/blocks.hpp). With the address
-// sanitizer, an access to them ends the test, and so does one before or after the shared memory of the block.
+// The number of words before each place of a plan, which no kernel may use (device/blocks.hpp). The address sanitizer
+// ends a test that accesses these words, or memory beside that of the block.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr int kHostGap = 32;
 inline void host_forbid(const void* memory, size_t bytes) { __asan_poison_memory_region(memory, bytes); }

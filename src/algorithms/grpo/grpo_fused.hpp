@@ -11,7 +11,7 @@ namespace drl {
 
 template <class Factors>
 bool add_fused_grpo() {
-  for_each_distribution([]<class Policy>() {
+  for_each_distribution([&]<class Policy>() {
     if constexpr (Policy::kFusedOnGpu)
       add_fused_gradients<Factors, GrpoLoss<Policy>, std::identity{}, false>("grpo", kDistributionId<Policy>);
   });

@@ -9,7 +9,7 @@ namespace drl {
 
 template <class Factors>
 bool add_fused_ppo() {
-  for_each_distribution([]<class Policy>() {
+  for_each_distribution([&]<class Policy>() {
     if constexpr (Policy::kFusedOnGpu) {
       using Loss = PpoLoss<Policy>;
       add_fused_gradients<Factors, Loss, &Loss::policy_loss, false>("ppo", kDistributionId<Policy>);

@@ -5,7 +5,7 @@ namespace drl {
 
 template <class Factors>
 bool make_forward_passes() {
-  for_each_fused_shape([]<int k>() { gpu::make_blocks<FusedForward<kFusedShapes[k], Factors>>(); });
+  for_each_fused_shape([&]<int k>() { gpu::make_blocks<FusedForward<kFusedShapes[k], Factors>>(); });
   return true;
 }
 static const bool forward_passes_are_made =

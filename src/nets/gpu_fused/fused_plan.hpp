@@ -3,8 +3,8 @@
 // and the sums of the weights' gradients in registers. Layer by layer (nets/gpu), the same numbers go through the GPU's
 // memory between any two kernels, and that takes most of the time.
 //
-// Products are those of tensor cores, whose factors have 16 bits. With ExactFactors (device/halves.hpp) a factor is
-// the sum of two such numbers, and three products add up to one of about float32's precision.
+// Products are those of tensor cores, whose factors have 16 bits. With ExactFactors (device/halves.hpp) a factor has
+// two such numbers, and three products add up to one of about float32's precision.
 //
 // fused_plan.hpp   which networks the engine knows, where a block keeps what, and packed weights
 // fused_memory.hpp, fused_sums.hpp   what a block keeps in shared memory and in registers
