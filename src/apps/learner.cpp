@@ -107,7 +107,7 @@ void Learner::write_lost_states_to(const std::filesystem::path& run, const RunFa
   std::map<std::string, Attribute> attributes = {
       {"task", facts.task}, {"run", run.filename().string()}, {"versions", versions_text(facts)}};
   if (!facts.task_library.empty()) attributes["task_library"] = facts.task_library;
-  lost_states_->write_to(run, std::move(attributes), options_ini);
+  lost_states_->write_to(run, std::move(attributes), options_ini, facts.files);
 }
 
 double Learner::evaluate() {

@@ -95,6 +95,17 @@ void require_fit(const Source& source, const Settings& settings, const StateList
   require_state(loaded, source.checkpoint, source.file, advice.empty() ? "" : "give " + shell_line(advice));
 }
 
+// Returns why the environments of the source do not continue here, or "".
+std::string why_new_episodes(const Source& source, const NewRun& run, const StateList& state) {
+  const std::string& file = source.file;
+  std::vector<std::string> why = changes_of_env_state(
+      run.settings.table, run.facts.files,
+      {attribute<std::string>(source.checkpoint, file, "options"), recorded_files(source.checkpoint, file), file});
+  const std::string of_arrays = difference_of_environments(state, source.checkpoint, run.facts.world_size);
+  if (why.empty() && !of_arrays.empty()) why.push_back(of_arrays);
+  return join(why, "; ");
+}
+
 // Returns the fields that --init_from loads.
 StateList weights_in(const StateList& state, Loaded loaded) {
   const StateList weights = policy_state(state);
@@ -141,6 +152,7 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
   StateList state = trainer.state();
   Source source;
   Loaded loaded{};
+  std::string why_anew;  // the environments' state is not loaded
   double elapsed = 0;
   on_rank_zero(comm, [&] {
     if (start.from == StartFrom::scratch) return;
@@ -157,6 +169,8 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
     warn_if_model_changed(source.checkpoint, source.file, *settings.options.env);
     require_contents_of(source.checkpoint, source.file, now.files);
     require_fit(source, settings, state);
+    why_anew = why_new_episodes(source, run, state);
+    if (!why_anew.empty()) log::warn("all environments start new episodes ({})", why_anew);
     elapsed = attribute<double>(source.checkpoint, source.file, "elapsed_seconds");
     if (const std::vector<std::string> changes = changed_platform(source.checkpoint, now); !changes.empty())
       log::info("changed since the checkpoint was made ({}): the results will not be bit-identical",
@@ -168,8 +182,7 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
   comm.broadcast(std::as_writable_bytes(std::span(&loaded, 1)), 0);
   if (loaded == Loaded::nothing) return;
   if (loaded == Loaded::actor || loaded == Loaded::weights) state = weights_in(state, loaded);
-  if (!restore_state(state, source.checkpoint, comm) && comm.rank() == 0)
-    log::warn("the checkpoint has another number of environments: all environments start new episodes");
+  restore_state(state, source.checkpoint, comm, why_anew.empty());
   trainer.state_loaded(elapsed);
   if (loaded == Loaded::all_but_learning_rate) algorithm.restart_learning_rate();
 }

@@ -12,6 +12,7 @@
 #include "envs/task_libraries.hpp"
 #include "report/format.hpp"
 #include "run/lost_states.hpp"
+#include "run/option_files.hpp"
 #include "run/run_manifest.hpp"
 #include "run/train_options.hpp"
 
@@ -94,7 +95,15 @@ struct Replay {
     if (task != state.task)
       throw UsageError(file + " names two tasks (" + printable(state.task) + " and " + printable(task) +
                        "): give a file that drl_train has written");
-    options.take_recorded(task, state.options, file, [&](OptionTable& all) { all.apply(task_options); });
+    options.take_recorded(task, state.options, file, [&](OptionTable& all) {
+      all.apply(task_options);
+      options.env->choose_physics();
+      const std::vector<std::string> changes =
+          changes_of_env_state(all, contents_of(options.env->files()), {state.options, state.files, file});
+      if (!changes.empty())
+        throw UsageError(fmt::format("the states in {} do not fit these options ({}): leave the options out", file,
+                                     join(changes, "; ")));
+    });
     warn_if_model_changed(states, file, *options.env);
   }
   EnvConfig config() const {

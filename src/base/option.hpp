@@ -76,6 +76,13 @@ inline ShapesPolicy changes_policy(std::string part = "", std::vector<std::strin
   return {.part = std::move(part), .keeps_arrays = true, .synonyms = std::move(synonyms)};
 }
 
+// The saved state of environments fits only runs with the same value (of a path: the same content of the file): others
+// begin new episodes when they load it.
+struct ChangesEnvState {
+  bool value = true;
+};
+inline constexpr ChangesEnvState changes_env_state{};
+
 // A condition without which the option has no effect: `other` has this value or, if not `equal`, another one. `other`
 // is an option of the same section, or of none, or a Circumstance of the program.
 struct Condition {
@@ -113,6 +120,7 @@ struct Option {
   std::string (*common)(const std::string& value) = nullptr;  // see PerRank; null if all ranks must have the same value
   std::string old_value{};  // its value in runs made before it was added; "" for the default
   std::optional<ShapesPolicy> shapes{};
+  bool changes_env_state = false;
   std::vector<Condition> conditions{};
 
   // Returns the value as text that the option accepts. Two values are equal if and only if their texts are.
@@ -139,6 +147,7 @@ struct Option {
   void add(PerRank p) { common = p.common; }
   void add(const AddedLater& l) { old_value = l.old_value; }
   void add(const ShapesPolicy& s) { shapes = s; }
+  void add(ChangesEnvState c) { changes_env_state = c.value; }
   void add(const Condition& c) { conditions.push_back(c); }
   void add(const std::vector<Condition>& all) { conditions.insert(conditions.end(), all.begin(), all.end()); }
 };

@@ -469,7 +469,8 @@ std::vector<OptionDifference> differences(const OptionTable& table, std::string_
   for (const Option& option : table.items()) {
     const bool has_effect = !unmet_condition(option, here) || !unmet_condition(option, there);
     if (is_written(option) && other(option) != option.value() && has_effect)
-      result.push_back({option.name, option.value(), other(option), option.effect, option.shapes});
+      result.push_back(
+          {option.name, option.value(), other(option), option.effect, option.shapes, option.changes_env_state});
   }
   return result;
 }

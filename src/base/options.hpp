@@ -36,7 +36,7 @@ class OptionTable;
 class OptionVisitor {
  public:
   // Attributes: Range, Choices, Unit, Effect, Where, as_path, hidden, common, letter, per_rank, added_later,
-  // shapes_policy, changes_policy, only_with, not_with, in any order. The default must be valid.
+  // shapes_policy, changes_policy, changes_env_state, only_with, not_with, in any order. The default must be valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
     constexpr bool is_number =
@@ -172,6 +172,7 @@ struct OptionDifference {
   std::string name, value, other;
   Effect effect;
   std::optional<ShapesPolicy> shapes{};
+  bool changes_env_state = false;
 };
 
 // Returns the differences between the table's values and those of a config text (a run's options.ini, as to_ini writes

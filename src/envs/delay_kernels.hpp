@@ -22,9 +22,10 @@ struct DelayLine {
   DRL_HD const float* pass(int64_t i, int32_t t, const float* value, uint32_t word) const {
     if (slots == 0) return value;
     float *own = values + i * slots * width, *now = shown + i * width;
-    for (int64_t k = 0; k < width; ++k) own[t % slots * width + k] = value[k];
-    if (t == 0 || !(uniform01(word) < hold)) {
-      const float* from = own + (t > delay[i] ? t - delay[i] : 0) % slots * width;
+    const int64_t at = t > 0 ? t : 0;  // the age in a checkpoint may be any number
+    for (int64_t k = 0; k < width; ++k) own[at % slots * width + k] = value[k];
+    if (at == 0 || !(uniform01(word) < hold)) {
+      const float* from = own + (at > delay[i] ? at - delay[i] : 0) % slots * width;
       for (int64_t k = 0; k < width; ++k) now[k] = from[k];
     }
     return now;

@@ -46,7 +46,8 @@ std::vector<std::string> names_in(std::string text) {
   return names;
 }
 
-// Reads "0.8,1.2 trunk=0.9,1.1". Throws UsageError, which begins with the option.
+// Reads "0.8,1.2 trunk=0.9,1.1": first the range of all elements, if it is given, then those of some. Throws
+// UsageError, which begins with the option.
 std::vector<Entry> entries_of(const std::string& option, const std::string& text) {
   const auto fail = [&](const std::string& why) {
     throw UsageError(
@@ -59,8 +60,11 @@ std::vector<Entry> entries_of(const std::string& option, const std::string& text
       entries.push_back({.pattern = word.substr(0, equals), .numbers = {}});
       word = word.substr(equals + 1);
       if (entries.back().pattern.empty()) fail("a name is missing before =");
-    } else if (entries.empty() || entries.back().numbers.size() == 2) {
+    } else if (entries.empty()) {
       entries.emplace_back();
+    } else if (entries.back().numbers.size() == 2) {
+      fail(fmt::format("{} follows {},{}, and a range has two numbers", shown(word), entries.back().numbers[0],
+                       entries.back().numbers[1]));
     }
     const std::optional<double> x = number_in(word);
     if (!x) fail(shown(word) + " is not a number");
@@ -133,14 +137,17 @@ ModelOptions::ModelOptions() : values_(std::size(kModelQuantities), kNone) {}
 
 void ModelOptions::describe(OptionVisitor& v) {
   v("dr.when", when_, "when an environment draws these numbers: at each reset, or once in its lifetime",
-    one_of({"reset", "lifetime"}));
+    one_of({"reset", "lifetime"}), changes_env_state);
   for (size_t k = 0; k < values_.size(); ++k)
     v(std::string("dr.") + kModelQuantities[k].name, values_[k],
-      std::string(kModelQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kModelQuantities[k].unit));
-  v("dr.push_body", push_body_, "the bodies that are pushed: NAME ..., or roots (of each tree that moves)");
-  v("dr.motor_network", network_, "file (.npz) of a network that gives the torques of position controllers", as_path);
+      std::string(kModelQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kModelQuantities[k].unit),
+      changes_env_state);
+  v("dr.push_body", push_body_, "the bodies that are pushed: NAME ..., or roots (of each tree that moves)",
+    changes_env_state);
+  v("dr.motor_network", network_, "file (.npz) of a network that gives the torques of position controllers", as_path,
+    changes_env_state);
   v("dr.motor_network_of", network_of_, "the actuators that it drives: NAME ...; a name may contain *",
-    not_with("dr.motor_network", kNone));
+    not_with("dr.motor_network", kNone), changes_env_state);
 }
 
 void ModelOptions::make_absolute() {
@@ -182,15 +189,18 @@ std::string ModelOptions::ranges() const {
 }
 
 void DelayOptions::describe(OptionVisitor& v) {
-  v("delay.action", action, "delay of actions: LOW,HIGH, from which each episode draws", unit("steps"));
+  v("delay.action", action, "delay of actions: LOW,HIGH, from which each episode draws", unit("steps"),
+    changes_env_state);
   v("delay.observation", observation, "delay of the actor's observations: LOW,HIGH, from which each episode draws",
-    unit("steps"));
+    unit("steps"), changes_env_state);
   v("sensor_error", sensor_error,
-    "constant error of observations in an episode, in their units: NAME=LOW,HIGH ..., such as joint_pos=-0.01,0.01");
+    "constant error of observations in an episode, in their units: NAME=LOW,HIGH ..., such as joint_pos=-0.01,0.01",
+    changes_env_state);
   v("delay.action_hold", action_hold,
-    "probability that a step repeats the previous action, as if the new one were lost", between(0, 1));
+    "probability that a step repeats the previous action, as if the new one were lost", between(0, 1),
+    changes_env_state);
   v("delay.observation_hold", observation_hold, "probability that a step repeats the actor's previous observation",
-    between(0, 1));
+    between(0, 1), changes_env_state);
 }
 
 DelayPlan DelayOptions::plan(const TaskSpec& task) const {

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "drl/terrain.hpp"
 #include "envs/motor_network.hpp"
 #include "envs/task_envs.hpp"
 
@@ -33,6 +34,20 @@ double as_written(float value) {
   double number = 0;
   std::from_chars(text, end, number);
   return number;
+}
+
+// Returns whether saved environments continue only with the same value of a task's option: a file, or the form of the
+// ground, where robots would else stand in a hill. Levels only decide where episodes begin.
+bool holds_env_state(const TaskParam& param) {
+  bool is_of_ground = false;
+  TerrainOptions ground;
+  const auto compare = [&](const char* name, auto& value, const auto&...) {
+    const void* at = &value;
+    const bool chooses_level = at == &ground.level_min || at == &ground.level_max || at == &ground.curriculum;
+    is_of_ground = is_of_ground || (std::string_view(name) == param.name && !chooses_level);
+  };
+  ground.describe(compare);
+  return param.kind == TaskParamKind::file || is_of_ground;
 }
 
 // Returns the value of an option with this name.
@@ -92,22 +107,24 @@ void TaskParams::describe(OptionVisitor& v) {
     const TaskParam& p = record_.params[k];
     auto& value = values_[static_cast<size_t>(k)];
     const Range range{p.low, p.high, p.low_is_out != 0, p.high_is_out != 0};
-    if (bool* flag = std::get_if<bool>(&value)) v(p.name, *flag, p.help);
-    if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
-    if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit));
+    const ChangesEnvState state{holds_env_state(p)};
+    if (bool* flag = std::get_if<bool>(&value)) v(p.name, *flag, p.help, state);
+    if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit), state);
+    if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit), state);
     if (std::string* text = std::get_if<std::string>(&value)) {
       if (p.kind == TaskParamKind::file)
-        v(p.name, *text, p.help, as_path);
+        v(p.name, *text, p.help, as_path, state);
       else
-        v(p.name, *text, p.help, one_of({p.choices, p.choices + p.choice_count}));
+        v(p.name, *text, p.help, one_of({p.choices, p.choices + p.choice_count}), state);
     }
   }
   std::apply([&](auto&... wrapper) { (wrapper.describe(v), ...); }, wrappers_);
   if (!record_.robot) return;
   v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1));
-  v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path);
+  v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path,
+    changes_env_state);
   v("physics", physics_, "physics engine: lanes (the compiled model), mujoco (libmujoco), auto (lanes if possible)",
-    one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"));
+    one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"), changes_env_state);
   v("device", device_,
     "where a GPU rank steps the compiled robot: auto (on its GPU if possible), or cpu (on its cores, in two halves: "
     "the GPU chooses the actions of one while the cores step the other)",

@@ -93,7 +93,10 @@ class Reference {
   DRL_HD explicit Reference(F frame) : all_(tracked()) {
     Scalar<F> numbers[kLanes];
     store(numbers, frame);
-    for (int l = 0; l < kLanes; ++l) at_[l] = static_cast<int64_t>(numbers[l]);
+    // A checkpoint may contain any number: those beyond the motions are their last frame, and NaN is the first.
+    const auto last = static_cast<Scalar<F>>(is_empty() ? 0 : all_->count - 1);
+    for (int l = 0; l < kLanes; ++l)
+      at_[l] = numbers[l] > 0 ? static_cast<int64_t>(numbers[l] < last ? numbers[l] : last) : 0;
   }
   DRL_HD F left() const { return is_empty() ? F(1) : read(all_->left, 1, 0); }
   DRL_HD F joint_pos(int k) const { return is_empty() ? F(1) : read(all_->joint_pos, all_->joints, all_->joint[k]); }

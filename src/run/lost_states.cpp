@@ -92,10 +92,10 @@ LostStates::LostStates(std::string task, EnvConfig config, Isa isa, int rank, in
       most_(kMostLostStates / world_size + (rank < kMostLostStates % world_size)) {}
 
 void LostStates::write_to(const std::filesystem::path& run, std::map<std::string, Attribute> attributes,
-                          std::string options) {
+                          std::string options, std::string files) {
   file_ = run / kLostStatesFolder / fmt::format("rank_{}.h5", rank_);
   content_.attributes = std::move(attributes);
-  options_ = std::move(options);
+  options_ = std::move(options), files_ = std::move(files);
 }
 
 void LostStates::rollout_begins(Queue& queue, VecEnv& envs, const RolloutView& rollout) {
@@ -218,6 +218,7 @@ void LostStates::add(std::vector<Tensor> state, int64_t environment, int64_t ite
                                                                     {"iteration", iteration + 1},
                                                                     {"lifetime_step", step},
                                                                     {"options", options_},
+                                                                    {"files", files_},
                                                                     {"isa", std::string(name_of(isa_))},
                                                                     {"git_hash", std::string(kGitHash)},
                                                                     {"created", utc_time()}})
@@ -237,6 +238,7 @@ LostState lost_state(const Checkpoint& states, const std::string& file, int64_t 
   LostState state;
   state.task = attribute<std::string>(states, file, "task");
   state.options = attribute<std::string>(states, file, group + "options");
+  if (states.attributes.contains(group + "files")) state.files = attribute<std::string>(states, file, group + "files");
   state.environment = attribute<int64_t>(states, file, group + "environment");
   state.iteration = attribute<int64_t>(states, file, group + "iteration");
   state.step = attribute<int64_t>(states, file, group + "lifetime_step");

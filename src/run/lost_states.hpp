@@ -29,8 +29,9 @@ class LostStates final : public RolloutWatch {
   LostStates(std::string task, EnvConfig config, Isa isa, int rank, int world_size);
 
   // Call before the first iteration. `attributes` of the file: task, task_library, ... `options` are the run's options
-  // in the syntax of config files.
-  void write_to(const std::filesystem::path& run, std::map<std::string, Attribute> attributes, std::string options);
+  // in the syntax of config files, `files` their contents_of().
+  void write_to(const std::filesystem::path& run, std::map<std::string, Attribute> attributes, std::string options,
+                std::string files = "");
 
   void rollout_begins(Queue& queue, VecEnv& envs, const RolloutView& rollout) override;
   // A failure is logged once, and ends the dumps but not the run.
@@ -59,7 +60,7 @@ class LostStates final : public RolloutWatch {
   const int rank_;
   int most_;
   std::filesystem::path file_;
-  std::string options_;
+  std::string options_, files_;
   Checkpoint content_;
   int count_ = 0;         // states in content_
   bool is_read_ = false;  // content_ has the states of the run's earlier starts
@@ -71,6 +72,7 @@ class LostStates final : public RolloutWatch {
 // One state of such a file.
 struct LostState {
   std::string task, options;  // options: in the syntax of config files
+  std::string files;          // contents_of(); "" in files of earlier versions
   Isa isa{};
   int64_t environment = 0;     // global index
   int64_t iteration = 0;       // from 1

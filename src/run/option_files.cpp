@@ -43,11 +43,19 @@ std::vector<Line> lines_of(const std::string& text) {
   return lines;
 }
 
-std::string recorded(const Checkpoint& checkpoint, const std::string& file) {
-  return checkpoint.attributes.contains(kAttribute) ? attribute<std::string>(checkpoint, file, kAttribute) : "";
+// Returns whether both lists have the option with the same content.
+bool have_same_content(const std::string& then, const std::string& now, const std::string& option) {
+  for (const Line& before : lines_of(then))
+    for (const Line& after : lines_of(now))
+      if (before.option == option && after.option == option) return before.hash == after.hash;
+  return false;
 }
 
 }  // namespace
+
+std::string recorded_files(const Checkpoint& checkpoint, const std::string& file) {
+  return checkpoint.attributes.contains(kAttribute) ? attribute<std::string>(checkpoint, file, kAttribute) : "";
+}
 
 std::string contents_of(const std::vector<OptionFile>& files) {
   std::string text;
@@ -64,6 +72,16 @@ std::vector<ChangedFile> changed_files(const std::string& then, const std::strin
   return changed;
 }
 
+std::vector<std::string> changes_of_env_state(const OptionTable& table, const std::string& files,
+                                              const RecordedOptions& then) {
+  std::vector<std::string> changes;
+  for (const OptionDifference& difference : differences(table, then.options, then.file))
+    if (difference.changes_env_state && !have_same_content(then.files, files, difference.name))
+      changes.push_back(
+          fmt::format("--{} is {}, not {}", difference.name, printable(difference.value), printable(difference.other)));
+  return changes;
+}
+
 void require_same_contents(Communicator& comm, const std::string& mine) {
   std::vector<std::string> texts;
   for (const Line& line : lines_of(mine))
@@ -72,7 +90,7 @@ void require_same_contents(Communicator& comm, const std::string& mine) {
 }
 
 void require_contents_of(const Checkpoint& checkpoint, const std::string& file, const std::string& now) {
-  for (const ChangedFile& changed : changed_files(recorded(checkpoint, file), now))
+  for (const ChangedFile& changed : changed_files(recorded_files(checkpoint, file), now))
     throw UsageError(fmt::format(
         "--{} {} has changed since checkpoint {} was made (the hash of its content was {}, and is {} now): restore the "
         "file, or start a new run from this one with --init_from",
@@ -80,7 +98,7 @@ void require_contents_of(const Checkpoint& checkpoint, const std::string& file, 
 }
 
 void warn_if_contents_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task) {
-  const std::string then = recorded(checkpoint, file);
+  const std::string then = recorded_files(checkpoint, file);
   if (then.empty()) return;
   for (const ChangedFile& changed : changed_files(then, contents_of(task.files())))
     log::warn("--{} {} has changed since the training (the hash of its content was {}, and is {} now)", changed.option,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/options.hpp"
 #include "comm/communicator.hpp"
 #include "envs/task_params.hpp"
 #include "store/checkpoint.hpp"
@@ -24,6 +25,18 @@ std::vector<ChangedFile> changed_files(const std::string& then, const std::strin
 
 // Collective. If the ranks' files differ, logs one message and throws ReportedError on all ranks.
 void require_same_contents(Communicator& comm, const std::string& mine);
+
+// Returns the options that the state of environments depends on (changes_env_state) and in which the table differs from
+// the options and files that a run recorded, such as "--env.delay.action is 2, not 0". The path of a file may differ if
+// its content does not. `file` is where they were recorded, for errors.
+struct RecordedOptions {
+  std::string options, files, file;
+};
+std::vector<std::string> changes_of_env_state(const OptionTable& table, const std::string& files,
+                                              const RecordedOptions& then);
+
+// Returns the files that a checkpoint's run recorded, or "" if it is of an earlier version.
+std::string recorded_files(const Checkpoint& checkpoint, const std::string& file);
 
 // Throws UsageError if a file has changed since the checkpoint `file` was made. Checkpoints that record no files pass.
 void require_contents_of(const Checkpoint& checkpoint, const std::string& file, const std::string& now);

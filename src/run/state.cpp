@@ -34,9 +34,16 @@ uint64_t hash_bytes(std::span<const std::byte> bytes, uint64_t hash) {
   return hash;
 }
 
-// Returns true if the tensor has the type of the field, and as many environments as all ranks together.
-bool fits(const StateField& field, const Tensor& tensor, int world_size) {
-  return tensor.type == field.type && tensor.shape == global_shape(field, world_size);
+// Returns how the checkpoint's array differs from the field, which has this shape on all ranks together, or "".
+std::string difference(const StateField& field, const std::vector<int64_t>& shape, const Tensor* tensor) {
+  if (!tensor) return field.name + " is missing in the checkpoint";
+  if (tensor->shape != shape)
+    return fmt::format("{} is {} in the checkpoint and {} here", field.name, shape_text(tensor->shape),
+                       shape_text(shape));
+  if (tensor->type != field.type)
+    return fmt::format("{} has the type {} in the checkpoint and {} here", field.name, name_of(tensor->type),
+                       name_of(field.type));
+  return "";
 }
 
 // Overwrites the field with rank 0's tensor. `tensor` is null on other ranks.
@@ -71,19 +78,26 @@ std::vector<Tensor> gather_state(const StateList& state, Communicator& comm) {
   return tensors;
 }
 
-bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm) {
-  uint8_t same_environments = 1;
-  if (comm.rank() == 0)
-    for (const StateField& field : state)
-      if (field.sharding != Sharding::replicated) {
-        const Tensor* tensor = checkpoint.find(field.name);
-        same_environments &= tensor && fits(field, *tensor, comm.size());
-      }
-  comm.broadcast(std::as_writable_bytes(std::span(&same_environments, 1)), 0);
+std::string difference_of_environments(const StateList& state, const Checkpoint& checkpoint, int world_size) {
+  std::string first;
+  for (const StateField& field : state) {
+    if (field.sharding == Sharding::replicated) continue;
+    const std::vector<int64_t> shape = global_shape(field, world_size);
+    const Tensor* tensor = checkpoint.find(field.name);
+    if (tensor && !tensor->shape.empty() && tensor->shape[0] != shape[0])
+      return fmt::format("the checkpoint has {}, and this run has {}", counted(tensor->shape[0], "environment"),
+                         shape[0]);
+    if (first.empty()) first = difference(field, shape, tensor);
+  }
+  return first;
+}
+
+void restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm, bool environments) {
+  auto restores_environments = static_cast<uint8_t>(environments);
+  comm.broadcast(std::as_writable_bytes(std::span(&restores_environments, 1)), 0);
   for (const StateField& field : state)
-    if (field.sharding == Sharding::replicated || same_environments)
+    if (field.sharding == Sharding::replicated || restores_environments)
       restore_field(field, comm.rank() == 0 ? checkpoint.find(field.name) : nullptr, comm);
-  return same_environments;
 }
 
 void refuse_state(const std::string& file, const std::string& why, const std::string& advice) {
@@ -98,14 +112,8 @@ void require_state(const StateList& state, const Checkpoint& checkpoint, const s
   for (const StateField& field : state) {
     if (field.sharding != Sharding::replicated) continue;
     const Tensor* tensor = checkpoint.find(field.name);
-    if (tensor && tensor->type == field.type && tensor->shape == field.shape) continue;
-    const bool has_shape = tensor && tensor->shape == field.shape;
-    const std::string found =
-        !tensor ? "is missing in the checkpoint"
-        : has_shape
-            ? fmt::format("has the type {} in the checkpoint and {} here", name_of(tensor->type), name_of(field.type))
-            : fmt::format("is {} in the checkpoint and {} here", shape_text(tensor->shape), shape_text(field.shape));
-    refuse_state(file, field.name + " " + found, advice);
+    const std::string why = difference(field, field.shape, tensor);
+    if (!why.empty()) refuse_state(file, why, advice);
   }
   for (const Tensor& tensor : checkpoint.tensors)
     if (is_policy(tensor.name) && !is_description(tensor.name) &&

@@ -17,10 +17,14 @@ namespace drl {
 // an empty list on other ranks.
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
 
+// Returns how the per_env fields of all ranks differ from the checkpoint's arrays, or "": another number of
+// environments, or the first array that is missing or has another shape.
+std::string difference_of_environments(const StateList& state, const Checkpoint& checkpoint, int world_size);
+
 // Collective. Overwrites the fields with rank 0's tensors. The rows of per_env fields are distributed over the ranks;
-// if the checkpoint has another total number of environments, these fields keep their values and false is returned.
-// Call require_state on rank 0 first.
-bool restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm);
+// if rank 0's `environments` is false, these fields keep their values. On rank 0, call require_state first, and
+// difference_of_environments.
+void restore_state(const StateList& state, const Checkpoint& checkpoint, Communicator& comm, bool environments = true);
 
 // Throws UsageError, which names the first difference, unless the checkpoint has every replicated field with the same
 // type and shape, and no further weights or normaliser. `file`: name of the checkpoint, for the message. `advice`: what

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -235,6 +236,21 @@ TEST_P(Delay, IsPartOfTheState) {
       ASSERT_EQ(one.histories[i][t], other.histories[i][t - 50]) << "environment " << i << ", step " << t;
 }
 
+// Ages and delays that no run can save, such as those of a file that was changed. In an episode's first step, every
+// delay shows the observation itself.
+TEST_P(Delay, AgesAndDelaysOfAnyValueStayInTheArrays) {
+  Played plain(GetParam(), {}), delayed(GetParam(), {{"delay.observation", "3"}});
+  for (const StateField& field : delayed.state()) {
+    const bool is_age = field.name == "env/delay/age";
+    if (!is_age && field.name != "env/delay/observation/steps") continue;
+    const std::vector<int32_t> wrong(kEnvs, is_age ? -1000 : 1 << 30);
+    field.write(std::as_bytes(std::span(wrong)));
+  }
+  for (int64_t t = 0; t < 8; ++t)
+    for (Played* each : {&plain, &delayed}) each->step(t, [&](int64_t i, int d) { return chosen(i, t, d); });
+  EXPECT_EQ(delayed.histories, plain.histories);
+}
+
 // Without delays, nothing wraps the environments.
 TEST(Delays, AreNotThereWithoutTheOptions) {
   Played played("CartPole-v1", {});
@@ -253,6 +269,9 @@ TEST(Delays, RefuseRangesThatAreWrong) {
   expect_mentions(error("delay.observation", "soon"), {"--env.delay.observation", "soon"});
   expect_mentions(error("sensor_error", "spped=0,1"), {"--env.sensor_error", "spped"});
   expect_mentions(error("delay.observation", "position=1,2"), {"--env.delay.observation", "position"});
+  expect_mentions(error("delay.action", "0,2,1"), {"--env.delay.action", "0,2,1"});
+  expect_mentions(error("sensor_error", "x=-0.01,0.01,0.5"), {"--env.sensor_error", "x=-0.01,0.01,0.5", "0.5"});
+  expect_mentions(error("sensor_error", "x=-0.01,0.01 0,1"), {"--env.sensor_error", "0.01"});
 }
 
 }  // namespace

@@ -110,6 +110,21 @@ TEST_F(Tracking, EpisodesBeginInTheStateOfAFrame) {
   }
 }
 
+// A file of states may be changed: no number leads beyond the motions.
+TEST_F(Tracking, FramesBeyondTheMotionsAreTheirEnds) {
+  const Tracker t;
+  const auto last = static_cast<double>(tracking::motions.count - 1);
+  const std::pair<double, double> same[] = {
+      {last + 1, last}, {1e9, last}, {1e300, last}, {-1, 0}, {-1e9, 0}, {std::numeric_limits<double>::quiet_NaN(), 0}};
+  for (const auto& [frame, end] : same) {
+    const tracking::Reference<double> wrong(frame), right(end);
+    EXPECT_EQ(wrong.left(), right.left()) << frame;
+    for (int k = 0; k < Task::joints; ++k) EXPECT_EQ(wrong.joint_pos(k), right.joint_pos(k)) << frame;
+    for (int c = 0; c < 3; ++c) EXPECT_EQ(wrong.position(5)[c], right.position(5)[c]) << frame;
+  }
+  EXPECT_EQ(tracking::Reference<double>(last).left(), 0);
+}
+
 // The largest differences from the frame's state are mjlab's, for the root's place, orientation and velocity.
 TEST_F(Tracking, EpisodesBeginWithinMjlabsRanges) {
   Tracker t;

@@ -7,6 +7,7 @@
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace drl {
 namespace {
@@ -55,6 +56,32 @@ TEST(OptionFilesOnRanks, MustBeThoseOfTheCheckpoint) {
   expect_mentions(error_from<UsageError>(
                       [&] { require_contents_of(checkpoint, "iter_000010.h5", "env.motion 444444444444 /m.h5\n"); }),
                   {"--env.motion", "/m.h5", "333333333333", "444444444444", "iter_000010.h5"});
+}
+
+// The options of two runs, the hashes of their files, and whether saved environments continue.
+TEST(OptionFilesOnRanks, ChangeTheStateOfEnvironmentsByTheirContents) {
+  struct Task {
+    std::string motion = "/now.h5", ground = "rough", noise = "1";
+    void describe(OptionVisitor& v) {
+      v("motion", motion, "a file", as_path, changes_env_state);
+      v("ground", ground, "no file", changes_env_state);
+      v("noise", noise, "environments continue with another value");
+    }
+  } task;
+  OptionTable table;
+  table.section("env", "Environment", task);
+  const auto changes = [&](const std::string& options, const std::string& then, const std::string& now) {
+    return join(changes_of_env_state(table, now, {options, then, "c.h5"}), "; ");
+  };
+  const std::string a = "env.motion aaaaaaaaaaaa ", b = "env.motion bbbbbbbbbbbb ",
+                    moved = "[env]\nmotion = /then.h5\n";
+  EXPECT_EQ(changes("", "", ""), "") << "equal";
+  EXPECT_EQ(changes("[env]\nnoise = 2\n", "", ""), "");
+  EXPECT_EQ(changes(moved, a + "/then.h5\n", a + "/now.h5\n"), "") << "the same file at another path";
+  expect_mentions(changes(moved, a + "/then.h5\n", b + "/now.h5\n"), {"--env.motion", "/now.h5", "/then.h5"});
+  expect_mentions(changes(moved, "", a + "/now.h5\n"), {"--env.motion"});  // of an earlier version
+  expect_mentions(changes("[env]\nmotion = none\nground = flat\n", "", a + "/now.h5\n"),
+                  {"--env.motion", "none", "--env.ground is rough, not flat"});
 }
 
 TEST(OptionFilesOnRanks, AreComparedBetweenRanks) {

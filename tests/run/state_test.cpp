@@ -73,27 +73,47 @@ TEST(StateOnRanks, RestoreGivesEachRankItsRows) {
   fill(from);
   Checkpoint checkpoint;
   checkpoint.tensors = gather_state(from.state, world());
-  EXPECT_TRUE(restore_state(to.state, checkpoint, world()));
+  if (world().rank() == 0) {
+    EXPECT_EQ(difference_of_environments(to.state, checkpoint, world().size()), "");
+  }
+  restore_state(to.state, checkpoint, world());
   EXPECT_EQ(to.weight, from.weight);
   EXPECT_EQ(to.steps, from.steps);
   EXPECT_EQ(to.age, from.age);
   EXPECT_EQ(to.x, from.x);
 }
 
-// The checkpoint has another number of environments: only replicated fields are restored.
-TEST(StateOnRanks, RestoreKeepsEnvironmentsIfTheirNumberDiffers) {
+TEST(StateOnRanks, RestoreKeepsEnvironmentsOnRequest) {
   Holder from, to;
   fill(from);
   to.age = {7, 8};
   to.x = {1, 2, 3, 4, 5, 6};
   Checkpoint checkpoint;
   checkpoint.tensors = gather_state(from.state, world());
-  for (Tensor& tensor : checkpoint.tensors)
-    if (tensor.name == "env/age") tensor.shape[0] += 2, tensor.data.resize(tensor.data.size() + 2 * sizeof(int32_t));
-  EXPECT_FALSE(restore_state(to.state, checkpoint, world()));
+  restore_state(to.state, checkpoint, world(), world().rank() != 0);  // rank 0 decides
   EXPECT_EQ(to.weight, from.weight);
   EXPECT_EQ(to.age, (std::vector<int32_t>{7, 8}));
   EXPECT_EQ(to.x, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(StateOnRanks, EnvironmentsThatDifferAreExplained) {
+  Holder h;
+  const Tensor age{"env/age", DType::i32, {6}, std::vector<std::byte>(24)},
+      x{"env/x", DType::f64, {6, 3}, std::vector<std::byte>(144)};
+  const auto difference = [&](const std::vector<Tensor>& tensors) {
+    return difference_of_environments(h.state, {{}, tensors}, 3);  // 3 ranks with two environments each
+  };
+  EXPECT_EQ(difference({age, x}), "");
+  Tensor other = x;
+  other.shape = {6, 4};
+  expect_mentions(difference({age, other}), {"env/x", "[6, 4]", "[6, 3]"});
+  other.shape = {5, 3};  // the number of environments is the reason, whatever else differs
+  const std::string number = difference({other});
+  expect_mentions(number, {"5 environments", "6"});
+  EXPECT_EQ(number.find("env/age"), std::string::npos) << number;
+  other = x, other.type = DType::f32;
+  expect_mentions(difference({age, other}), {"env/x", "float32", "float64"});
+  expect_mentions(difference({x}), {"env/age", "missing"});
 }
 
 TEST(StateOnRanks, RequireStateNamesTheFirstDifference) {

@@ -133,6 +133,34 @@ TEST_F(LoadingOnRanks, ResumeLoadsTheWholeState) {
   }
 }
 
+TEST_F(LoadingOnRanks, EnvironmentsBeginAnewWithTheTrueReason) {
+  const std::string envs = std::to_string(old.settings->options.train.num_envs * world().size());
+  const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> changes = {
+      {{"--env.delay.action", "2"}, {"--env.delay.action is 2, not 0"}},
+      {{"--env.delay.observation_hold", "0.5"}, {"--env.delay.observation_hold is 0.5, not 0"}},
+      {{"--num_envs", "48"}, {envs + " environments", std::to_string(48 * world().size())}}};
+  for (const auto& [words, texts] : changes) {
+    SCOPED_TRACE(words[0]);
+    TestRun run(words);
+    const auto environments = [&] {
+      std::vector<std::vector<std::byte>> all;
+      for (const StateField& field : run.trainer.state())
+        if (field.sharding == Sharding::per_env) all.push_back(field.read());
+      return all;
+    };
+    const auto before = environments();
+    RunStart start = start_from(StartFrom::resume, {folder / "old.h5"});
+    const std::string messages = run.load(start);
+    EXPECT_EQ(run.trainer.iteration(), 2);
+    EXPECT_EQ(run.policy(), old.policy());
+    EXPECT_EQ(environments(), before);
+    if (world().rank() > 0) continue;
+    EXPECT_EQ(std::ranges::count(messages, '\n'), 1) << messages;
+    expect_mentions(messages, {"warning: ", "new episodes"});
+    for (const std::string& text : texts) expect_mentions(messages, {text});
+  }
+}
+
 TEST_F(LoadingOnRanks, InitFromLoadsOnlyThePolicy) {
   TestRun run;
   RunStart start = start_from(StartFrom::weights, {folder / "old.h5"});
