@@ -64,10 +64,11 @@ std::string physics_note(const Options& options, const Workplace& place) {
 }
 
 // The facts, besides the options' values, that decide whether options have an effect.
-std::vector<Circumstance> circumstances(const Options& options, const Workplace& place) {
+std::vector<Circumstance> circumstances(const Options& options, const Workplace& place, const RunStart& start) {
   const RunOptions& run = options.run;
   const bool named = !run.run_name.empty() || place.job;
   const bool new_weights = !run.resume && run.load_run.empty() && run.checkpoint.empty() && run.init_from.empty();
+  const std::string from_checkpoint = "the weights come from a checkpoint";
   const AlgorithmKind& algorithm = options.algorithm();
   const std::string& task = options.train.task;
   std::vector<Circumstance> all = algorithm.circumstances();
@@ -76,7 +77,8 @@ std::vector<Circumstance> circumstances(const Options& options, const Workplace&
                std::string("this run computes on ") + (place.placement.gpu < 0 ? "the CPU" : "GPUs")},
               {"job", place.job ? "yes" : "no", "this is not a Slurm job"},
               {"name", named ? "chosen" : "new", "without --run_name, a run has a new name"},
-              {"start", new_weights ? "scratch" : "checkpoint", "the weights come from a checkpoint"},
+              {"start", new_weights || start.has_new_critic ? "scratch" : "checkpoint", from_checkpoint},
+              {"std", new_weights || start.has_new_std ? "new" : "loaded", from_checkpoint},
               {"actions", task_record(task).discrete ? "discrete" : "continuous", task + " has discrete actions"}});
   return all;
 }
@@ -137,6 +139,8 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
                     (facts.launcher.empty() ? "" : ", started by " + facts.launcher));
   line("placement", place.placement.text);
   line("device", facts.device + ", " + (place.gpu_model.empty() ? facts.cpu_model : place.gpu_model));
+  if (!facts.loaded.empty()) line("weights", "of " + facts.loaded);
+  if (!facts.teacher.empty()) line("teacher", facts.teacher);
   line("environments", with_commas(plan.num_envs) + " per rank, " + with_commas(envs) + " in total");
   if (const auto physics = facts.versions.find("physics"); physics != facts.versions.end())
     line("physics", physics->second + physics_note(options, place));
@@ -157,9 +161,10 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   return text;
 }
 
-std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, int64_t done) {
+std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, const RunStart& start,
+                                             int64_t done) {
   const Options& options = plan.options;
-  std::vector<std::string> warnings = plan.table.without_effect(plan.chosen, circumstances(options, place));
+  std::vector<std::string> warnings = plan.table.without_effect(plan.chosen, circumstances(options, place, start));
   std::ranges::copy(options.algorithm().warnings(done, options.train.max_iterations), std::back_inserter(warnings));
   return warnings;
 }

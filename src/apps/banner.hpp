@@ -23,7 +23,8 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
 
 // Returns a warning for each reason why options that the user has set have no effect, and one if the learning rate is 0
 // in some of the iterations that remain after the first `done`.
-std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, int64_t done);
+std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, const RunStart& start,
+                                             int64_t done);
 
 // Returns the command that resumes the run: with the launcher of this start, or `--ranks` if drl_train started the
 // ranks itself (`by_ourselves`), and with the options that the run's options.ini does not hold. Pure.

@@ -1,6 +1,7 @@
 // drl_train: trains a policy on one rank or many. prepare() and train() list the steps; the training loop is in
 // run/trainer.cpp.
 
+#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -52,6 +53,22 @@ RunStart claim_directory(const RunRequest& request, bool warns, Communicator& co
   return start;
 }
 
+// Returns the directory of the run that will be resumed, on rank 0, or "".
+std::filesystem::path resumed_run(const RunRequest& request, Communicator& comm) {
+  std::filesystem::path resumed;
+  on_rank_zero(comm, [&] {
+    if (const RunStart start = plan_run(request); start.from == StartFrom::resume) resumed = start.directory;
+  });
+  return resumed;
+}
+
+// Returns whether the run that is resumed has recorded that it was done.
+bool has_ended(const RunStart& start, Communicator& comm) {
+  const std::string status = on_rank_zero(
+      comm, [&] { return start.from == StartFrom::resume ? recorded_run(start.directory).status : std::string(); });
+  return status == "done" || status == "target reached";
+}
+
 ConsoleMode console_mode(bool quiet) {
   return quiet ? ConsoleMode::quiet : terminal_width() > 0 ? ConsoleMode::live : ConsoleMode::lines;
 }
@@ -71,7 +88,9 @@ struct RunOutput {
                              start.directory.string(), deadline ? deadline->time_left(kBannerPatience) : std::nullopt));
     if (!start.notice.empty()) log::info("{} from iteration {}", start.notice, trainer.iteration());
     explain_isaac_lab_options(plan.command);
-    for (const std::string& warning : warnings_of_effects(plan, place, trainer.iteration())) log::warn("{}", warning);
+    if (learner.teacher()) learner.teacher()->keep(directory.path(), plan.table);
+    for (const std::string& warning : warnings_of_effects(plan, place, start, trainer.iteration()))
+      log::warn("{}", warning);
   }
   static RunFacts with_lock(RunFacts facts, const std::string& lock) { return facts.lock = lock, facts; }
 
@@ -89,7 +108,8 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm)
   const Workplace place = find_workplace(wanted, options.train.isa, launch, comm);
   std::optional<Deadline> deadline;  // only on rank 0 of a Slurm job
   if (place.job && comm.rank() == 0) deadline.emplace(*place.job, options.run.time_margin);
-  Learner learner(options, place, comm);
+  const RunRequest request{options.run, settings.table, run_context(options.train.task, launch)};
+  Learner learner(options, place, comm, options.algorithm().needs_teacher() ? resumed_run(request, comm) : "");
   Trainer trainer(options.train, options.run, learner.algorithm(), learner.task(), learner.comm(),
                   [&] { return learner.evaluate(); });
   trainer.measure_energy([&] { return learner.gpu_energy(); });
@@ -97,11 +117,16 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm)
   learner.algorithm().state_changed();
 
   // 4. The run's directory, and the state to start from.
-  const RunRequest request{options.run, settings.table, run_context(options.train.task, launch)};
   RunStart start = claim_directory(request, settings.command.preflight != "off", comm);
   RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   facts.files = learner.contents();
-  load_start(start, {settings, facts, trainer, learner.algorithm()}, comm);
+  if (learner.teacher()) facts.teacher = on_rank_zero(comm, [&] { return learner.teacher()->text(); });
+  load_start(start, {settings, facts, trainer, learner.algorithm(), learner.policy()}, comm);
+  facts.loaded = start.loaded;
+  if (has_ended(start, comm) && trainer.finished()) {  // its files stay as they are
+    if (comm.rank() == 0) std::printf("%s\n", trainer.nothing_to_do().c_str());
+    return kDone;
+  }
   if (options.train.nan_policy == "dump")
     learner.write_lost_states_to(on_rank_zero(comm, [&] { return start.directory.string(); }), facts,
                                  settings.table.to_ini());

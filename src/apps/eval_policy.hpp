@@ -12,6 +12,7 @@
 #include "nets/host_nets.hpp"
 #include "policy/actor.hpp"
 #include "run/option_files.hpp"
+#include "run/policy_match.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_manifest.hpp"
 #include "run/state.hpp"
@@ -31,6 +32,7 @@ class EvalPolicy {
   EvalPolicy(const Checkpoint& checkpoint, const std::string& file, const TaskChanges& changes, int threads)
       : EvalPolicy(task_of(checkpoint, file), attribute<std::string>(checkpoint, file, "options"), file, changes,
                    threads) {
+    require_policy_of_task(checkpoint, file, spec_);
     warn_if_model_changed(checkpoint, file, *options_.env);
     warn_if_contents_changed(checkpoint, file, *options_.env);
     const TaskSpec task = task_spec(task_, setup());

@@ -53,10 +53,11 @@ void require_dumps(const EnvSetup& setup) {
 
 }  // namespace
 
-Learner::Learner(const Options& options, const Workplace& place, Communicator& comm)
+Learner::Learner(const Options& options, const Workplace& place, Communicator& comm,
+                 const std::filesystem::path& resumed)
     : options_(options), threads_(place.placement.threads) {
   const TrainOptions& train = options.train;
-  if (options.algorithm().needs_teacher()) teacher_.emplace(options, comm);
+  if (options.algorithm().needs_teacher()) teacher_.emplace(options, resumed, comm);
   const EnvSetup setup = teacher_ ? teacher_->student_setup() : options.env->setup();
   on_all_ranks(comm, [&] {
     engine_.emplace(options, place);

@@ -17,13 +17,15 @@ namespace drl {
 
 class Learner {
  public:
-  // Collective. Throws ReportedError on all ranks if the options contradict each other. All arguments must outlive
-  // the Learner.
-  Learner(const Options& options, const Workplace& place, Communicator& comm);
+  // Collective. Throws ReportedError on all ranks if the options contradict each other. `options`, `place` and `comm`
+  // must outlive the Learner. `resumed` is the directory of the run that is resumed, if any; only rank 0's is used.
+  Learner(const Options& options, const Workplace& place, Communicator& comm,
+          const std::filesystem::path& resumed = {});
 
   const TaskSpec& task() const { return envs_->spec(); }
   const BatchPlan& plan() const { return plan_; }
   const PolicySpec& policy() const { return spec_; }
+  const TeacherRun* teacher() const { return teacher_ ? &*teacher_ : nullptr; }
   Algorithm& algorithm() { return *algorithm_; }
   Communicator& comm() { return engine_->comm(); }
   std::optional<GpuEnergy> gpu_energy() { return engine_->energy(); }

@@ -9,13 +9,14 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "run/option_files.hpp"
+#include "run/policy_match.hpp"
 #include "run/pretrained.hpp"
 
 namespace drl {
 namespace {
 
 // The part of a checkpoint that is loaded.
-enum class Loaded : uint8_t { nothing, actor, weights, all_but_learning_rate, all };
+enum class Loaded : uint8_t { nothing, means, actor, weights, all_but_learning_rate, all };
 
 // The checkpoint that rank 0 has read.
 struct Source {
@@ -76,16 +77,19 @@ bool is_silent(const OptionDifference& difference) {
   return difference.shapes->keeps_arrays && !(contains(same, difference.value) && contains(same, difference.other));
 }
 
-// Throws UsageError unless task, algorithm, networks and the fields in `loaded` fit the source.
-void require_fit(const Source& source, const Settings& settings, const StateList& loaded) {
-  const TrainOptions& now = settings.options.train;
-  require_same("task", attribute<std::string>(source.checkpoint, source.file, "task"), now.task, source.file);
-  require_same("algorithm", value_before_change("algorithm", settings.table, source).value_or(now.algorithm),
-               now.algorithm, source.file);
+std::string algorithm_of(const Source& source, const Settings& settings) {
+  return value_before_change("algorithm", settings.table, source).value_or(settings.options.train.algorithm);
+}
+
+// Throws UsageError unless the networks and the fields in `loaded` fit the source.
+void require_fit(const Source& source, const Settings& settings, const StateList& loaded, const PolicySpec& policy) {
+  require_policy_of_task(source.checkpoint, source.file, policy);
   std::vector<std::string> advice, silent;
   for (const OptionDifference& difference :
        differences(settings.table, attribute<std::string>(source.checkpoint, source.file, "options"), source.file)) {
-    if (!difference.shapes || !has_fields(loaded, difference.shapes->part)) continue;
+    const std::string section = difference.name.substr(0, difference.name.find('.'));
+    const bool is_of_another = contains(algorithm_names(), section) && section != settings.options.train.algorithm;
+    if (is_of_another || !difference.shapes || !has_fields(loaded, difference.shapes->part)) continue;
     advice.insert(advice.end(), {"--" + difference.name, difference.other});
     if (is_silent(difference))
       silent.push_back(
@@ -106,14 +110,38 @@ std::string why_new_episodes(const Source& source, const NewRun& run, const Stat
   return join(why, "; ");
 }
 
-// Returns the fields that --init_from loads.
+bool is_std(const std::string& name) { return name == "policy/log_std" || name == "policy/std"; }
+
+// Returns the fields that --init_from loads. A policy that learned nothing but the means of actions has no standard
+// deviation of its own.
 StateList weights_in(const StateList& state, Loaded loaded) {
-  const StateList weights = policy_state(state);
-  return loaded == Loaded::actor ? actor_state(weights) : weights;
+  StateList weights = policy_state(state);
+  if (loaded != Loaded::weights) weights = actor_state(weights);
+  if (loaded == Loaded::means) std::erase_if(weights, [](const StateField& field) { return is_std(field.name); });
+  return weights;
 }
 
-// Throws UsageError unless the source has the whole state of a run.
-void require_whole(const Source& source) {
+// Chooses what --init_from loads: what the source and this run both have. Removes the rest of the source's weights.
+Loaded choose_weights(Source& source, const Settings& settings, const StateList& state) {
+  const auto is_of_critic = [](const Tensor& tensor) {
+    return tensor.name.starts_with("policy/critic/") || tensor.name.starts_with("normalizer/critic_obs/");
+  };
+  const auto has_teacher = [&](const std::string& algorithm) {
+    return std::ranges::any_of(settings.options.algorithms,
+                               [&](const auto& kind) { return kind->name() == algorithm && kind->needs_teacher(); });
+  };
+  std::vector<Tensor>& tensors = source.checkpoint.tensors;
+  const bool is_student = has_teacher(algorithm_of(source, settings)) && !settings.options.algorithm().needs_teacher();
+  if (is_student) std::erase_if(tensors, [](const Tensor& tensor) { return is_std(tensor.name); });
+  if (has_critic(state) && std::ranges::any_of(tensors, is_of_critic)) return Loaded::weights;
+  std::erase_if(tensors, is_of_critic);
+  if (has_critic(state)) log::info("{} has no critic: the critic starts anew", source.file);
+  return is_student ? Loaded::means : Loaded::actor;
+}
+
+// Throws UsageError unless the source has the whole state of a run of this algorithm.
+void require_whole(const Source& source, const Settings& settings) {
+  require_same("algorithm", algorithm_of(source, settings), settings.options.train.algorithm, source.file);
   if (is_policy_alone(source.checkpoint))
     throw UsageError("checkpoint " + source.file +
                      " has only a policy (without critic and optimiser, a run cannot continue from it): start a new "
@@ -147,7 +175,7 @@ std::vector<std::string> changed_platform(const Checkpoint& checkpoint, const Ru
 }
 
 void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
-  const auto& [settings, now, trainer, algorithm] = run;
+  const auto& [settings, now, trainer, algorithm, policy] = run;
   const AlgorithmKind& kind = settings.options.algorithm();
   StateList state = trainer.state();
   Source source;
@@ -157,18 +185,26 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
   on_rank_zero(comm, [&] {
     if (start.from == StartFrom::scratch) return;
     source = read_newest_intact(start);
+    require_same("task", attribute<std::string>(source.checkpoint, source.file, "task"), settings.options.train.task,
+                 source.file);
+    if (start.from != StartFrom::resume) {
+      start.loaded =
+          fmt::format("{}, iteration {}", source.file, attribute<int64_t>(source.checkpoint, source.file, "iteration"));
+      warn_of_task_options(source.checkpoint, source.file, settings.table, settings.options.train,
+                           *settings.options.env);
+    }
+    warn_if_model_changed(source.checkpoint, source.file, *settings.options.env);
     if (start.from == StartFrom::weights) {
-      loaded = is_policy_alone(source.checkpoint) ? Loaded::actor : Loaded::weights;
-      require_fit(source, settings, weights_in(state, loaded));
-      if (loaded == Loaded::actor && has_critic(state))
-        log::info("{} has no critic: the critic starts anew", source.file);
+      loaded = choose_weights(source, settings, state);
+      require_fit(source, settings, weights_in(state, loaded), policy);
+      start.has_new_critic = loaded != Loaded::weights && has_critic(state);
+      start.has_new_std = loaded == Loaded::means;
       return;
     }
-    require_whole(source);
+    require_whole(source, settings);
     settings.warn_of_ignored_options(attribute<std::string>(source.checkpoint, source.file, "options"), source.file);
-    warn_if_model_changed(source.checkpoint, source.file, *settings.options.env);
     require_contents_of(source.checkpoint, source.file, now.files);
-    require_fit(source, settings, state);
+    require_fit(source, settings, state, policy);
     why_anew = why_new_episodes(source, run, state);
     if (!why_anew.empty()) log::warn("all environments start new episodes ({})", why_anew);
     elapsed = attribute<double>(source.checkpoint, source.file, "elapsed_seconds");
@@ -181,7 +217,8 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
   });
   comm.broadcast(std::as_writable_bytes(std::span(&loaded, 1)), 0);
   if (loaded == Loaded::nothing) return;
-  if (loaded == Loaded::actor || loaded == Loaded::weights) state = weights_in(state, loaded);
+  if (loaded == Loaded::means || loaded == Loaded::actor || loaded == Loaded::weights)
+    state = weights_in(state, loaded);
   restore_state(state, source.checkpoint, comm, why_anew.empty());
   trainer.state_loaded(elapsed);
   if (loaded == Loaded::all_but_learning_rate) algorithm.restart_learning_rate();

@@ -17,11 +17,13 @@ struct NewRun {
   const RunFacts& facts;
   Trainer& trainer;
   Algorithm& algorithm;
+  const PolicySpec& policy;
 };
 
 // Collective. Loads the newest intact checkpoint of `start`, adds the damaged ones to start.damaged, and logs what has
 // changed since the checkpoint was made. Only rank 0's `start` and facts are used. Throws ReportedError on all
-// ranks if the checkpoint has another task or algorithm, or does not fit the networks.
+// ranks if the checkpoint has another task, or does not fit the networks. --init_from loads the weights that the
+// checkpoint and this run both have, also those of another algorithm: a student of distillation has no critic.
 void load_start(RunStart& start, const NewRun& run, Communicator& comm);
 
 // Returns the changes since the checkpoint was made that prevent bit-identical results, such as "world_size: 2 -> 4".

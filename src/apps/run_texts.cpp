@@ -2,9 +2,11 @@
 
 #include <filesystem>
 
+#include "apps/teacher.hpp"
 #include "base/check.hpp"
 #include "base/host.hpp"
-#include "base/log.hpp"
+#include "base/text.hpp"
+#include "base/typed_path.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
 #include "launch/allocation.hpp"
@@ -26,20 +28,26 @@ void require_task_of_origin(const Settings& typed, Communicator& comm) {
   });
 }
 
-// Returns the absolute path of the checkpoint that --teacher means, which the run records. A run that goes on keeps the
-// teacher that it has `recorded`: a path such as runs/TASK/latest leads to the student after the first start.
-std::string checkpoint_of_teacher(const std::string& teacher, const std::string& recorded) {
-  if (teacher.empty()) return "";
-  if (recorded.empty() && std::filesystem::path(teacher).parent_path() == "pretrained") return teacher;
-  const std::string file = std::filesystem::canonical(find_checkpoint(teacher)).string();
-  if (recorded.empty() || recorded == file) return file;
-  if (recorded != teacher && !started_through_srun())  // which has warned
-    log::warn("the run keeps its teacher {} (--teacher {} is another one)", recorded, teacher);
-  return recorded;
+// Returns the run that a start without --resume and --load_run continues if it exists.
+std::filesystem::path run_of_same_name(const RunOptions& options, const RunContext& context) {
+  const std::string name = !options.run_name.empty() ? options.run_name : "slurm-" + context.job_id;
+  return runs_folder(options.runs_dir) / context.task / name;
 }
 
-RecordedTask task_of(const std::filesystem::path& run) {
-  RecordedTask recorded = recorded_task(run);
+// Returns the options of the run of --init_from or --checkpoint, or "". They may be gone when a job is requeued: its
+// run has recorded the same.
+std::string options_of_origin(const std::string& origin, const std::filesystem::path& run) {
+  if (origin.empty()) return "";
+  try {
+    const std::filesystem::path file = find_checkpoint(origin);
+    return attribute<std::string>(read_checkpoint(file), file.string(), "options");
+  } catch (const UsageError&) {
+    return file_text(run / kOptionsIni);
+  }
+}
+
+RecordedRun task_of(const std::filesystem::path& run) {
+  RecordedRun recorded = recorded_run(run);
   if (recorded.task.empty())
     throw UsageError((run / "run.json").string() + " does not name the run's task (it is missing or damaged): give " +
                      "--task");
@@ -58,7 +66,8 @@ RunTexts read_texts(const Settings& typed, const LaunchInfo& launch, Communicato
   require_task_of_origin(typed, comm);
   RunContext context = run_context("", launch);
   on_all_ranks(comm, [&] { context.task = own_task_name(given(typed, texts, "task")); });
-  RecordedTask recorded;  // on rank 0; of a resumed run without --task
+  RecordedRun recorded;                          // on rank 0; of a resumed run without --task
+  std::optional<std::filesystem::path> resumed;  // on rank 0
   texts.run_ini = on_rank_zero(comm, [&]() -> std::string {
     auto run = run_to_resume(typed.options.run, context);
     if (!run) return "";
@@ -67,15 +76,19 @@ RunTexts read_texts(const Settings& typed, const LaunchInfo& launch, Communicato
       context.task = recorded.task;
       run = run_to_resume(typed.options.run, context);
     }
+    resumed = run;
     if (!started_through_srun()) typed.warn_of_ignored_options(recorded_options(*run), (*run / kOptionsIni).string());
     return recorded_options(*run);
   });
   const std::string task = on_rank_zero(comm, [&] { return recorded.task; });
   const std::string library = on_rank_zero(comm, [&] { return recorded.library; });
   if (!task.empty()) on_all_ranks(comm, [&] { load_recorded_library(task, library); });
+  const std::filesystem::path run = resumed.value_or(run_of_same_name(typed.options.run, context));
+  texts.origin = on_rank_zero(comm, [&] { return options_of_origin(origin_of(typed.options.run), run); });
   texts.teacher = on_rank_zero(comm, [&] {
-    const std::string of_run = typed.table.value_in(texts.run_ini, kOptionsIni, "teacher").value_or("");
-    return checkpoint_of_teacher(given(typed, texts, "teacher"), of_run);
+    const std::string ini = file_text(run / kOptionsIni);
+    return meaning_of_teacher(given(typed, texts, "teacher"), run,
+                              typed.table.value_in(ini, kOptionsIni, "teacher").value_or(""));
   });
   return texts;
 }

@@ -106,6 +106,7 @@ RunPlan::RunPlan(const Settings& typed, const RunTexts& texts) : Settings(typed.
     for (const Preset& preset : presets(task, given(typed, texts, "algorithm")))
       table.apply_ini(preset.text, preset.source);
   }
+  take_networks(texts.origin);
   table.apply_run(texts.run_ini, kOptionsIni);
   table.apply_ini(texts.config, printable(command.config, 200));
   table.apply(command_line);
@@ -113,6 +114,19 @@ RunPlan::RunPlan(const Settings& typed, const RunTexts& texts) : Settings(typed.
   options.train.task = task;
   if (!texts.teacher.empty()) options.train.teacher = texts.teacher;
   chosen = chosen_in(texts);
+}
+
+void RunPlan::take_networks(const std::string& origin) {
+  const auto recorded = [&](const std::string& name) { return table.value_in(origin, kOptionsIni, name); };
+  const std::string &now = options.train.algorithm, then = recorded("algorithm").value_or(now);
+  if (recorded("task") != options.train.task) return;  // load_start refuses it
+  for (const Option& option : table.items()) {
+    if (!option.shapes || is_of_another_algorithm(option, options)) continue;
+    if (!option.shapes->part.empty() && then != now) continue;  // the other algorithm may have no such part
+    const std::string name = option.section == now ? then + option.name.substr(now.size()) : option.name;
+    const auto there = std::ranges::find(table.items(), name, &Option::name);
+    if (there != table.items().end()) option.assign(recorded(name).value_or(there->value_if_absent()));
+  }
 }
 
 void RunPlan::require_usable() const {

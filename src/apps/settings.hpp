@@ -55,14 +55,16 @@ inline constexpr const char* kOptionsIni = "options.ini";  // a run's file of op
 struct RunTexts {
   std::string config{};   // of the --config file
   std::string run_ini{};  // options.ini of the resumed run
-  std::string teacher{};  // the checkpoint that --teacher means
+  std::string origin{};   // options of the run of --init_from or --checkpoint
+  std::string teacher{};  // the run or file that --teacher means
 };
 
 // Returns the value of an option that the command line, else `texts.config`, else `texts.run_ini` gives, or its
 // default. Empty values do not count: --print_config without --task prints an empty task.
 std::string given(const Settings& typed, const RunTexts& texts, const std::string& name);
 
-// All settings of a run, with decreasing priority: command line, config file, the resumed run, presets of the task.
+// All settings of a run, with decreasing priority: command line, config file, the resumed run, the networks of
+// --init_from, presets of the task.
 struct RunPlan : Settings {
   // See resolve().
   RunPlan(const Settings& typed, const RunTexts& texts);
@@ -77,6 +79,8 @@ struct RunPlan : Settings {
   void require_usable() const;
 
  private:
+  // Sets the options that decide what the networks compute to those of the origin.
+  void take_networks(const std::string& origin);
   std::vector<NamedValue> chosen_in(const RunTexts& texts) const;
 };
 

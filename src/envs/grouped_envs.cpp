@@ -107,8 +107,14 @@ TaskSpec GroupPlan::spec(TaskSpec task) const {
   }
   const bool sees_critic = critic == ObservationGroup::critic && own.critic_obs_dim > 0;
   if (critic) {
-    task.critic_obs_dim = critic == ObservationGroup::critic ? own.critic_obs_dim : own.obs_dim;
-    if (!task.mirror.empty()) task.mirror.critic_obs = sees_critic ? own.mirror.critic_obs : own.mirror.obs;
+    const std::vector<int32_t> seen =
+        all_but(critic == ObservationGroup::critic ? own.critic_obs_dim : own.obs_dim, hidden_from_critic);
+    task.critic_obs_dim = static_cast<int>(seen.size());
+    if (!task.mirror.empty()) {
+      const std::vector<MirroredNumber>& all = sees_critic ? own.mirror.critic_obs : own.mirror.obs;
+      task.mirror.critic_obs = hidden_from_critic.empty() ? all : mirror_of(all, seen);
+      if (!hidden_from_critic.empty() && task.mirror.critic_obs.empty()) task.mirror = {};
+    }
   }
   return task;
 }
@@ -131,7 +137,7 @@ GroupedEnvs::GroupedEnvs(std::unique_ptr<VecEnv> envs, const GroupPlan& plan, Qu
     return made;
   };
   actor_view_ = view(plan.actor, plan.hidden);
-  critic_view_ = view(plan.critic.value_or(ObservationGroup::critic), {});
+  critic_view_ = view(plan.critic.value_or(ObservationGroup::critic), plan.hidden_from_critic);
   if (spec_.critic_obs_dim == 0 || passes_critic_) critic_view_.index = Array<int32_t>(queue, 0);
 }
 

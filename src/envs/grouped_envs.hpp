@@ -21,9 +21,10 @@ struct EnvConfig;  // envs/task_envs.hpp
 
 struct GroupPlan {
   ObservationGroup actor = ObservationGroup::policy;
-  // The critic observes all numbers of this group, also those hidden from the actor. nullopt: as the task says.
+  // The critic observes the numbers of this group, also those hidden from the actor. nullopt: as the task says.
   std::optional<ObservationGroup> critic{};
-  std::vector<int32_t> hidden{};  // numbers of the task's observation that are hidden from the actor
+  std::vector<int32_t> hidden{};              // numbers of the task's observation that are hidden from the actor
+  std::vector<int32_t> hidden_from_critic{};  // numbers of `critic`, for a teacher that has not seen them
 
   bool any() const { return actor != ObservationGroup::policy || critic || !hidden.empty(); }
   // Throws UsageError if the task has no such group.

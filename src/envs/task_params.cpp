@@ -197,6 +197,11 @@ std::vector<OptionFile> TaskParams::files() const {
   return files;
 }
 
+bool TaskParams::is_param(const std::string& name) const {
+  return std::ranges::any_of(std::span(record_.params, static_cast<size_t>(record_.param_count)),
+                             [&](const TaskParam& param) { return name == "env." + std::string(param.name); });
+}
+
 std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
 
 void TaskParams::Rewards::describe(OptionVisitor& v) {

@@ -42,6 +42,8 @@ class TaskParams {
   const std::string& why_not_in_lanes() const { return why_not_in_lanes_; }
   // Returns the files that options name, apart from a robot's model, after choose_physics().
   std::vector<OptionFile> files() const;
+  // Returns whether the option `name` ("env.gravity") is a member of the task's Params.
+  bool is_param(const std::string& name) const;
   // Returns the robot's properties, or null if the task is not a robot. Throws like choose_physics().
   const RobotFacts* robot_facts() const { return record_.robot ? &inspection().facts : nullptr; }
 

@@ -44,7 +44,7 @@ struct PolicyOptions {
     const std::vector<Condition> has_std = conditions_of_std();
     v("distribution", distribution, "distribution of continuous actions: " + described_distributions(),
       distribution_choices(), added_later("gaussian"), continuous, changes_policy());
-    v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("start", "scratch"),
+    v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("std", "new"),
       continuous, has_std);
     v("std_type", std_type,
       "whether the learned parameter is the logarithm of the standard deviation (log) or the deviation itself (scalar)",

@@ -300,9 +300,10 @@ fs::path find_checkpoint(const fs::path& given) {
   return files.front();
 }
 
-RecordedTask recorded_task(const fs::path& run) {
+RecordedRun recorded_run(const fs::path& run) {
   const nlohmann::json manifest = read_manifest(run);
-  return {value_or(manifest, "task", std::string()), value_or(manifest, "task_library", std::string())};
+  const auto text = [&](const char* name) { return value_or(manifest, name, std::string()); };
+  return {text("task"), text("task_library"), text("status")};
 }
 
 std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContext& context) {

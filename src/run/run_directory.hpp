@@ -35,13 +35,17 @@ struct RunStart {
   std::shared_ptr<RunLock> lock = {};               // set by claim_run
   std::filesystem::path busy = {};                  // this job's run that would be resumed if it were not in use
   std::vector<std::filesystem::path> damaged = {};  // checkpoints that could not be loaded
+  // Set by load_start: what --init_from does not find in the checkpoint begins as the options say.
+  bool has_new_critic = false, has_new_std = false;
+  std::string loaded =
+      {};  // the checkpoint that load_start loaded: "runs/T/a/checkpoints/iter_000100.h5, iteration 100"
 };
 
-// Returns the task and the task library that the run in this directory recorded; "" if it did not.
-struct RecordedTask {
-  std::string task, library;
+// What run.json in a run's directory says; "" if it does not.
+struct RecordedRun {
+  std::string task, library, status;
 };
-RecordedTask recorded_task(const std::filesystem::path& run);
+RecordedRun recorded_run(const std::filesystem::path& run);
 
 // Returns the run that --resume or --load_run selects; the options in its options.ini are then used unless --config or
 // the command line sets them. Without a task in `context`, looks among the runs of all tasks. Returns nullopt if

@@ -4,12 +4,12 @@
 
 #include "base/clock.hpp"
 #include "base/host.hpp"
+#include "base/json_value.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "drl/physics/model_id.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
-#include "base/json_value.hpp"
 #include "store/file.hpp"
 
 namespace drl {
@@ -121,6 +121,7 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
                          {"restart_count", facts_.job->restart_count}};
   manifest["origin"] = facts_.origin;
   manifest["origin_option"] = facts_.origin_option;
+  if (!facts_.teacher.empty()) manifest["teacher"] = facts_.teacher;
   manifest["starts"] = value_or(earlier, "starts", 0) + 1;
   manifest["first_started"] = value_or(earlier, "first_started", start_time_);
   manifest["last_started"] = start_time_;

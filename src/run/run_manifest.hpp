@@ -31,6 +31,8 @@ struct RunFacts {
   std::string origin_option;      // that gave it: "checkpoint" or "init_from"
   std::string task_library;       // see task_library_file
   std::string files = {};         // see contents_of (run/option_files.hpp)
+  std::string teacher = {};       // see TeacherRun::text
+  std::string loaded = {};        // see RunStart::loaded
 };
 
 // The progress of a run.

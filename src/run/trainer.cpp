@@ -66,7 +66,7 @@ void Trainer::measure_energy(std::function<std::optional<GpuEnergy>()> read) {
 
 int Trainer::run(RunMonitor* monitor) {
   start_ = last_save_ = steady_seconds();
-  if (finished()) return nothing_to_do(monitor);
+  if (finished()) return end_at_once(monitor);
   while (!finished()) {
     iterate(monitor);
     if (monitor) monitor->iteration(metrics());
@@ -85,10 +85,14 @@ bool Trainer::target_reached() const {
          window_.mean_reward() >= *train_.target_reward;
 }
 
-int Trainer::nothing_to_do(RunMonitor* monitor) const {
+std::string Trainer::nothing_to_do() const {
+  return "nothing to do: the run is" + progress_text() + "; to continue it, give a larger --max_iterations" +
+         (target_reached() ? " and --target_reward none" : "");
+}
+
+int Trainer::end_at_once(RunMonitor* monitor) const {
   if (!monitor) return kDone;
-  monitor->message("nothing to do: the run is" + progress_text() + "; to continue it, give a larger --max_iterations" +
-                   (target_reached() ? " and --target_reward none" : ""));
+  monitor->message(nothing_to_do());
   monitor->finish(progress(), target_reached() ? "target reached" : "done");
   return kDone;
 }

@@ -36,6 +36,10 @@ class Trainer {
   // Calls `read` now and at each save. It is collective, and returns the energy of the GPUs in this start on rank 0.
   void measure_energy(std::function<std::optional<GpuEnergy>()> read);
 
+  // Returns true if the iteration target or the reward target is reached, or if a stop was requested.
+  bool finished() const;
+  // Says so of a run that is resumed although it has reached its targets.
+  std::string nothing_to_do() const;
   // Trains until the iteration target, the reward target or a request to stop, and saves. `monitor` is null except on
   // rank 0. Returns the exit code, which is the same on all ranks.
   int run(RunMonitor* monitor);
@@ -49,7 +53,6 @@ class Trainer {
     // For each rank, the fingerprint of its host_state_, and its times in the previous iteration.
     Slots::Place fingerprints, collection, waiting;
   };
-  bool finished() const;
   bool target_reached() const;
   void iterate(RunMonitor* monitor);
   void write_sums(RunMonitor* monitor);
@@ -62,7 +65,7 @@ class Trainer {
   std::optional<double> score(RunMonitor* monitor, bool evaluate_now) const;
   void save(RunMonitor* monitor, std::optional<double> score);
   int finish(RunMonitor* monitor);
-  int nothing_to_do(RunMonitor* monitor) const;
+  int end_at_once(RunMonitor* monitor) const;
   std::string progress_text() const;
   std::string energy_text(const RunMonitor& monitor) const;
   std::string outcome(const RunMonitor& monitor) const;

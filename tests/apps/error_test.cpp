@@ -273,13 +273,14 @@ TEST_F(Errors, InCheckpointsShowTheFileAndTheReason) {
     expect_error({option, text.string()}, {text.string(), "not an HDF5 file"});
     expect_error({option, empty.string()}, {empty.string(), "empty"});
     expect_error({option, other.string()}, {other.string(), "CartPole-v1"});
-    expect_error({option, good.string(), "--algorithm", "grpo"},
-                 {good.string(), "another algorithm", "--algorithm ppo"});
     expect_error({option, good.string(), "--policy.actor_hidden_dims", "8"},
                  {good.string(), "policy/actor/0/weight", "[16, 4]", "[8, 4]"});
     expect_error({option, good.string(), shape, "--ppo.obs_normalization"}, {good.string(), "normalizer/obs"});
-    expect_error({option, normalised.string(), shape}, {normalised.string(), "normalizer/obs"});
+    expect_error({option, normalised.string(), shape, "--ppo.obs_normalization=false"},
+                 {normalised.string(), "normalizer/obs"});
   }
+  expect_error({"--checkpoint", good.string(), "--algorithm", "grpo"},
+               {good.string(), "another algorithm", "--algorithm ppo"});
 }
 
 TEST_F(Errors, InRunNamesMentionTheOptionOrTheRun) {

@@ -1,7 +1,10 @@
 // Tests which run a command starts or resumes (docs/runs.md, "Resume").
+#include <cmath>
 #include <csignal>
+#include <map>
 #include <memory>
 
+#include "base/numbers.hpp"
 #include "base/typed_path.hpp"
 #include "programs.hpp"
 
@@ -76,16 +79,71 @@ TEST(Identity, TaskSeedAndShapesCannotChange) {
   EXPECT_EQ(metrics(runs.run("r")), before);
 }
 
-// After its first start, the link `latest` leads to the student itself.
+// After its first start, the link `latest` leads to the student itself. The teacher's run may go on and be deleted.
 TEST(Identity, AStudentKeepsItsTeacher) {
   const Runs runs("Pendulum-v1");
   expect_exit(runs.train("--run_name teacher"_words + iterations_of(1)), 0);
-  const std::string teacher = checkpoint_file(runs.run("teacher"), 1).string();
   const Words student = {"--algorithm",         "distill", "--teacher",  runs.run("latest"),
                          "--num_steps_per_env", "15",      "--run_name", "student"};
-  for (const int last : {1, 2}) {
-    expect_exit(runs.train(student + iterations_of(last) + (last == 1 ? Words{} : Words{"--resume"})), 0);
-    EXPECT_TRUE(holds(slurp(runs.run("student") / "options.ini"), "teacher = " + teacher));
+  const std::string kept = fs::path(runs.run("student") / "teacher.h5");
+  expect_mentions(expect_exit(runs.train(student + iterations_of(1)), 0).out,
+                  {"teacher", "iteration 1 of Pendulum-v1"});
+  const std::string content = slurp(kept);
+  expect_exit(runs.train("--load_run teacher"_words + iterations_of(2)), 0);
+  fs::remove(checkpoint_file(runs.run("teacher"), 1));
+  for (const Words& again : {Words{"--resume"} + iterations_of(2), iterations_of(2)}) {
+    expect_exit(runs.train(student + again), 0);
+    EXPECT_TRUE(holds(slurp(runs.run("student") / "options.ini"), "teacher = " + runs.run("teacher").string() + " "));
+    EXPECT_TRUE(slurp(kept) == content);
+  }
+  fs::rename(runs.run("teacher"), runs.run("moved"));
+  expect_exit(runs.train("--load_run student --num_steps_per_env 15"_words + iterations_of(3)), 0);
+  EXPECT_TRUE(slurp(kept) == content);
+  expect_exit(runs.train("--load_run student --num_steps_per_env 15"_words + Words{"--teacher", runs.run("moved")} +
+                         iterations_of(4)),
+              0);
+  EXPECT_FALSE(slurp(kept) == content) << "the teacher was replaced";
+}
+
+// Teacher, student, and the student trained further. The teacher has not seen theta_dot, and the student has a memory.
+TEST(Identity, AStudentIsAPolicyLikeAnyOther) {
+  const Runs runs("Pendulum-v1");
+  expect_exit(runs.train("--run_name a --env.hidden_obs theta_dot"_words + iterations_of(1)), 0);
+  const Words distill = "--algorithm distill --num_steps_per_env 15 --max_iterations 1"_words;
+  const Words gru = "--policy.rnn_type gru --policy.rnn_hidden_dim 4"_words;
+  expect_exit(runs.train(distill + gru + Words{"--run_name", "b", "--teacher", runs.run("a")}), 0);
+  expect_exit(runs.train(distill + Words{"--run_name", "c", "--teacher", runs.run("b")}), 0);
+  const std::string saved = (runs.path() / "b.h5").string();
+  expect_exit(run_program({kEval, "--run", runs.run("b"), "--episodes", "2", "--save_pretrained", saved}), 0);
+  const Checkpoint student = read_checkpoint(checkpoint_file(runs.run("b"), 1));
+  for (const std::string& origin : {runs.run("b").string(), saved}) {
+    const Words still = "--ppo.schedule fixed --ppo.learning_rate 1e-30 --max_iterations 1"_words;  // changes no weight
+    const Result result = expect_exit(
+        runs.train(still + Words{"--run_name", "d", "--fresh", "--policy.init_std", "0.25", "--init_from", origin}), 0);
+    EXPECT_FALSE(holds(result.err, "no effect")) << result.err;
+    const Checkpoint further = read_checkpoint(checkpoint_file(runs.run("d"), 1));
+    for (const Tensor& tensor : student.tensors) {
+      if (!tensor.name.starts_with("policy/actor/")) continue;
+      EXPECT_EQ(tensor, *further.find(tensor.name)) << tensor.name;
+    }
+    EXPECT_FLOAT_EQ(numbers<float>(further.find("policy/log_std")->data).front(), std::log(0.25f));
+  }
+}
+
+TEST(Identity, AStartWithNothingToDoChangesNoFile) {
+  const Runs runs;
+  const Words command = "--run_name r"_words + iterations_of(2);
+  expect_exit(runs.train(command), 0);
+  const auto files = [&] {
+    std::map<std::string, std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(runs.run("r")))
+      if (entry.is_regular_file()) found[entry.path()] = slurp(entry.path());
+    return found;
+  };
+  const auto before = files();
+  for (const Words& again : {command, "--resume --run_name r --ppo.gamma 0.9"_words + iterations_of(1)}) {
+    expect_mentions(expect_exit(runs.train(again), 0).out, {"nothing to do"});
+    EXPECT_TRUE(files() == before);
   }
 }
 

@@ -82,6 +82,13 @@ TEST_F(Pretrained, InitFromLoadsTheActorAndStartsTheCriticAnew) {
   EXPECT_GT(of_critic, 0);
 }
 
+// The options that decide what the networks compute are those of the policy's run.
+TEST_F(Pretrained, InitFromTakesTheNetworksOfThePolicy) {
+  expect_exit(init_from({}), 0);
+  const std::string ini = slurp(runs->run("pupil") / "options.ini");
+  expect_mentions(ini, {"\nactor_hidden_dims = 32,32 ", "\nactivation = relu ", "\nobs_normalization = true "});
+}
+
 TEST_F(Pretrained, RefusesWhatDoesNotFit) {
   const auto expect_refused = [](const Result& result, std::initializer_list<std::string_view> words) {
     EXPECT_EQ(result.exit_code, 2);
@@ -91,7 +98,8 @@ TEST_F(Pretrained, RefusesWhatDoesNotFit) {
   const Words relu = "--policy.activation relu"_words;
   expect_refused(init_from(relu + "--ppo.obs_normalization --policy.actor_hidden_dims 7"_words),
                  {file(), "policy/actor/0/weight", "give --policy.actor_hidden_dims 32,32\n"});
-  expect_refused(init_from(relu), {file(), "normalizer/obs", "--ppo.obs_normalization true"});
+  expect_refused(init_from("--ppo.obs_normalization false"_words),
+                 {file(), "normalizer/obs", "--ppo.obs_normalization true"});
   expect_refused(runs->train({"--run_name", "whole", "--checkpoint", file(), "--ppo.obs_normalization"}),
                  {file(), "--init_from"});
   const std::string whole = checkpoint_file(runs->run("r"), 3).string();

@@ -92,6 +92,10 @@ TEST_F(Groups, TheCriticCanSeeTheHiddenObservations) {
   EXPECT_EQ(student.envs->spec().obs_dim, 11);
   EXPECT_EQ(student.envs->spec().critic_obs_dim, 12);
   expect_numbers(student.r.critic_obs, own.r.obs, kRows, 12, numbers_below(12));
+  std::get<GroupPlan>(setup.wrappers).hidden_from_critic = {2, 11};  // from a teacher that had these hidden
+  const Robots of_such_teacher(setup);
+  EXPECT_EQ(of_such_teacher.envs->spec().critic_obs_dim, 10);
+  expect_numbers(of_such_teacher.r.critic_obs, own.r.obs, kRows, 12, {0, 1, 3, 4, 5, 6, 7, 8, 9, 10});
 }
 
 TEST_F(Groups, ACriticWithoutObservationsOfItsOwnSeesWhatIsHidden) {

@@ -94,7 +94,7 @@ TEST_F(RunDirectoryTest, ValuesOfAnotherTypeInTheManifestCountAsMissing) {
   const fs::path run = make_run("r", {5});
   spill(run / "run.json",
         R"({"task": 7, "task_library": ["a"], "job_ids": 3, "starts": "x", "elapsed_seconds": null})");
-  EXPECT_EQ(recorded_task(run).task, "");
+  EXPECT_EQ(recorded_run(run).task, "");
   RunFacts facts;
   facts.task = "Cartpole";
   RunManifest(run / "run.json", facts, "now").write({}, "running");

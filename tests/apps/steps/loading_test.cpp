@@ -63,6 +63,7 @@ struct TestRun {
   void save(const std::filesystem::path& file) {
     Checkpoint checkpoint{{{"task", settings->options.train.task},
                            {"options", settings->table.to_ini()},
+                           {"iteration", trainer.iteration()},
                            {"elapsed_seconds", 12.5},
                            {"cpu_model", facts.cpu_model},
                            {"git_hash", facts.git_hash},
@@ -77,7 +78,7 @@ struct TestRun {
     log::init(world().rank(), world().size(), "host", false);
     log::set_writer([&](std::string_view line) { messages += line; });
     try {
-      load_start(start, {*settings, facts, trainer, learner.algorithm()}, world());
+      load_start(start, {*settings, facts, trainer, learner.algorithm(), learner.policy()}, world());
     } catch (const Error&) {
       messages += "thrown";
     }

@@ -94,7 +94,7 @@ TEST(Settings, KnowWhichOptionsTheUserHasChosen) {
 }
 
 std::vector<std::string> effects(const std::vector<std::string>& options, int64_t done = 0) {
-  return warnings_of_effects(*test::settings_of(options), test::plain_workplace(), done);
+  return warnings_of_effects(*test::settings_of(options), test::plain_workplace(), {}, done);
 }
 
 TEST(Effects, OfAPlainStartNeedNoWarning) { EXPECT_EQ(effects({}), std::vector<std::string>{}); }
