@@ -40,6 +40,12 @@ std::vector<CpuSet> masks(const std::vector<HostRank>& ranks) {
   return sets;
 }
 
+// Returns the quota of the ranks of a host; 0 if one of them has none.
+int quota_of(const std::vector<HostRank>& ranks) {
+  const auto [least, most] = std::ranges::minmax(ranks, {}, &HostRank::quota);
+  return least.quota == 0 ? 0 : most.quota;
+}
+
 // Returns 2 with hyper-threading.
 int threads_per_core(const Topology& topology) {
   const CpuSet all = topology.all_cpus();
@@ -104,10 +110,10 @@ Region merged(std::vector<Region> regions, const CpuSet& cpus) {
 // The properties of a rank that the ranks exchange.
 struct Facts {
   std::string host, cpus;
-  int threads = 0, cpus_per_task = 0;  // as in HostRank
-  std::vector<std::string> gpus = {};  // ids; empty on the CPU
+  int threads = 0, cpus_per_task = 0, quota = 0;  // as in HostRank
+  std::vector<std::string> gpus = {};             // ids; empty on the CPU
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, host, cpus, threads, cpus_per_task, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Facts, host, cpus, threads, cpus_per_task, quota, gpus)
 
 // Returns the position of this rank among the ranks of its host, and the facts of all ranks of the host. Rank 0 sends
 // each rank only its host's facts, because those of all ranks would be too much data at scale.
@@ -138,7 +144,11 @@ std::vector<HostRank> ranks_of(const Topology& topology, const std::vector<Facts
   for (size_t rank = 0; rank < facts.size(); ++rank) {
     const Facts& one = facts[rank];
     const int device = devices[rank], gpu = device < 0 ? -1 : find_gpu(gpus, one.gpus[device]);
-    ranks.push_back({cpus_of_text(one.cpus), gpu, one.threads, one.cpus_per_task});
+    ranks.push_back({.allowed = cpus_of_text(one.cpus),
+                     .gpu = gpu,
+                     .threads = one.threads,
+                     .cpus_per_task = one.cpus_per_task,
+                     .quota = one.quota});
   }
   return ranks;
 }
@@ -151,6 +161,7 @@ Placement bind_and_describe(const Topology& topology, std::vector<HostRank>& ran
   Placement placement;
   placement.bound = !parts.empty() && bind_this_process(cpus);
   placement.cores = std::max(1, topology.count_cores(cpus));
+  if (const int quota = quota_of(ranks)) placement.cores = std::min(placement.cores, quota);
   placement.ranks_on_host = static_cast<int>(ranks.size());
   placement.threads = threads_of(topology, ranks, me);
   return placement;
@@ -236,6 +247,7 @@ std::vector<CpuSet> divide_cores(const Topology& topology, const CpuSet& cpus, c
 
 std::vector<CpuSet> bindings(const Topology& topology, const std::vector<HostRank>& ranks, int granted) {
   const CpuSet all = union_of_masks(ranks);
+  if (const int quota = quota_of(ranks)) granted = std::min(granted, quota);
   const bool chosen = disjoint(masks(ranks)) && ranks.front().allowed != topology.all_cpus();
   if (chosen || all.none() || all.count() > static_cast<size_t>(granted)) return {};
   std::vector<CpuSet> parts = divide_cores(topology, all, ranks);
@@ -249,7 +261,9 @@ int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, siz
   // the result to the mask's cores.
   const bool restricted = mine.allowed != topology.all_cpus();
   const int asked = restricted ? mine.cpus_per_task : cores_wanted(topology, mine);
-  const int share = topology.count_cores(union_of_masks(ranks)) / static_cast<int>(ranks.size());
+  int cores = topology.count_cores(union_of_masks(ranks));
+  if (const int quota = quota_of(ranks)) cores = std::min(cores, quota);
+  const int share = cores / static_cast<int>(ranks.size());
   return std::max(1, std::min({asked, topology.count_cores(mine.allowed), share}));
 }
 
@@ -273,6 +287,15 @@ std::string shared_cores_warning(const Topology& topology, const std::vector<Hos
           counted(inside, "rank"), counted(threads, "thread"), inside == 1 ? "uses" : "share", counted(cores, "core"),
           host);
   }
+  int threads = 0;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) threads += threads_of(topology, ranks, rank);
+  if (const int quota = quota_of(ranks); quota > 0 && threads > quota)
+    return fmt::format(
+        "{} with {} in total {} the time of {} of {} (the quota of their cgroup allows no more, so training will be "
+        "slow): use fewer ranks or threads (--ranks, --threads), or raise the quota (docker --cpus, a limit in "
+        "Kubernetes, CPUQuota of systemd)",
+        counted(static_cast<int64_t>(ranks.size()), "rank"), counted(threads, "thread"),
+        ranks.size() == 1 ? "uses" : "share", counted(quota, "core"), host);
   return "";
 }
 
@@ -318,6 +341,7 @@ Placement place_rank(Communicator& comm, const LaunchInfo& launch, const Environ
     mine.host = host_name();
     mine.cpus = to_text(allowed_cpus());
     mine.threads = request.threads;
+    mine.quota = cpu_quota();
     mine.cpus_per_task = slurm_cpus(*topology, environment, "SLURM_CPUS_PER_TASK");
     mine.gpus = choice.gpus.ids;
     if (launch.launcher == "srun") granted = slurm_cpus(*topology, environment, "SLURM_CPUS_ON_NODE");

@@ -18,7 +18,7 @@ struct Placement {
   int gpu = -1;                // CUDA's index of this rank's GPU; -1 on the CPU
   int threads = 1;
   bool bound = false;  // drl has bound this process to a part of the host's allowed hardware threads
-  int cores = 1;       // physical cores that this rank may use
+  int cores = 1;       // physical cores that this rank may use, no more than its host's quota
   int ranks_on_host = 1;
   int visible_gpus = 0;  // GPUs that CUDA shows to this rank; 0 on the CPU, and with a part of a GPU (MIG)
   std::string text;      // for the banner: "4 ranks per node, 1 core and 1 thread per rank"
@@ -46,6 +46,7 @@ struct HostRank {
   int gpu = -1;           // position in Topology::gpus(); -1 if the rank has no GPU or its position is unknown
   int threads = 0;        // --threads, 0 if not given
   int cpus_per_task = 0;  // srun -c in hardware threads, 0 if not given
+  int quota = 0;          // cpu_quota(), which the ranks of a host share
 };
 
 // Returns the position in `gpus` of the device that Slurm or CUDA calls `id` ("2", "GPU-8932f937-...",
@@ -59,15 +60,16 @@ std::vector<CpuSet> divide_cores(const Topology& topology, const CpuSet& cpus, c
 
 // Returns the hardware threads to bind each of a host's ranks to. Returns an empty list if the ranks should keep their
 // masks: if the launcher chose disjoint cores for them, if their masks contain more hardware threads than the `granted`
-// number (other jobs may use the rest, and would choose the same ones), or if there are fewer cores than ranks.
+// number or the quota (other jobs may use the rest, and would choose the same ones), or if there are fewer cores than
+// ranks.
 std::vector<CpuSet> bindings(const Topology& topology, const std::vector<HostRank>& ranks, int granted);
 
-// Returns the number of threads of ranks[rank]: --threads, else srun's -c limited to the rank's share of the cores,
-// else 1.
+// Returns the number of threads of ranks[rank]: --threads, else srun's -c limited to the rank's share of the cores and
+// of the quota, else 1.
 int threads_of(const Topology& topology, const std::vector<HostRank>& ranks, size_t rank);
 
-// Returns a warning if threads of different ranks must share a core, or if a rank has far more threads than cores;
-// otherwise "".
+// Returns a warning if threads of different ranks must share a core, if a rank has far more threads than cores, or if
+// the ranks have more threads than the quota; otherwise "".
 std::string shared_cores_warning(const Topology& topology, const std::vector<HostRank>& ranks, const std::string& host);
 
 // Facts of a rank that affect NCCL's speed. `visible_gpus` and `cores` are those of Placement.

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 
@@ -189,7 +190,46 @@ std::string cpu_model() {
 Machine this_machine() {
   const Topology& topology = Topology::of_this_machine(Topology::Read::cores);
   const auto cores = [&](const CpuSet& cpus) { return std::max(1, topology.count_cores(cpus)); };
-  return {cpu_model(), cores(allowed_cpus()), cores(topology.all_cpus())};
+  const int allowed = cores(allowed_cpus()), all = cores(topology.all_cpus()), quota = cpu_quota();
+  return {.cpu_model = cpu_model(),
+          .cores = quota > 0 ? std::min(quota, allowed) : allowed,
+          .allowed_cores = allowed,
+          .host_cores = quota > 0 ? std::min(quota, all) : all};
+}
+
+namespace {
+
+// Returns the quota of one cgroup in hardware threads; 0 if it has none. Version 2 has a file "50000 100000" or
+// "max 100000" (time, period), and version 1 has two files, of which the first contains -1 without a quota.
+double quota_of(const std::filesystem::path& group) {
+  std::string text = file_text(group / "cpu.max");
+  if (text.empty()) text = file_text(group / "cpu.cfs_quota_us") + " " + file_text(group / "cpu.cfs_period_us");
+  std::istringstream numbers(text);
+  double time = 0, period = 0;
+  return numbers >> time >> period && time > 0 && period > 0 ? time / period : 0;
+}
+
+}  // namespace
+
+// Each line of /proc/self/cgroup is "NUMBER:CONTROLLERS:PATH", in version 2 "0::PATH" (cgroups(7)). A container may
+// show the path outside, of which only the last parents exist in its /sys.
+int cpu_quota(const std::filesystem::path& root) {
+  const std::filesystem::path mounts = root / "sys/fs/cgroup";
+  double least = 0;
+  for (const std::string& line : split(file_text(root / "proc/self/cgroup"), '\n')) {
+    const size_t colon = line.find(':'), path = line.find(":/");
+    if (path == std::string::npos) continue;
+    const std::string controllers = path > colon ? line.substr(colon + 1, path - colon - 1) : "";
+    if (!controllers.empty() && !contains(split(controllers, ','), "cpu")) continue;
+    using Names = std::vector<std::string>;  // of directories in which the hierarchy may be
+    for (const std::string& mount : controllers.empty() ? Names{"", "unified"} : Names{controllers, "cpu"})
+      for (std::filesystem::path group = line.substr(path + 2);; group = group.parent_path()) {
+        if (const double quota = quota_of(mounts / mount / group); quota > 0)
+          least = least > 0 ? std::min(least, quota) : quota;
+        if (group.empty()) break;
+      }
+  }
+  return static_cast<int>(std::min(std::ceil(least), 1e6));
 }
 
 std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture) {

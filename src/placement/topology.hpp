@@ -69,11 +69,17 @@ class Topology {
 
 struct Machine {
   std::string cpu_model;
-  int cores = 1;       // physical cores that this process may use
-  int host_cores = 1;  // physical cores of the machine
+  int cores = 1;          // physical cores that this process may use at a time, which a quota may limit
+  int allowed_cores = 1;  // physical cores that this process may run on
+  int host_cores = 1;     // physical cores of the machine, or the quota if that is less
 };
 
 Machine this_machine();
+
+// Returns how many hardware threads the cgroup of this process and its parents give time to, rounded up; 0 if they have
+// no quota. Containers (docker --cpus) and services (CPUQuota) have one, and still see all cores. `root` contains
+// /proc/self/cgroup and /sys/fs/cgroup.
+int cpu_quota(const std::filesystem::path& root = "/");
 // Returns the CPU's name from /proc/cpuinfo. Arm CPUs only have numbers there: "aarch64 (implementer 0x41, part
 // 0xd4f)". Pure.
 std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 #include "../support/mentions.hpp"
 #include "../support/paths.hpp"
@@ -11,6 +12,8 @@
 
 namespace drl {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Lists = std::vector<std::string>;
 
@@ -239,6 +242,57 @@ TEST(SharedCoresWarning, CountsTheThreadsOfTheRanksThatShareACore) {
     EXPECT_EQ(warning.empty(), mentioned.empty()) << what;
     for (const std::string_view part : mentioned) expect_mentions(warning, {part});
   }
+}
+
+// Makes a file /proc/self/cgroup, and the files of the cgroups.
+int quota_in(const std::string& groups, const std::map<std::string, std::string>& files) {
+  const TempFolder root;
+  fs::create_directories(root / "proc/self");
+  spill(root / "proc/self/cgroup", groups);
+  for (const auto& [name, text] : files) {
+    const fs::path file = root / "sys/fs/cgroup" / name;
+    fs::create_directories(file.parent_path());
+    spill(file, text);
+  }
+  return cpu_quota(root.path());
+}
+
+// The formats are those of cgroups(7), of the kernel's documentation of cgroup-v2 and of its sched-bwc.rst.
+TEST(CpuQuota, IsTheLeastOfTheCgroupAndItsParentsRoundedUp) {
+  const std::string v2 = "0::/a.slice/b.service\n", v1 = "12:memory:/m\n4:cpu,cpuacct:/a/b\n1:name=systemd:/s\n0::/s\n";
+  EXPECT_EQ(quota_in("", {}), 0) << "no cgroups";
+  EXPECT_EQ(quota_in(v2, {{"a.slice/b.service/cpu.max", "max 100000\n"}}), 0);
+  EXPECT_EQ(quota_in(v2, {{"a.slice/b.service/cpu.max", "50000 100000\n"}}), 1);
+  EXPECT_EQ(quota_in(v2, {{"a.slice/b.service/cpu.max", "250000 100000\n"}}), 3);
+  EXPECT_EQ(quota_in(v2, {{"a.slice/b.service/cpu.max", "max 100000"}, {"a.slice/cpu.max", "400000 100000\n"}}), 4);
+  EXPECT_EQ(quota_in(v2, {{"a.slice/b.service/cpu.max", "300000 50000"}, {"a.slice/cpu.max", "200000 100000"}}), 2);
+  EXPECT_EQ(quota_in(v2, {{"cpu.max", "100000 100000\n"}}), 1) << "a container shows the path outside";
+  EXPECT_EQ(quota_in(v2, {{"c.slice/cpu.max", "100000 100000\n"}}), 0) << "of others";
+  for (const std::string mount : {"cpu,cpuacct", "cpu"}) {
+    const auto files = [&](const std::string& group, const std::string& time) {
+      return std::map<std::string, std::string>{{mount + group + "/cpu.cfs_quota_us", time},
+                                                {mount + group + "/cpu.cfs_period_us", "100000\n"}};
+    };
+    EXPECT_EQ(quota_in(v1, files("/a/b", "-1\n")), 0);
+    EXPECT_EQ(quota_in(v1, files("/a/b", "150000\n")), 2) << mount;
+    EXPECT_EQ(quota_in(v1, files("/a", "300000\n")), 3) << mount;
+    EXPECT_EQ(quota_in(v1, files("", "800000\n")), 8) << mount;
+    EXPECT_EQ(quota_in(v1, files("/m", "150000\n")), 0) << "the cgroup of memory";
+  }
+  EXPECT_EQ(quota_in(v2, {{"a.slice/cpu.max", "\n"}, {"cpu.max", "x 1\n"}}), 0) << "no numbers";
+}
+
+TEST(CpuQuota, LimitsThreadsAndBindings) {
+  std::vector<HostRank> ranks = ranks_on(g4dn.all_cpus(), 2);
+  for (HostRank& rank : ranks) rank.cpus_per_task = 8, rank.quota = 6;
+  EXPECT_EQ(threads_of(g4dn, ranks, 0), 3);
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks, "node1"), "");
+  EXPECT_TRUE(bindings(g4dn, ranks, 96).empty()) << "other containers would choose the same cores";
+  for (HostRank& rank : ranks) rank.threads = 4;
+  expect_mentions(shared_cores_warning(g4dn, ranks, "node1"),
+                  {"2 ranks", "8 threads", "share", "6 cores", "node1", "quota", "--ranks", "--threads"});
+  ranks[1].quota = 0;
+  EXPECT_EQ(shared_cores_warning(g4dn, ranks, "node1"), "") << "in another container, which has no quota";
 }
 
 // Returns ranks on these hosts, each of which sees `visible` GPUs and has `cores` cores.
