@@ -1,7 +1,11 @@
 #include "placement/mpirun.hpp"
 
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,9 +37,11 @@ constexpr const char* kWidthVariable = "DRL_TERMINAL_WIDTH";
 // file does not exist, because drl was moved to another machine, it returns the one on PATH.
 const char* mpirun_program() { return access(DRL_MPIEXEC, X_OK) == 0 ? DRL_MPIEXEC : "mpirun"; }
 
-// The file to which rank 0 writes the exit code that all ranks agree on. The ranks themselves exit with 0, because
-// mpirun takes any other code as a failure, kills the ranks that are still running, and may report any rank's code.
+// The file to which rank 0 writes that MPI has started, and later the exit code that all ranks agree on. The ranks
+// themselves exit with 0, because mpirun takes any other code as a failure, kills the ranks that are still running, and
+// may report any rank's code.
 constexpr const char* kExitCodeVariable = "DRL_EXIT_CODE_FILE";
+constexpr const char* kHasBegun = "begun";  // the file's text from MPI's start to the end
 
 int own_terminal_width() {
   winsize size{};
@@ -123,11 +129,10 @@ class ExitCodeFile {
   ExitCodeFile(const ExitCodeFile&) = delete;
   ExitCodeFile& operator=(const ExitCodeFile&) = delete;
 
+  // Returns whether rank 0 has written anything: that MPI has started, or an exit code.
+  bool has_text() const { return !file_.text().empty(); }
   // Returns the code that rank 0 wrote, or `otherwise` if it wrote none.
-  int code(int otherwise) const {
-    const std::string text = file_.text();
-    return text.empty() ? otherwise : std::atoi(text.c_str());
-  }
+  int code(int otherwise) const { return number_in<int>(file_.text()).value_or(otherwise); }
 
  private:
   TempFile file_{"drl"};
@@ -144,7 +149,70 @@ const char* usual_cause(int signal) {
   return "sent by another program";
 }
 
+// --- A launcher that fails by itself ---
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && *value;
+}
+
+// Gives mpirun what it needs to start, where drl can: without a home directory, Open MPI 4 crashes, and it ends if
+// TMPDIR cannot be used. Nobody but root can write to /, from which MPI may then read settings.
+void help_launcher() {
+  if (!is_set("HOME") && !getpwuid(geteuid())) setenv("HOME", "/", 1);
+  if (const std::string folder = temp_folder(); is_set("TMPDIR") && folder != std::getenv("TMPDIR")) {
+    log::warn("TMPDIR={} is not a directory that you can write to: MPI uses {}", shown(std::getenv("TMPDIR")), folder);
+    setenv("TMPDIR", folder.c_str(), 1);
+  }
+}
+
+bool has_network_interface() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return true;  // unknown
+  bool found = false;
+  for (const ifaddrs* one = all; one; one = one->ifa_next)
+    found |= (one->ifa_flags & IFF_UP) && one->ifa_addr &&
+             (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6);
+  freeifaddrs(all);
+  return found;
+}
+
+LauncherPlace launcher_place() {
+  LauncherPlace place{.mpi = is_open_mpi() ? "Open MPI" : "MPICH", .folder = temp_folder()};
+  struct statvfs disk {};
+  if (statvfs(place.folder.c_str(), &disk) == 0)
+    place.free_bytes = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  place.has_network = has_network_interface();
+  for (const std::string& variable : environment_list())
+    if (variable.starts_with("OMPI_MCA_") || variable.starts_with("PMIX_MCA_") || variable.starts_with("PRTE_MCA_"))
+      place.settings.push_back(variable);
+  return place;
+}
+
 }  // namespace
+
+std::string launcher_failure(const LauncherPlace& place, int code) {
+  constexpr double kEnough = 12 << 20;  // with 8 MiB, Open MPI 4 fails
+  const auto problem = [&](const std::string& why, const std::string& what) {
+    return fmt::format("{} could not start the ranks ({}): {}", place.mpi, why, what);
+  };
+  if (place.free_bytes >= 0 && place.free_bytes < kEnough)
+    return problem(
+        fmt::format("only {} are free in {}, where it keeps files", human_bytes(place.free_bytes), place.folder),
+        "free some space there, or set TMPDIR to another directory");
+  if (!place.has_network)
+    return problem("no network interface is up, not even the loopback interface, by which its processes connect",
+                   "start drl where there is a network (in a container or namespace: ip link set lo up), or use "
+                   "--ranks 1");
+  const std::string settings =
+      place.settings.empty() ? "" : ", and the settings " + join(at_most(4, place.settings, "", " more"), ", ");
+  const std::string end = code > 128
+                              ? fmt::format("a process was killed by signal {}, {},", code - 128, strsignal(code - 128))
+                              : fmt::format("mpiexec ended with exit code {}", code);
+  return problem(end + " before MPI had started; a message of MPI may stand above",
+                 "look at the directory " + place.folder + " (TMPDIR), the home directory (HOME), the network, memory" +
+                     settings + ", or use --ranks 1, which needs no launcher");
+}
 
 std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<std::string>& command) {
   std::vector<std::string> words = {mpirun_program(), "-n", std::to_string(ranks)};
@@ -160,6 +228,7 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   // mpirun refuses to run as root by default, to protect shared systems; here the user chose to run drl as root.
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  help_launcher();
   const ExitCodeFile exit_code;
   sigset_t signals;
   sigemptyset(&signals);
@@ -175,18 +244,26 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
     return exit_code_of(stop);
   }
   sigaddset(&settings.signal_mask, SIGPIPE);  // else Open MPI's mpirun ends the ranks when the console's reader ends
-  const pid_t mpirun = spawn(mpirun_command(ranks, this_machine().cores, command), settings);
+  const pid_t mpirun = spawn(mpirun_command(ranks, this_machine().allowed_cores, command), settings);
   if (mpirun < 0)
     throw UsageError(std::string("cannot start several ranks (mpirun: ") + reason_of(errno) +
                      "): load the module of the MPI that drl was built with or install this MPI, or use --ranks 1");
   const int status = wait_and_pass_signals(mpirun, signals, stop == Stop::none ? 0 : SIGUSR1);
   const int code = exit_code.code(status);
-  if (code > 128 && code < 128 + NSIG && code == status && code != kInterrupted && code != kTerminated)
+  const bool is_stopped = code == kContinue || code == kInterrupted || code == kTerminated;
+  if (code != kDone && !is_stopped && !exit_code.has_text())
+    throw Error(launcher_failure(launcher_place(), code), code);
+  if (code > 128 && code < 128 + NSIG && code == status && !is_stopped)
     throw Error(fmt::format("a rank was killed by signal {}, which ended all ranks ({}; {}): continue from the last "
                             "checkpoint with --load_run",
                             code - 128, strsignal(code - 128), usual_cause(code - 128)),
                 code);
   return code;
+}
+
+void report_begin(int rank) {
+  const char* path = std::getenv(kExitCodeVariable);
+  if (path && rank == 0) write_own_file(path, kHasBegun);
 }
 
 int report_exit_code(int rank, int exit_code) {

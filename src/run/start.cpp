@@ -21,7 +21,10 @@ int run_launched(const std::function<int(const LaunchInfo&)>& body) {
 }
 
 int run_connected(const LaunchInfo& launch, const std::function<int(Communicator&)>& body) {
-  return report_exit_code(launch.rank, run_session(launch, body));
+  return report_exit_code(launch.rank, run_session(launch, [&](Communicator& comm) {
+                            report_begin(comm.rank());
+                            return body(comm);
+                          }));
 }
 
 int start_ranks(int ranks, const std::vector<std::string>& command, const StopRelay& relay) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "../support/mentions.hpp"
 #include "../support/paths.hpp"
 #include "comm/mpi_library.hpp"
 #include "placement/topology.hpp"
@@ -33,6 +34,21 @@ TEST(MpirunCommand, PinsRanksIfTheyUseAllCores) {
   EXPECT_EQ(value_of(mpirun_command(2, 2, {"p"}), "--bind-to"), "core");
   EXPECT_EQ(value_of(mpirun_command(3, 2, {"p"}), "--bind-to"), "none");
   EXPECT_EQ(value_of(mpirun_command(2, 8, {"p"}), "--bind-to"), "none");
+}
+
+TEST(LauncherFailure, NamesWhatToLookAt) {
+  LauncherPlace place{
+      .mpi = "Open MPI", .folder = "/scratch/tmp", .free_bytes = 1e9, .settings = {"OMPI_MCA_btl=tcpp"}};
+  const std::string unknown = launcher_failure(place, 1);
+  expect_mentions(unknown,
+                  {"Open MPI", "exit code 1", "/scratch/tmp", "TMPDIR", "HOME", "network", "OMPI_MCA_btl=tcpp"});
+  expect_mentions(launcher_failure(place, 139), {"signal 11"});
+  place.has_network = false;
+  expect_mentions(launcher_failure(place, 1), {"no network interface"});
+  place.free_bytes = 65536;  // this would fail first
+  const std::string full = launcher_failure(place, 137);
+  expect_mentions(full, {"Open MPI", "64.0 KiB", "/scratch/tmp", "TMPDIR"});
+  for (const std::string& text : {unknown, full}) EXPECT_EQ(text.find("--load_run"), std::string::npos) << text;
 }
 
 // The texts are those of Debian's two libraries and of a Cray's.
