@@ -30,6 +30,23 @@ std::optional<std::string> with_variables(std::string text, const std::regex& pa
   return text;
 }
 
+// Returns the directory beside latest/ whose run.json was written last, or nothing if there is none.
+fs::path newest_beside(const fs::path& latest) {
+  fs::path newest;
+  fs::file_time_type time;
+  for (const fs::path& run : entries_of(latest.parent_path())) {
+    std::error_code none;
+    const fs::file_time_type written = fs::last_write_time(run / "run.json", none);
+    if (!none && run.filename() != kLatest && (newest.empty() || written > time)) newest = run, time = written;
+  }
+  return newest;
+}
+
+bool exists_or_is_latest(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) || fs::exists(run_of(path), error);
+}
+
 }  // namespace
 
 std::string typed_path(const std::string& name, std::string_view text) {
@@ -65,20 +82,22 @@ fs::path runs_folder(const std::string& runs_dir) {
 }
 
 fs::path in_runs_folder(const fs::path& path, const std::string& runs_dir) {
-  std::error_code error;
-  if (path.empty() || path.is_absolute() || fs::exists(path, error)) return path;
+  if (path.empty() || path.is_absolute() || exists_or_is_latest(path)) return path;
   const fs::path plain = path.lexically_normal();
   const bool has_prefix = !plain.empty() && *plain.begin() == "runs";
   const fs::path other = runs_folder(runs_dir) / (has_prefix ? plain.lexically_relative("runs") : plain);
-  return fs::exists(other, error) ? other : path;
+  return exists_or_is_latest(other) ? other : path;
 }
 
 fs::path run_of(const fs::path& given) {
   const fs::path path = given.has_filename() ? given : given.parent_path();  // without a slash at the end
   std::error_code error;
   if (fs::is_symlink(path, error)) return path.parent_path() / fs::read_symlink(path, error);
-  const fs::path file = path.filename() == kLatest ? fs::read_symlink(path / "checkpoints", error) : "";
-  return file.empty() ? path : (path / file).parent_path().lexically_normal();
+  if (path.filename() != kLatest) return path;
+  const fs::path file = fs::read_symlink(path / "checkpoints", error);
+  if (!file.empty()) return (path / file).parent_path().lexically_normal();
+  const fs::path newest = fs::exists(path / "checkpoints", error) ? "" : newest_beside(path);
+  return newest.empty() ? path : newest;
 }
 
 }  // namespace drl

@@ -27,7 +27,8 @@ std::filesystem::path in_runs_folder(const std::filesystem::path& path, const st
 
 // runs/<task>/latest, a directory with links to the files of the task's newest run.
 constexpr const char* kLatest = "latest";
-// Returns the run that latest/ stands for, if `path` is that, and the target of any other link; otherwise `path`.
+// Returns the run that latest/ stands for, if `path` is that, and the target of any other link; otherwise `path`. On a
+// file system without links, latest/ is empty or missing, and stands for the run that wrote its run.json last.
 std::filesystem::path run_of(const std::filesystem::path& path);
 
 }  // namespace drl

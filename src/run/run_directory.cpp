@@ -108,7 +108,7 @@ void update_latest(const fs::path& run) {
 std::vector<fs::path> runs_of_all_tasks(const fs::path& runs, const std::string& name) {
   std::vector<fs::path> found;
   for (const fs::path& task : entries_of(runs))
-    if (is_folder(task / name)) found.push_back(task / name);
+    if (is_folder(run_of(task / name))) found.push_back(task / name);
   return found;
 }
 
@@ -281,6 +281,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
 
 fs::path find_checkpoint(const fs::path& given) {
   fs::path path = in_runs_folder(given);
+  if (!path_exists(path)) path = run_of(path);
   if (!path_exists(path) && given.parent_path() == "pretrained") return pretrained_file(given.filename());
   if (!path_exists(path) && !given.has_parent_path()) {
     std::vector<fs::path> runs = runs_of_all_tasks(runs_folder(), given.string());
@@ -293,7 +294,8 @@ fs::path find_checkpoint(const fs::path& given) {
                      " does not exist (it should be a checkpoint file or a run directory): check the path");
   if (!is_folder(path)) return path;
   std::vector<fs::path> files = list_checkpoints(path);
-  if (files.empty()) files = list_checkpoints(run_of(path / kLatest));
+  for (const fs::path& run : {path, path / kLatest})
+    if (files.empty()) files = list_checkpoints(run_of(run));
   if (files.empty()) files = list_checkpoints((path / "..").lexically_normal());  // path: RUN/checkpoints
   if (files.empty())
     throw UsageError("run " + path.string() + " has no checkpoint yet: give another run or a checkpoint file");
@@ -316,10 +318,10 @@ std::optional<fs::path> run_to_resume(const RunOptions& options, const RunContex
   const bool is_plain = in_folder.find('/') == std::string::npos;  // a run's name, not a path
   std::vector<fs::path> found;
   if (is_plain && context.task.empty()) found = runs_of_all_tasks(folder, in_folder);
-  if (!context.task.empty() && is_folder(folder / in_folder)) found = {folder / in_folder};
+  if (!context.task.empty() && is_folder(run_of(folder / in_folder))) found = {folder / in_folder};
   if (found.empty() && !options.load_run.empty()) {
     const fs::path run = in_runs_folder(name, options.runs_dir);
-    found = {is_folder(run / kLatest) ? run / kLatest : run};
+    found = {is_folder(run_of(run / kLatest)) ? run / kLatest : run};
   }
   for (fs::path& run : found) run = run_of(run);
   const auto existing = std::ranges::find_if(found, is_folder);

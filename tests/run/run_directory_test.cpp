@@ -197,6 +197,27 @@ TEST_F(RunDirectoryTest, LatestReplacesALink) {
   EXPECT_EQ(run_of(folder / "latest"), folder / "b");
 }
 
+// Some file systems have no links. There latest/ is empty, or was left out by a copy.
+TEST_F(RunDirectoryTest, LatestWithoutLinksStandsForTheRunThatWroteItsManifestLast) {
+  const fs::file_time_type now = fs::file_time_type::clock::now();
+  for (const auto& [name, age] : {std::pair{"a", 2}, {"b", 1}, {"c", 3}}) {
+    const fs::path run = make_run(name, {7});
+    spill(run / "run.json", "{}");
+    fs::last_write_time(run / "run.json", now - std::chrono::hours(age));
+  }
+  options.run.resume = true;
+  fs::remove_all(folder / "latest");
+  for (const bool exists : {false, true}) {
+    if (exists) fs::create_directory(folder / "latest");
+    EXPECT_EQ(run_of(folder / "latest"), folder / "b");
+    EXPECT_EQ(plan().directory, folder / "b");
+    for (const fs::path& path : {folder / "latest", folder.path()})
+      EXPECT_EQ(find_checkpoint(path), folder / "b/checkpoints/iter_000007.h5") << exists;
+  }
+  for (const char* name : {"a", "b", "c"}) fs::remove_all(folder / name);
+  EXPECT_EQ(run_of(folder / "latest"), folder / "latest");
+}
+
 // TensorBoard reads every directory, and every link to one, that has a file called *tfevents*.
 TEST_F(RunDirectoryTest, LatestHasTheFilesOfTheRunButNoEvents) {
   const RunDirectory run(start("a"));
