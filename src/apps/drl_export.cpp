@@ -94,7 +94,8 @@ std::vector<Output> outputs_of(const ExportOptions& options, const ExportedPolic
     if (!given.empty() || all) outputs.push_back({option, given.empty() ? folder / name : fs::path(given), content()});
   };
   add("onnx", options.onnx, "policy.onnx", [&] { return onnx_model(policy); });
-  add("c", options.c, "policy.h", [&] { return c_header(policy, options.real); });
+  add("c", options.c, "policy.h",
+      [&] { return c_header(policy, options.real, options.c.empty() ? "policy.h" : fs::path(options.c).filename()); });
   add("json", options.json, "policy.json", [&] { return policy_json(policy); });
   return outputs;
 }

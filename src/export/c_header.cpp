@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <boost/algorithm/string.hpp>
 #include <cctype>
 #include <cmath>
 #include <utility>
@@ -7,9 +8,13 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "export/exporters.hpp"
+#include "store/crc32c.hpp"
 
 namespace drl {
 namespace {
+
+// All code here has the names drl_policy_..., DRL_POLICY_... and drl_real, which Writer::own() replaces by the
+// policy's.
 
 // The code between the arrays and act(). Each function is there only if the policy needs it.
 constexpr const char* kDense =
@@ -219,46 +224,87 @@ class Operations {
 
 class Writer {
  public:
-  Writer(const ExportedPolicy& policy, bool is_double) : policy_(policy), is_double_(is_double) {}
+  Writer(const ExportedPolicy& policy, bool is_double, const std::string& prefix)
+      : policy_(policy), is_double_(is_double), lower_(prefix), upper_(boost::to_upper_copy(prefix)) {}
 
   std::string write() const {
-    std::string text = opening();
+    std::string code = definitions();
     policy_.for_each_tensor([&](const std::string& name, const std::vector<int64_t>&, const std::vector<float>& data) {
-      text += array(name, data, is_double_);
+      code += array(name, data, is_double_);
     });
-    text += "\n" + std::string(kDense);
-    if (policy_.find<op::Norm>()) text += with_libm(kNorm, is_double_);
+    code += "\n" + std::string(kDense);
+    if (policy_.find<op::Norm>()) code += with_libm(kNorm, is_double_);
     if (const auto* layer = policy_.find<op::Recurrent>())
-      text += with_libm(layer->type == "gru" ? kGru : kLstm, is_double_);
+      code += with_libm(layer->type == "gru" ? kGru : kLstm, is_double_);
     if (const auto* bound = policy_.find<op::Bound>(); bound && bound->outputs == Outputs::alphas_and_betas)
-      text += with_libm(kBetaMean, is_double_);
+      code += with_libm(kBetaMean, is_double_);
     if (const auto* activation = policy_.find<op::Activation>())
-      text += "static inline drl_real drl_policy_activation(drl_real x) { return " +
+      code += "static inline drl_real drl_policy_activation(drl_real x) { return " +
               with_libm(expression_of(activation->name), is_double_) + "; }\n";
-    return text + function();
+    const std::string text = action_names() + own(code + function());
+    return comment() + guarded(text + aliases());
   }
 
  private:
-  std::string opening() const {
-    const bool discrete = policy_.is_discrete();
+  std::string own(std::string code) const {
+    boost::replace_all(code, "drl_real", "drl_policy_real");
+    boost::replace_all(code, "drl_policy", lower_);
+    boost::replace_all(code, "DRL_POLICY", upper_);
+    return code;
+  }
+
+  std::string comment() const {
     std::string text = fmt::format("/* The policy of {}, {}, exported by drl {}.\n", in_comment(policy_.task),
                                    in_comment(policy_.source), kVersion);
-    text += fmt::format(" * Call drl_policy_act once every {:g} s{}.\n *\n * Observations:\n{}", policy_.dt,
-                        !policy_.is_recurrent() ? "" : ", and drl_policy_reset before an episode",
+    text += fmt::format(" * Call {}_act once every {:g} s{}.\n *\n * Observations:\n{}", lower_, policy_.dt,
+                        !policy_.is_recurrent() ? "" : ", and " + lower_ + "_reset before an episode",
                         names(policy_.observation_names, policy_.observation_units));
-    text += discrete ? " * Actions, the index of the choice:\n" : " * Actions:\n";
-    text += names(policy_.action_names, policy_.action_units, policy_.unit_scale, policy_.unit_offset);
-    text += " */\n#ifndef DRL_POLICY_H\n#define DRL_POLICY_H\n\n#include <math.h>\n\n";
-    text += fmt::format(
+    text += policy_.is_discrete() ? " * Actions, the index of the choice:\n" : " * Actions:\n";
+    return text + names(policy_.action_names, policy_.action_units, policy_.unit_scale, policy_.unit_offset) + " */\n";
+  }
+
+  // A header may be included twice, but two policies need different names.
+  std::string guarded(const std::string& text) const {
+    const std::string guard = fmt::format("{}_H_{:08X}", upper_, crc32c(bytes_of(text)));
+    return fmt::format(
+        "#ifndef {0}\n#define {0}\n\n#ifdef {1}_ACTIONS\n#error \"two policies have the names {2}_...: export one of "
+        "them to a file of another name\"\n#endif\n\n#include <math.h>\n\n{3}\n#endif\n",
+        guard, upper_, lower_, text);
+  }
+
+  // Returns further names for a program with one exported policy, whose code then need not change with the policy.
+  std::string aliases() const {
+    std::vector<std::string> macros = {"OBSERVATIONS", "ACTIONS",       "DT",
+                                       "ACTION_NAMES", "ACTION_SCALES", "ACTION_OFFSETS"},
+                             others = {"act"};
+    if (!policy_.stiffness.empty()) macros.insert(macros.end(), {"ACTION_STIFFNESSES", "ACTION_DAMPINGS"});
+    if (policy_.is_recurrent()) macros.emplace_back("STATE"), others.insert(others.end(), {"state", "reset"});
+    std::string text =
+        "\n/* Names that do not depend on the policy: those of the first exported policy that a file includes. */\n"
+        "#ifndef DRL_POLICY_H\n#define DRL_POLICY_H\n#define drl_real " +
+        lower_ + "_real\n";
+    for (const std::string& name : macros) text += fmt::format("#define DRL_POLICY_{0} {1}_{0}\n", name, upper_);
+    for (const std::string& name : others) text += fmt::format("#define drl_policy_{0} {1}_{0}\n", name, lower_);
+    return text + "#endif\n";
+  }
+
+  // The task's names are not code of this file.
+  std::string action_names() const {
+    return own("#define DRL_POLICY_ACTION_NAMES") +
+           initializer([&](size_t k) { return string_literal(policy_.action_names[k]); });
+  }
+
+  std::string definitions() const {
+    std::string text = fmt::format(
         "#define DRL_POLICY_OBSERVATIONS {}\n#define DRL_POLICY_ACTIONS {}\n#define DRL_POLICY_DT {:.9g} /* s */\n",
         policy_.observations(), policy_.actions(), policy_.dt);
-    text += list("NAMES", [&](size_t k) { return string_literal(policy_.action_names[k]); });
-    text += list("SCALES", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_scale[k]); });
-    text += list("OFFSETS", [&](size_t k) { return fmt::format("{:.17g}", policy_.unit_offset[k]); });
-    if (!policy_.stiffness.empty()) {
-      text += list("STIFFNESSES", [&](size_t k) { return fmt::format("{:.17g}", policy_.stiffness[k]); });
-      text += list("DAMPINGS", [&](size_t k) { return fmt::format("{:.17g}", policy_.damping[k]); });
-    }
+    const auto list = [&](const char* name, const std::vector<double>& values) {
+      text += std::string("#define DRL_POLICY_ACTION_") + name +
+              initializer([&](size_t k) { return fmt::format("{:.17g}", values[k]); });
+    };
+    list("SCALES", policy_.unit_scale);
+    list("OFFSETS", policy_.unit_offset);
+    if (!policy_.stiffness.empty()) list("STIFFNESSES", policy_.stiffness), list("DAMPINGS", policy_.damping);
     if (policy_.is_recurrent()) text += fmt::format("#define DRL_POLICY_STATE {}\n", policy_.state_size());
     text += std::string("\ntypedef ") + (is_double_ ? "double" : "float") + " drl_real;\n\n";
     if (!policy_.is_recurrent()) return text;
@@ -269,12 +315,12 @@ class Writer {
            "  for (k = 0; k < DRL_POLICY_STATE; ++k) state->rnn[k] = 0;\n}\n\n";
   }
 
-  // Returns a macro with an initializer, so that a program that does not use it has no unused array.
+  // Returns the value of a macro, so that a program that does not use it has no unused array.
   template <class Element>
-  std::string list(const std::string& name, const Element& element) const {
+  std::string initializer(const Element& element) const {
     std::vector<std::string> parts;
     for (size_t k = 0; k < policy_.action_names.size(); ++k) parts.push_back(element(k));
-    return "#define DRL_POLICY_ACTION_" + name + " {" + join(parts, ", ") + "}\n";
+    return " {" + join(parts, ", ") + "}\n";
   }
 
   std::string function() const {
@@ -290,17 +336,36 @@ class Writer {
         recurrent ? fmt::format("  drl_real of_input[{0}], of_state[{0}];\n", recurrent->gates()) : "");
     if (!policy_.find<op::Normalise>())
       text += fmt::format("  for (k = 0; k < {}; ++k) a[k] = observation[k];\n", policy_.observations());
-    return text + Operations(policy_, is_double_).write() + "}\n\n#endif\n";
+    return text + Operations(policy_, is_double_).write() + "}\n";
   }
 
   const ExportedPolicy& policy_;
   bool is_double_;
+  std::string lower_, upper_;  // the policy's prefix
 };
+
+// Returns "go1_velocity_flat" for "Go1-Velocity-Flat". C++ reserves names with two underscores in a row.
+std::string identifier(const std::string& text) {
+  std::string name;
+  for (const unsigned char c : text)
+    if (c < 128 && std::isalnum(c))
+      name += static_cast<char>(std::tolower(c));
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  if (name.ends_with('_')) name.pop_back();
+  return name;
+}
 
 }  // namespace
 
-std::string c_header(const ExportedPolicy& policy, const std::string& real) {
-  return Writer(policy, real == "double").write();
+std::string c_prefix(const std::string& file_name, const std::string& task) {
+  for (const std::string& text : {file_name.substr(0, file_name.find('.')), task})
+    if (const std::string name = identifier(text); !name.empty() && name != "policy") return "drl_" + name;
+  return "drl_a_policy";
+}
+
+std::string c_header(const ExportedPolicy& policy, const std::string& real, const std::string& file_name) {
+  return Writer(policy, real == "double", c_prefix(file_name, policy.task)).write();
 }
 
 }  // namespace drl

@@ -16,8 +16,14 @@ namespace drl {
 std::string onnx_model(const ExportedPolicy& policy);
 
 // A header of C99, which C++ also compiles, for programs without an allocator: it needs only libm. `real` is the type
-// of its numbers, float or double. A recurrent policy has a struct for its state, and a function that resets it.
-std::string c_header(const ExportedPolicy& policy, const std::string& real);
+// of its numbers, float or double. A recurrent policy has a struct for its state, and a function that resets it. All
+// names begin with c_prefix(), so that a program can use several policies. The first header that a file includes also
+// has the names drl_policy_... and DRL_POLICY_....
+std::string c_header(const ExportedPolicy& policy, const std::string& real, const std::string& file_name = "policy.h");
+
+// Returns "drl_walk" for a file walk.h. The name policy.h, which drl_export gives, tells nothing, so the task's name
+// stands for it: "drl_cartpole". Pure.
+std::string c_prefix(const std::string& file_name, const std::string& task);
 
 // Returns the metadata of an ONNX model as pairs of key and value. Lists are joined by commas.
 std::vector<std::pair<std::string, std::string>> metadata(const ExportedPolicy& policy);

@@ -90,9 +90,8 @@ TEST(DrlExport, VerifiesFilesThatExist) {
   EXPECT_EQ(good.out.find("wrote"), std::string::npos);
   EXPECT_EQ(slurp(header), written);
   // A header that always acts alike.
-  std::ofstream(header) << written.substr(0, written.find("static inline void drl_policy_act("))
-                        << "static inline void drl_policy_act(const drl_real *observation, drl_real *action) {\n"
-                           "  (void)observation, action[0] = -1;\n}\n#endif\n";
+  const size_t body = written.find("{\n", written.find("static inline void drl_a_act(")) + 2;
+  std::ofstream(header) << written.substr(0, body) << "  action[0] = -1;\n  return;\n" << written.substr(body);
   const Result bad = run_program(verify);
   EXPECT_EQ(bad.exit_code, 1);
   expect_mentions(bad.err, {header});

@@ -2,12 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <boost/algorithm/string.hpp>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "../support/mentions.hpp"
+#include "../support/process.hpp"
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "export/exporters.hpp"
 #include "export/onnx_program.hpp"
 #include "export/verify.hpp"
@@ -310,7 +315,7 @@ TEST(Export, DescribesTargetsOfJointsAsMjlabDoes) {
   EXPECT_EQ(value_of(all, "command_names"), "twist,height");
   expect_mentions(policy_json(policy), {"\"stiffness\": 20.0", "\"damping\": 0.75", "\"twist\""});
   expect_mentions(c_header(policy, "float"),
-                  {"DRL_POLICY_ACTION_STIFFNESSES {20}", "DRL_POLICY_ACTION_DAMPINGS {0.75}"});
+                  {"DRL_T_ACTION_STIFFNESSES {20}", "DRL_T_ACTION_DAMPINGS {0.75}"});
   for (const auto& [key, value] : metadata(exported_policy(described(), "f")))
     EXPECT_FALSE(key.starts_with("joint_") || key == "command_names") << key << " = " << value;
 }
@@ -339,6 +344,79 @@ TEST(Export, RefusesHeadersWithAnotherState) {
   const PolicyFunction function = compile_header(c_header(small_policy(), "float"));
   Numbers state(3);
   EXPECT_THROW(function(Numbers{1, 2}, state), UsageError);
+}
+
+TEST(Export, NamesOfHeadersComeFromTheFileOrTheTask) {
+  for (const auto& [file, task, prefix] :
+       std::vector<std::array<std::string, 3>>{{"walk.h", "T", "drl_walk"},
+                                               {"Go1 (2).best.hpp", "T", "drl_go1_2"},
+                                               {"policy.h", "Go1-Velocity-Flat", "drl_go1_velocity_flat"},
+                                               {"-", "Pendulum-v1", "drl_pendulum_v1"},
+                                               {".h", "T", "drl_t"},
+                                               {"policy.h", "policy", "drl_a_policy"}})
+    EXPECT_EQ(c_prefix(file, task), prefix) << file;
+}
+
+// Compiles a program with these headers, by a compiler of C or of C++, and returns what it prints and says.
+Result compiled(const std::map<std::string, std::string>& files, const std::string& main, const std::string& language) {
+  const TempFolder folder;
+  std::string code = "#include <stdio.h>\n";
+  for (const auto& [name, text] : files) {
+    spill(folder / name, text);
+    code += "#include \"" + name + "\"\n#include \"" + name + "\"\n";  // twice, as by two other headers
+  }
+  spill(folder / "main.c", code + "int main(void) {\n" + main + "  return 0;\n}\n");
+  const std::string program = folder / "program";
+  Result result =
+      run_program({"cc", "-std=" + language, "-Wall", "-Wextra", "-Wno-unused-function", "-pedantic", "-Werror", "-x",
+                   language == "c99" ? "c" : "c++", "-o", program, folder / "main.c", "-lm"});
+  return result.exit_code == 0 ? run_program({program}) : result;
+}
+
+// The actions are those of NormalisesAndClipsByHand and AGruByHand. real.h and policy_act.h have names of the other
+// header as their own.
+TEST(Export, TwoHeadersWorkInOneProgram) {
+  const auto log3 = std::log(3.0f);
+  const ExportedPolicy gru = one_unit("gru", {0, 0, 1}, {-log3, log3, 0}, {0, 0, 4});
+  const std::string a_main =
+                        "  const drl_@_real of_a[DRL_#_OBSERVATIONS] = {2, 2};\n  drl_@_real to_a[DRL_#_ACTIONS];\n"
+                        "  drl_@_act(of_a, to_a);\n",
+                    b_main =
+                        "  const double of_b[DRL_GRU_OBSERVATIONS] = {1};\n  double to_b[DRL_GRU_ACTIONS];\n"
+                        "  drl_gru_state state;\n  drl_gru_reset(&state);\n  drl_gru_act(&state, of_b, to_b);\n"
+                        "  printf(\"%.6f %.6f\", (double)to_a[0], to_b[0]);\n";
+  for (const auto& [file, name] : {std::pair<std::string, std::string>{"a", "a"},
+                                   {"z", "z"},
+                                   {"policy", "t"},
+                                   {"real", "real"},
+                                   {"policy_act", "policy_act"}})
+    for (const char* language : {"c99", "c++17"}) {
+      std::string main = boost::replace_all_copy(a_main, "@", name);
+      boost::replace_all(main, "#", boost::to_upper_copy(name));
+      const Result result = compiled(
+          {{file + ".h", c_header(small_policy(), "float", file + ".h")}, {"gru.h", c_header(gru, "double", "gru.h")}},
+          main + b_main, language);
+      EXPECT_EQ(result.out, fmt::format("0.750000 {:.6f}", std::tanh(2.0) / 4)) << file << language << result.err;
+    }
+}
+
+// One header also has names that do not depend on the policy.
+TEST(Export, AHeaderAloneHasTheCommonNames) {
+  const Result result = compiled({{"walk.h", c_header(small_policy(), "float", "walk.h")}},
+                                 "  const drl_real x[DRL_POLICY_OBSERVATIONS] = {2, 2};\n"
+                                 "  drl_real u[DRL_POLICY_ACTIONS];\n  drl_policy_act(x, u);\n"
+                                 "  printf(\"%.2f %g\", (double)u[0], DRL_POLICY_DT);\n",
+                                 "c99");
+  EXPECT_EQ(result.out, "0.75 0.02") << result.err;
+}
+
+TEST(Export, TwoPoliciesOfOneNameAreAnErrorOfTheCompiler) {
+  ExportedPolicy other = small_policy();
+  std::get<op::Affine>(other.ops[3]).bias = {100};
+  const Result result =
+      compiled({{"a.h", c_header(small_policy(), "float")}, {"b.h", c_header(other, "float")}}, "", "c99");
+  EXPECT_NE(result.exit_code, 0);
+  expect_mentions(result.err, {"drl_t_", "another name"});
 }
 
 template <class Change>
