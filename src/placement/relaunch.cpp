@@ -33,6 +33,9 @@ constexpr int kSrunFailed = 254;            // SLURM_EXIT_ERROR: exit code for f
 constexpr int kRankMemory = 256;            // minimum MiB per rank
 constexpr const char* kSrunTimeout = "60";  // seconds that srun may wait for resources, which this step already holds
 
+constexpr const char* kHeterogeneous =
+    "the job is heterogeneous, and srun starts ranks in all of its components only with --het-group";
+
 int total(const std::vector<int>& ranks) { return std::accumulate(ranks.begin(), ranks.end(), 0); }
 
 bool all_equal(const std::vector<int>& ranks) {
@@ -47,11 +50,12 @@ struct Grant {
   int cpus, cores;
 };
 Grant granted(const Environment& environment) {
-  const int cores = this_machine().cores,
+  const Machine machine = this_machine();
+  const int cores = machine.allowed_cores,
             threads_per_core = std::max(cores, static_cast<int>(allowed_cpus().count())) / cores;
   const int unit = environment("SLURM_THREADS_PER_CORE") == "1" ? threads_per_core : 1;
   const int cpus = number(environment, "SLURM_CPUS_ON_NODE").value_or(cores * threads_per_core) * unit;
-  return {cpus, std::clamp(cpus / threads_per_core, 1, cores)};
+  return {cpus, std::clamp(cpus / threads_per_core, 1, machine.cores)};
 }
 
 int granted_memory(const Environment& environment) {
@@ -178,6 +182,12 @@ std::string describe_step(const std::vector<StepNode>& nodes) {
   return join(parts, ";");
 }
 
+// Returns the plugin to start the ranks with, or "" for the cluster's default.
+std::string wanted_plugin(const Environment& environment) {
+  const std::string plugin = mpi_plugin(environment);
+  return plugin.empty() && offers_pmix() ? "pmix" : plugin;
+}
+
 // Runs `command` on the ranks with srun and returns its exit code. `outer_step` and `version` are empty without an
 // outer step.
 int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, const std::string& outer_step,
@@ -201,7 +211,7 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   if (shared && !environment(kYield)) set(kYield, "1");
 
   std::vector<std::string> words = srun_command(environment, nodes, ranks);
-  if (mpi_plugin(environment).empty() && offers_pmix()) words.push_back("--mpi=pmix");
+  if (mpi_plugin(environment).empty() && offers_pmix()) words.emplace_back("--mpi=pmix");
   words.insert(words.end(), command.begin(), command.end());
   const int code = relay.own_exit_code(run_shielded(words, settings, relay.pending_signal));
   const std::string reason = on_gpus(nodes) ? step_may_lose_gpus(version) : "";
@@ -247,6 +257,38 @@ std::string direct_line(const std::vector<StepNode>& nodes, const std::vector<in
                      cores_per_rank > 0 ? fmt::format(" -c{}", cores_per_rank) : "", shell_line(command));
 }
 
+std::vector<int> nodes_of_components(const Environment& environment) {
+  std::vector<int> nodes;
+  for (int k = 0; k < number(environment, "SLURM_HET_SIZE").value_or(0); ++k)
+    nodes.push_back(number(environment, fmt::format("SLURM_JOB_NUM_NODES_HET_GROUP_{}", k).c_str()).value_or(1));
+  return nodes;
+}
+
+std::string heterogeneous_line(const std::vector<int>& components, const std::vector<int>& ranks,
+                               const std::string& mpi, const std::vector<std::string>& command) {
+  std::vector<std::string> words;  // without --ranks: srun decides the number
+  for (size_t k = 0; k < command.size(); ++k)
+    if (command[k] == "--ranks")
+      ++k;
+    else if (!command[k].starts_with("--ranks="))
+      words.push_back(command[k]);
+  std::vector<int> sums;
+  auto next = ranks.begin();
+  for (const int nodes : components) {
+    const auto end = next + std::min<std::ptrdiff_t>(nodes, ranks.end() - next);
+    sums.push_back(std::max(1, std::accumulate(next, end, 0)));
+    next = end;
+  }
+  std::string line = mpi.empty() ? "srun" : "srun --mpi=" + mpi, all = "0";
+  if (all_equal(sums)) {
+    for (size_t k = 1; k < sums.size(); ++k) all += fmt::format(",{}", k);
+    return fmt::format("{} --het-group={} -n{} {}", line, all, sums.front(), shell_line(words));
+  }
+  for (size_t k = 0; k < sums.size(); ++k)
+    line += fmt::format("{} --het-group={} -n{} {}", k == 0 ? "" : " :", k, sums[k], shell_line(words));
+  return line;
+}
+
 std::optional<std::array<int, 3>> slurm_version(const std::string& text) {
   std::smatch found;
   if (!std::regex_search(text, found, std::regex(R"(\bslurm\S* (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?)")))
@@ -274,8 +316,9 @@ std::string step_may_lose_gpus(const std::string& version) {
 std::vector<std::string> srun_command(const Environment& environment, const std::vector<StepNode>& nodes,
                                       const std::vector<int>& ranks) {
   // --overlap and --overcommit are necessary because the tasks that wait for these ranks hold the cores.
+  // --export because the environment has what the ranks need, whatever sbatch --export=NONE told the job's srun.
   std::vector<std::string> words =
-      split(fmt::format("srun --jobid={} --overlap --overcommit --kill-on-bad-exit=1 --immediate={}",
+      split(fmt::format("srun --jobid={} --export=ALL --overlap --overcommit --kill-on-bad-exit=1 --immediate={}",
                         environment("SLURM_JOB_ID").value_or(""), kSrunTimeout),
             ' ');
   if (const std::string plugin = mpi_plugin(environment); !plugin.empty()) words.push_back("--mpi=" + plugin);
@@ -371,12 +414,16 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
     for (const StepNode& node : nodes) devices += node.devices;
     const std::string step = fmt::format("this step has {} and {}", counted(devices, on_gpus(nodes) ? "GPU" : "core"),
                                          counted(comm.size(), "task"));
+    const std::vector<int> components = nodes_of_components(environment);
     const auto refuse = [&](const std::string& why) {
       throw UsageError(fmt::format(
           "{}, but drl cannot start the missing ranks ({}): start the ranks directly with\n  {}\nor use --ranks 1 for "
           "one device per task",
-          step, why, direct_line(nodes, ranks, 0, command)));
+          step, why,
+          components.empty() ? direct_line(nodes, ranks, 0, command)
+                             : heterogeneous_line(components, ranks, wanted_plugin(environment), command)));
     };
+    if (!components.empty()) refuse(kHeterogeneous);
     if (!is_on_path("srun")) refuse("srun is not on PATH; in a container, run the command outside it");
     version = trim(version_of_srun());
     if (const std::string why = step_cannot_share(version, nodes); !why.empty()) refuse(why);
@@ -407,6 +454,12 @@ bool can_run_under_srun() { return process_environment()("SLURM_JOB_ID") && is_o
 
 int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay) {
   const Environment environment = process_environment();
+  if (const std::vector<int> components = nodes_of_components(environment); !components.empty()) {
+    std::vector<StepNode> nodes(static_cast<size_t>(total(components)));
+    throw UsageError(
+        fmt::format("--ranks {} cannot start ranks here ({}): start them directly with\n  {}", ranks, kHeterogeneous,
+                    heterogeneous_line(components, plan_ranks(nodes, ranks), wanted_plugin(environment), command)));
+  }
   BackgroundCommand expand({"scontrol", "show", "hostnames", environment("SLURM_JOB_NODELIST").value_or("")});
   const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
   if (expand.wait(10) != 0)

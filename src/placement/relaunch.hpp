@@ -56,6 +56,13 @@ std::string hosts_of_ranks(const std::vector<StepNode>& nodes, const std::vector
 // it is set. Pure.
 std::vector<std::string> inner_environment(const std::vector<std::string>& variables);
 
+// Returns the number of nodes of each component of a heterogeneous job (salloc ... : ...); empty in other jobs. Pure.
+std::vector<int> nodes_of_components(const Environment& environment);
+// Returns the srun command that starts ranks[k] tasks on the k-th node of a heterogeneous job, for messages. `mpi` is
+// srun's plugin, or "". Pure.
+std::string heterogeneous_line(const std::vector<int>& components, const std::vector<int>& ranks,
+                               const std::string& mpi, const std::vector<std::string>& command);
+
 // Parses year, month and patch from the output of `srun --version`: "slurm 22.05.8", "slurm 23.02.7-1.el8",
 // "slurm-wlm 24.11.5". Returns nullopt if the text contains no version. Pure.
 std::optional<std::array<int, 3>> slurm_version(const std::string& text);

@@ -72,9 +72,22 @@ TEST(SrunCommand, SharesTheResourcesOfTheOuterStep) {
                                           {"SLURM_MPI_TYPE", "cray_shasta"},
                                           {"SLURM_CPU_BIND", "quiet,mask_cpu:0x1"}});
   EXPECT_EQ(srun_command(job, {gpu_node("n1", 1, kFour), gpu_node("n2", 1, kFour)}, {4, 4}),
-            (std::vector<std::string>{"srun", "--jobid=12", "--overlap", "--overcommit", "--kill-on-bad-exit=1",
-                                      "--immediate=60", "--mpi=cray_shasta", "--cpu-bind=none", "--gpus-per-node=4",
-                                      "--ntasks=8", "--distribution=arbitrary"}));
+            (std::vector<std::string>{"srun", "--jobid=12", "--export=ALL", "--overlap", "--overcommit",
+                                      "--kill-on-bad-exit=1", "--immediate=60", "--mpi=cray_shasta", "--cpu-bind=none",
+                                      "--gpus-per-node=4", "--ntasks=8", "--distribution=arbitrary"}));
+}
+
+// man srun: --het-group takes a list of components; a colon separates the commands of components that differ.
+TEST(HeterogeneousLine, StartsTheRanksOfEachComponent) {
+  EXPECT_TRUE(nodes_of_components(environment_of({{"SLURM_JOB_NUM_NODES", "2"}})).empty());
+  const Environment job = environment_of(
+      {{"SLURM_HET_SIZE", "2"}, {"SLURM_JOB_NUM_NODES_HET_GROUP_0", "1"}, {"SLURM_JOB_NUM_NODES_HET_GROUP_1", "2"}});
+  const std::vector<int> components = nodes_of_components(job);
+  EXPECT_EQ(components, (std::vector<int>{1, 2}));
+  EXPECT_EQ(heterogeneous_line(components, {4, 2, 2}, "pmix", {"drl_train", "--ranks", "8", "--seed", "3"}),
+            "srun --mpi=pmix --het-group=0,1 -n4 drl_train --seed 3");
+  EXPECT_EQ(heterogeneous_line(components, {4, 4, 4}, "", {"drl_train", "--ranks=12", "--run_name", "a b"}),
+            "srun --het-group=0 -n4 drl_train --run_name 'a b' : --het-group=1 -n8 drl_train --run_name 'a b'");
 }
 
 // The step has two of the job's four GPUs; Slurm must not choose which two the ranks get.

@@ -62,6 +62,15 @@ TEST_F(BatchTest, TheUsersSettingsSayWhereDrlIs) {
   EXPECT_TRUE(log_of(job).starts_with("read\n")) << log_of(job);
 }
 
+// With sbatch --export=LIST or NONE, srun passes on that list only, and not what the script has set.
+TEST_F(BatchTest, RanksGetTheScriptsSettingsWhateverSbatchExports) {
+  fs::create_directories(folder / ".config/drl");
+  spill(folder / ".config/drl/site.sh", "export DRL_RUNS_DIR=$HOME/elsewhere\n");
+  const std::string variables = "DRL_BIN=" + bin("") + ",HOME=" + folder.path().string();
+  const std::string job = complete(Words{"-N2", "--export=" + variables, kBatch + "train_2node.sbatch"} + small_run(1));
+  EXPECT_EQ(run_json(folder / "elsewhere/CartPole-v1" / ("slurm-" + job))["world_size"], 8);
+}
+
 TEST_F(BatchTest, LaterSiteSettingsOverrideEarlierOnes) {
   fs::create_directories(folder / ".config/drl");
   spill(folder / ".config/drl/site.sh", "word=user");
@@ -198,6 +207,11 @@ class SharedGpus : public BatchTest {
 
 TEST_F(SharedGpus, HaveOneDaemonForAllRuns) {
   make_mps();
+  // A killed job has left a directory, and another job still uses one.
+  const fs::path left = "/tmp/drl-mps.left", used = "/tmp/drl-mps.used";
+  for (const fs::path& old : {left, used}) fs::create_directory(old), spill(old / "start", "");
+  const Process other({"flock", used.string(), "sleep", "1000"});
+  ASSERT_TRUE(wait_until([&] { return run_program({"flock", "--nonblock", used.string(), "true"}).exit_code != 0; }));
   spill(folder / "runs.txt", "--seed 0\n--seed 1\n--seed 2 --ppo.reward_scale 1e38\n--seed 3\n--seed 4\n");
   const std::string array = start(2);
   ASSERT_TRUE(wait_for_end(array + "_0"));
@@ -213,6 +227,9 @@ TEST_F(SharedGpus, HaveOneDaemonForAllRuns) {
   const std::string directory = mps[0].substr(mps[0].rfind(' ') + 1);
   EXPECT_EQ(mps, (Words{"start " + directory, "quit " + directory}));
   EXPECT_FALSE(fs::exists(directory)) << "the daemon's directory was left behind";
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(used));
+  fs::remove_all(used);
   // Three runs have GPU 0, and each run has a quarter of the eight CPUs.
   const std::string first = "0 2 " + directory, second = "1 2 " + directory;
   EXPECT_EQ(sorted_lines("runs_seen"), (Words{first, first, first, second, second}));

@@ -399,6 +399,30 @@ TEST_F(Launch, RanksStartedInABatchScriptUseAllNodes) {
 
 // --- Errors that show the command to type ---
 
+// Returns the last line that a message proposes, which begins with "  srun ".
+std::string proposed(const std::string& message) {
+  const size_t begin = message.rfind("\n  srun ") + 3;
+  return message.substr(begin, message.find('\n', begin) - begin);
+}
+
+// The job's components have 2 tasks and 1, or a node each. What the error proposes is then run.
+TEST_F(Launch, InAHeterogeneousJobTheErrorShowsTheCommandThatWorks) {
+  const std::string train = shell_line(runs.command("--device cpu --max_iterations 2"_words)),
+                    job = "salloc -N1 -n2 : -N1 -n1 ", nodes = "salloc -N1 --exclusive : -N1 --exclusive ";
+  for (const auto& [allocation, command, world] :
+       {std::tuple{job, train + " --ranks 3", 3},
+        {nodes, train + " --ranks 4", 4},
+        {nodes, "srun --mpi=pmix --het-group=0,1 " + train + " --ranks 6", 6}}) {
+    const Result refused = run_shell(allocation + command);
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    expect_mentions(refused.err, {"heterogeneous", "--het-group"});
+    const std::string line = proposed(refused.err);
+    const Result result = run_shell(allocation + "bash -c " + shell_line({line}));
+    EXPECT_EQ(result.exit_code, 0) << line << result.err;
+    expect_mentions(result.out, {std::to_string(world) + " ranks on node1, node2"});
+  }
+}
+
 TEST_F(Launch, TasksThatAreNotConnectedAreRefused) {
   for (const char* plugin : {"none", "pmi2"}) {
     expect_command(expect_exit(run({"srun", "-N2", "-n2", std::string("--mpi=") + plugin}), 2), "--mpi=pmix");
