@@ -101,7 +101,7 @@ class IniParser {
 
 std::vector<IniEntry> parse_ini(std::string_view text, const std::string& file) {
   IniParser parser(file);
-  for (const std::string& line : split(text, '\n')) parser.parse_line(line);
+  for (const std::string& line : split(plain_text(std::string(text), file), '\n')) parser.parse_line(line);
   return std::move(parser.entries);
 }
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/check.hpp"
 #include "base/format.hpp"
 #include "drl/task/edit_distance.hpp"
 
@@ -108,6 +109,15 @@ bool contains(const std::vector<std::string>& all, std::string_view one) {
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   return boost::split(parts, text, [=](char c) { return c == separator; });
+}
+
+std::string plain_text(std::string text, const std::string& file) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    throw UsageError(file + " is UTF-16 text (as some programs of Windows write it): save it as UTF-8");
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  boost::replace_all(text, "\r\n", "\n");
+  boost::replace_all(text, "\r", "\n");
+  return text;
 }
 
 std::string file_text(const std::filesystem::path& file) {

@@ -72,6 +72,10 @@ std::string printable(std::string_view text, size_t limit = 80);
 // Does the same, but returns a pair of quotes for an empty text.
 std::string shown(std::string_view text);
 
+// Returns the text of a file that any editor may have written, with "\n" at the ends of lines and without a byte-order
+// mark. Throws UsageError, which names the file, for UTF-16. All readers of users' text files call it.
+std::string plain_text(std::string text, const std::string& file);
+
 // Returns the content of a file; "" if it cannot be read.
 std::string file_text(const std::filesystem::path& file);
 // Returns the sorted paths of the entries of a directory. A directory that cannot be read has none.

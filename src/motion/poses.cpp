@@ -73,7 +73,7 @@ class CsvReader {
   }
 
   Poses read() {
-    const std::string text = text_of(read_input(path_));
+    const std::string text = plain_text(text_of(read_input(path_)), "motion " + path_);
     if (text.find('\0') != std::string::npos)
       throw UsageError("motion " + path_ +
                        " is not text (it has zero bytes): give a .csv file, or an .npz file under "

@@ -298,6 +298,12 @@ TEST_F(OptionsTest, QuotesKeepSpacesAndEscapesInIniFiles) {
   EXPECT_EQ(train.task, "C:\\new \"x\"");
 }
 
+TEST_F(OptionsTest, IniFilesMayBeSavedOnWindows) {
+  table.apply_ini("\xef\xbb\xbf[ppo]\r\ngamma = 0.5 # half\r\n", "a.ini");
+  expect_mentions(table.to_ini(), {"gamma = 0.5 "});
+  expect_mentions(ini_error(std::string("\xff\xfes\0", 4)), {"a.ini", "UTF-16", "UTF-8"});
+}
+
 TEST_F(OptionsTest, IniErrorsShowTheFileAndTheLineAndItsText) {
   const struct {
     std::string text;

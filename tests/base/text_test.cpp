@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "../support/mentions.hpp"
+#include "base/check.hpp"
+
 namespace drl {
 namespace {
 
@@ -108,6 +111,21 @@ TEST(Text, PrintableIsOneShortLine) {
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
   EXPECT_EQ(printable("\xe2\x82\xac \xf0\x9f\x98\x80"), "\xe2\x82\xac \xf0\x9f\x98\x80");
+}
+
+// The marks are those of the Unicode standard, section 23.8.
+TEST(Text, PlainTextHasNeitherMarksNorCarriageReturns) {
+  EXPECT_EQ(plain_text("\xef\xbb\xbf"
+                       "a\r\nb\rc\n",
+                       "f"),
+            "a\nb\nc\n");
+  EXPECT_EQ(plain_text("a\xef\xbb\xbf", "f"), "a\xef\xbb\xbf") << "only at the beginning";
+  EXPECT_EQ(plain_text("", "f"), "");
+  for (const std::string& text : {std::string("\xff\xfe"
+                                              "a\0",
+                                              4),
+                                  std::string("\xfe\xff\0a", 4)})
+    expect_mentions(error_from<UsageError>([&] { plain_text(text, "my.ini"); }), {"my.ini", "UTF-16", "UTF-8"});
 }
 
 }  // namespace

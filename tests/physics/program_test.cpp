@@ -10,6 +10,7 @@
 
 #include "../support/mentions.hpp"
 #include "../support/process.hpp"
+#include "drl/physics/mujoco_model.hpp"
 
 namespace drl {
 namespace {
@@ -227,6 +228,17 @@ TEST_F(RobotProgram, RejectsModelsThatAreNotFiles) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& model : {pipe, folder.path().string()})
     expect_refused(run({model, "--explain"}), {model, "not a file"});
+}
+
+// A compiled model begins with MuJoCo's ID, as mj_saveModel writes it, whatever the file is called.
+TEST_F(RobotProgram, SaysThatAModelIsCompiled) {
+  spill(folder / "late.xml", "<mujoco>" + std::string(kLate) + "</mujoco>");
+  const auto model = load_model(folder / "late.xml");
+  for (const char* name : {"late.mjb", "compiled.xml"}) {
+    const std::string file = folder / name;
+    mj_saveModel(model.get(), file.c_str(), nullptr, 0);
+    expect_refused(run({file, "--explain"}), {file, "compiled model", ".mjb", "MJCF"});
+  }
 }
 
 TEST_F(RobotProgram, ShowsControlCharactersOfNamesAsTheirCodes) {

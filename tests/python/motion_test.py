@@ -120,6 +120,16 @@ class Conversion(Folder):
         self.assertEqual(attributes["body_names"].split("\n"), ROBOT.bodies)
         self.assertEqual((attributes["fps"], attributes["motion_names"]), (50, "motion"))
 
+    def test_csv_of_windows(self):
+        """Editors of Windows write a mark at the beginning, and another end of lines."""
+        names = ",".join([*ROOT, *ROBOT.joints])
+        path = self.write_csv(columns(poses()), head=names)
+        expected, _ = self.convert(path)
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+        found, _ = self.convert(path)
+        for name in ARRAYS:
+            np.testing.assert_array_equal(found[name], expected[name])
+
     def test_frames_are_interpolated(self):
         # On a straight line and about one axis, both at constant speed, interpolation is exact: 31 frames at 30 per
         # second take 1 s, of which mjlab keeps the times 0, 0.02, ..., 0.98 s.
@@ -182,9 +192,10 @@ class Refusal(Folder):
         (self.folder / "binary.csv").write_bytes(os.urandom(64) + b"\0")
         (self.folder / "text.npz").write_text("1,2,3\n" * 40)
         (self.folder / "walk.bvh").write_text("HIERARCHY")
+        (self.folder / "wide.csv").write_text("1,2,3", encoding="utf-16")
         (self.folder / "huge.csv").touch(), os.truncate(self.folder / "huge.csv", 1 << 40)
         (self.folder / "folder.npz").mkdir()
-        for name, text in (("huge.csv", "1.00 TiB"), ("folder.npz", "directory"), ("empty.csv", "empty"), ("empty.npz", "empty"), ("binary.csv", "zero bytes"),
+        for name, text in (("huge.csv", "1.00 TiB"), ("folder.npz", "directory"), ("empty.csv", "empty"), ("empty.npz", "empty"), ("binary.csv", "zero bytes"), ("wide.csv", "UTF-16"),
                            ("text.npz", "zip"), ("walk.bvh", ".csv nor .npz"), ("missing.csv", "No such file")):
             self.refuse(self.folder / name, mentions=[name, text])
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -68,12 +69,20 @@ inline std::vector<std::filesystem::path> model_directories(const void* here, co
   directories.push_back(program.parent_path().parent_path() / "share/drl/models");
   return directories;
 }
-// Throws std::invalid_argument if `file` exists but is not a file: libmujoco would wait for a writer to a pipe.
+// Throws std::invalid_argument if `file` exists but is not a file (libmujoco would wait for a writer to a pipe), or if
+// it is a compiled model.
 inline void require_file(const std::string& file) {
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
     throw std::invalid_argument("the robot's model " + file +
                                 " is not a file (it may be a directory, a pipe or a device): give an MJCF file");
+  int begin = 0;
+  constexpr int kCompiled = 54321;  // ID in MuJoCo's engine_io.c
+  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&begin), sizeof(begin));
+  if (begin == kCompiled)
+    throw std::invalid_argument("the robot's model " + file +
+                                " is a compiled model (.mjb), which drl does not read: give the MJCF file (.xml) that "
+                                "it was compiled from");
 }
 
 // Makes libmujoco throw its errors as exceptions instead of ending the process, and stops it from writing warnings to

@@ -152,7 +152,8 @@ RunRecord read_run(const fs::path& directory) {
   run.task = folder.parent_path().filename().string();
   run.elapsed_seconds = run.node_hours = kUnknown;
   const auto with_text = [](auto take) {
-    return [take](const fs::path& file, RunRecord& record) { take(read_text(file), record); };
+    return
+        [take](const fs::path& file, RunRecord& record) { take(plain_text(read_text(file), file.string()), record); };
   };
   const bool has_manifest = take_file(directory / "run.json", run, with_text(take_manifest));
   const bool has_metrics = take_file(directory / "metrics.csv", run, with_text(take_metrics));
@@ -186,7 +187,6 @@ std::vector<std::string> header_of(std::string_view text, const std::string& fil
 
 // Parses a line into `iteration` and `row`. Returns false if the line does not have exactly these numbers.
 bool parse_row(std::string_view line, int64_t& iteration, std::vector<double>& row) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
   size_t cell = 0;
   for (bool more = true; more; ++cell) {
     const size_t comma = line.find(',');

@@ -91,6 +91,20 @@ TEST(ReadRun, WarnsOfDamagedFiles) {
   EXPECT_PRED2(has, warning_after(take("options.ini")), "options.ini is missing");
 }
 
+// Editors of Windows write a mark at the beginning, and another end of lines.
+TEST(ReadRun, ReadsFilesThatWereSavedOnWindows) {
+  const TempFolder folder;
+  test::write_run(folder / "Cart/r", "seed = 3\n", "1,64,0.5\n");
+  for (const char* file : {"run.json", "metrics.csv", "options.ini"}) {
+    std::string text = "\xef\xbb\xbf";
+    for (const char c : slurp(folder / "Cart/r" / file)) text += c == '\n' ? "\r\n" : std::string(1, c);
+    spill(folder / "Cart/r" / file, text);
+  }
+  const RunRecord run = read_run(folder / "Cart/r");
+  EXPECT_TRUE(run.warnings.empty()) << run.warnings.front();
+  EXPECT_EQ(run.metrics.iterations.size(), 1u);
+}
+
 // Values with other types than drl writes are ignored.
 TEST(ReadRun, IgnoresValuesOfOtherTypesInTheManifest) {
   const TempFolder folder;
