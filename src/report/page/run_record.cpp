@@ -152,8 +152,7 @@ RunRecord read_run(const fs::path& directory) {
   run.task = folder.parent_path().filename().string();
   run.elapsed_seconds = run.node_hours = kUnknown;
   const auto with_text = [](auto take) {
-    return
-        [take](const fs::path& file, RunRecord& record) { take(plain_text(read_text(file), file.string()), record); };
+    return [take](const fs::path& file, RunRecord& record) { take(read_text(file), record); };
   };
   const bool has_manifest = take_file(directory / "run.json", run, with_text(take_manifest));
   const bool has_metrics = take_file(directory / "metrics.csv", run, with_text(take_metrics));
@@ -218,7 +217,9 @@ double MetricsTable::last(std::string_view column) const {
   return all == nullptr || all->empty() ? std::numeric_limits<double>::quiet_NaN() : all->back();
 }
 
-MetricsTable parse_metrics(std::string_view text, const std::string& file) {
+MetricsTable parse_metrics(std::string_view any_text, const std::string& file) {
+  const std::string plain = plain_text(std::string(any_text), file);
+  std::string_view text = plain;
   MetricsTable table;
   table.columns = header_of(text, file);
   table.values.resize(table.columns.size());
