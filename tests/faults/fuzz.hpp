@@ -51,6 +51,7 @@ std::unique_ptr<Kind> make_commands();
 std::unique_ptr<Kind> make_configs();
 std::unique_ptr<Kind> make_launchers();
 std::unique_ptr<Kind> make_checkpoints();
+std::unique_ptr<Kind> make_pairs();
 std::unique_ptr<Kind> make_models();  // null without MuJoCo
 
 }  // namespace drl::faults

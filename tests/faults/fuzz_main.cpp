@@ -23,7 +23,8 @@ struct Options {
   bool help = false;
 
   void describe(OptionVisitor& v) {
-    v("kind", kind, "the kind of input", one_of({"commands", "configs", "launchers", "checkpoints", "models"}));
+    v("kind", kind, "the kind of input",
+      one_of({"commands", "configs", "launchers", "checkpoints", "pairs", "models"}));
     v("count", count, "number of inputs", at_least(1));
     v("first", first, "index of the first input", at_least(0));
     v("seed", seed, "key of all inputs", at_least(0));
@@ -39,6 +40,7 @@ std::unique_ptr<Kind> kind_of(const std::string& name) {
          : name == "configs"     ? make_configs()
          : name == "launchers"   ? make_launchers()
          : name == "checkpoints" ? make_checkpoints()
+         : name == "pairs"       ? make_pairs()
                                  : make_models();
 }
 

@@ -36,8 +36,8 @@ inline const std::vector<std::string>& odd_values() {
         "auto|1,2,3|1 2 3|,,,|a:b:c|../../../etc|~|%s%n%d|{}{0}{:>999999999}|$(id)|\"|\"\\|[|]|=|#|\t|\r|"
         "\x1b[31m",
         '|');
-    values.insert(values.end(), {std::string(1, '\0'), "\xff\xfe", "\xc3\xa4\xe2\x82\xac", std::string(300, '['),
-                                 std::string(5000, '9'), std::string(5000, 'z')});
+    values.insert(values.end(), {std::string(1, '\0'), "\xef\xbb\xbf", "\xff\xfe", "\xc3\xa4\xe2\x82\xac",
+                                 std::string(300, '['), std::string(5000, '9'), std::string(5000, 'z')});
     return values;
   }();
   return all;
