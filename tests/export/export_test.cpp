@@ -314,8 +314,7 @@ TEST(Export, DescribesTargetsOfJointsAsMjlabDoes) {
   EXPECT_EQ(value_of(all, "observation_names"), "joint_pos");
   EXPECT_EQ(value_of(all, "command_names"), "twist,height");
   expect_mentions(policy_json(policy), {"\"stiffness\": 20.0", "\"damping\": 0.75", "\"twist\""});
-  expect_mentions(c_header(policy, "float"),
-                  {"DRL_T_ACTION_STIFFNESSES {20}", "DRL_T_ACTION_DAMPINGS {0.75}"});
+  expect_mentions(c_header(policy, "float"), {"DRL_T_ACTION_STIFFNESSES {20}", "DRL_T_ACTION_DAMPINGS {0.75}"});
   for (const auto& [key, value] : metadata(exported_policy(described(), "f")))
     EXPECT_FALSE(key.starts_with("joint_") || key == "command_names") << key << " = " << value;
 }
