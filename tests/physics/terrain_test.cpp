@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../support/mentions.hpp"
@@ -263,11 +264,13 @@ void append_chunk(std::string& to, const std::string& chunk) {
   sum.process_bytes(chunk.data(), chunk.size());
   append(to += chunk, sum.checksum());
 }
-// Returns a PNG file (ISO/IEC 15948) of grey points of 8 bits, [rows, columns], in one block that is not compressed.
-std::string grey_png(int columns, const std::vector<int>& points) {
+// Returns a PNG file (ISO/IEC 15948) of grey points of 8 or 16 bits, [rows, columns], in one block that is not
+// compressed.
+std::string grey_png(int columns, const std::vector<int>& points, int bits = 8) {
   std::string lines;
   for (size_t k = 0; k < points.size(); ++k) {
     if (k % static_cast<size_t>(columns) == 0) lines += '\0';  // no filter
+    if (bits == 16) lines += static_cast<char>(points[k] >> 8);
     lines += static_cast<char>(points[k]);
   }
   uint32_t low = 1, high = 0;  // Adler-32
@@ -275,7 +278,7 @@ std::string grey_png(int columns, const std::vector<int>& points) {
   std::string header = "IHDR", data = std::string("IDAT\x78\x01\x01", 7), file = "\x89PNG\r\n\x1a\n";
   append(header, static_cast<uint32_t>(columns));
   append(header, static_cast<uint32_t>(points.size()) / static_cast<uint32_t>(columns));
-  header += std::string("\x08\0\0\0\0", 5);
+  header += std::string({static_cast<char>(bits), 0, 0, 0, 0});
   const auto size = static_cast<uint16_t>(lines.size());
   for (const int part : {size & 255, size >> 8, ~size & 255, ~size >> 8 & 255}) data += static_cast<char>(part);
   append(data += lines, high << 16 | low);
@@ -307,6 +310,43 @@ TEST(TerrainPicture, IsStretchedOverThePatches) {
   EXPECT_NEAR(height_of(2, 4), 0.05, kRounding);
   EXPECT_NEAR(height_of(-3, -3), 0, kRounding);  // the border is as high as the nearest point
   EXPECT_NEAR(height_of(11, 4), 0.4, kRounding);
+}
+// Points that differ only in their lower bytes. MuJoCo, which reads the upper ones, sees none of this.
+TEST(TerrainPicture, MayHave16Bits) {
+  const TerrainPicture picture =
+      read_terrain_picture(picture_of("ground16.png", grey_png(2, {0x1200, 0x1210, 0x1208, 0x1240}, 16)));
+  EXPECT_EQ(picture.rows, 2);
+  EXPECT_EQ(picture.columns, 2);
+  EXPECT_EQ(picture.heights, std::vector<float>({0.125f, 1, 0, 0.25f}));  // from the bottom
+  const TerrainPicture even = read_terrain_picture(picture_of("even16.png", grey_png(2, {300, 300, 300, 300}, 16)));
+  EXPECT_EQ(even.heights, std::vector<float>(4));
+}
+// Made by Python's zlib, with dynamic codes and all filters of PNG: the point (x, y) is 997 x + 613 y (x mod 5) modulo
+// 60000.
+TEST(TerrainPicture, Of16BitsMayBeCompressed) {
+  constexpr std::string_view kHex =
+      "89504e470d0a1a0a0000000d49484452000000140000001210000000002e2b7d8f000000af4944415478da6d913d4bc4401086d77c6d76"
+      "3122b988c8711cdea978d536220849156cecec522957a40a12b0cb2f904b1d1bbbbbff717fe044b0d3ceca4ef00304af109cdd8df93cb6"
+      "d8976766ded9d95111525f8dc03ca3de3adb186c3a3676965b6fdb173be75dbf77dc3fdced0ead7d74f0a522a43f1b147b24fe1d698191"
+      "62cf04a50725d3533c37df7922081293d9f2c5480d4074f673096973332603cea0149806ad43ddc18c669f2325d4179811ff438d64f80f"
+      "000000b049444154309351a76490a8845a821392a05b80a0a8504da6f0445e4333e1bd3019c956b135846c9f9f8ebfb892b70daae34b7a"
+      "5fb0c291e4d5d2a7eec8951cc682875be8342f7145e2759d09472d77acfa34995609f7c0fba9515230d9dac52e89d004bc5d68e8a2499b"
+      "49c7298ef2874f85e3779bc1f70c0d796ec675b557637233118ea0cd03f880a2111aab5cb12aab0e7302e1477c571ba660caff97cab006"
+      "eb2abfb9ca94f616c88acdf48ffe00fea89a38cca36de20000000049454e44ae426082";
+  constexpr size_t kColumns = 20, kRows = 18;
+  std::vector<uint8_t> file;
+  for (size_t k = 0; k < kHex.size(); k += 2)
+    file.push_back(static_cast<uint8_t>(std::stoi(std::string(kHex.substr(k, 2)), nullptr, 16)));
+  const std::vector<uint16_t> points = png_points_of_16_bits(file, kColumns * kRows);
+  ASSERT_EQ(points.size(), kColumns * kRows);
+  for (size_t k = 0; k < points.size(); ++k) {
+    const size_t x = k % kColumns, y = k / kColumns;
+    EXPECT_EQ(points[k], (997 * x + 613 * y * (x % 5)) % 60000) << x << ", " << y;
+  }
+  EXPECT_THROW(png_points_of_16_bits(file, kColumns * kRows - 1), std::invalid_argument);
+  file.resize(file.size() / 2);
+  EXPECT_THROW(png_points_of_16_bits(file, kColumns * kRows), std::invalid_argument);
+  EXPECT_TRUE(png_points_of_16_bits({}, 1).empty());
 }
 // MuJoCo's binary format: the numbers of rows and of columns, then the heights.
 TEST(TerrainPicture, MayBeMujocosBinaryFormat) {
