@@ -31,7 +31,8 @@ constexpr const char* kUsage =
     "  root_qw and names of joints. Joints that it lacks are 0. Lines that begin with #\n"
     "  are ignored. --fps gives the frames per second.\n"
     "A .npz file is one that mjlab's csv_to_npz has made. drl_motion reads its fps, joint_pos,\n"
-    "  body_pos_w and body_quat_w.\n"
+    "  body_pos_w and body_quat_w. Arrays joint_names and body_names may give their order;\n"
+    "  without them, it is the model's, or breadth first as in files of Isaac Lab.\n"
     "\n"
     "drl_motion interpolates the frames to --rate per second, computes velocities from\n"
     "neighbouring frames, and the poses and velocities of all bodies by MuJoCo. It does not\n"
@@ -93,8 +94,10 @@ int run(const std::vector<std::string>& words) {
     const int64_t before = motions.frames;
     const Poses poses = read_poses(file, robot, options.fps);
     robot.append(motions, std::filesystem::path(file).stem().string(), poses, options.rate);
-    std::printf("%s: %s at %g per second -> %s, %.2f s\n", printable(file, 1000).c_str(),
-                counted(poses.frames, "frame").c_str(), poses.rate, counted(motions.frames - before, "frame").c_str(),
+    std::printf("%s: %s at %g per second%s -> %s, %.2f s\n", printable(file, 1000).c_str(),
+                counted(poses.frames, "frame").c_str(), poses.rate,
+                poses.order.empty() ? "" : (", joints and bodies " + poses.order).c_str(),
+                counted(motions.frames - before, "frame").c_str(),
                 static_cast<double>(motions.frames - before) / options.rate);
   }
   write_motions(options.output, motions);

@@ -97,9 +97,18 @@ class Reader {
     std::vector<int64_t> begin(starts.bytes / sizeof(int64_t));
     if (begin.empty()) fail("has no motion");
     std::memcpy(begin.data(), starts.data, starts.bytes);
+    // All are checked before memory is reserved for what follows from them.
+    for (size_t k = 0; k < begin.size(); ++k) {
+      const int64_t least = k == 0 ? 0 : begin[k - 1] + 2, most = k == 0 ? 0 : loaded_.frames - 2;
+      if (begin[k] < least || begin[k] > most)
+        fail(
+            fmt::format("has motion_starts[{}] = {}, which must be from {} to {}, since it has {} and each motion at "
+                        "least two",
+                        k, begin[k], least, most, counted(loaded_.frames, "frame")));
+    }
     begin.push_back(loaded_.frames);
+    loaded_.left.reserve(static_cast<size_t>(loaded_.frames));
     for (size_t k = 0; k + 1 < begin.size(); ++k) {
-      if ((k == 0 && begin[k] != 0) || begin[k + 1] < begin[k] + 2) fail("has wrong motion_starts");
       for (int64_t frame = begin[k]; frame < begin[k + 1]; ++frame)
         loaded_.left.push_back(static_cast<float>(begin[k + 1] - 1 - frame));
     }

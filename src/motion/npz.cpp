@@ -134,20 +134,23 @@ NpzArray NpzFile::array(const std::string& name) const {
 }
 
 std::string NpzFile::text(const std::string& name) const {
-  const Npy npy = this->npy(name);
-  if (!npy.type.starts_with("<U") || npy.count != 1 || npy.data.size() % 4 != 0)
-    fail("has an array '" + name + "' that is not a text", "give a str to numpy.savez");
-  std::string text;
-  for (const uint32_t letter : numbers<uint32_t>(npy.data))  // UTF-32, with zeros at the end
-    if (letter != 0) text += letter < 128 ? static_cast<char>(letter) : '?';
-  return text;
+  const std::vector<std::string> all = texts(name);
+  if (all.size() != 1) fail("has an array '" + name + "' that is not one text", "give a str to numpy.savez");
+  return all[0];
 }
 
-std::vector<NpzArray> read_npz_arrays(const std::string& path, const std::vector<std::string>& names) {
-  const NpzFile archive(path, {kMotionWords.what, "give a file that mjlab's csv_to_npz has made"});
-  std::vector<NpzArray> arrays;
-  for (const std::string& name : names) arrays.push_back(archive.array(name));
-  return arrays;
+std::vector<std::string> NpzFile::texts(const std::string& name) const {
+  const Npy npy = this->npy(name);
+  const size_t letters = npy.count > 0 ? npy.data.size() / 4 / npy.count : 0;  // of each text
+  if (!npy.type.starts_with("<U") || npy.data.size() != 4 * letters * npy.count)
+    fail("has an array '" + name + "' that is not of type str", "give a str, or a list of them, to numpy.savez");
+  std::vector<std::string> texts(npy.count);
+  size_t k = 0;
+  for (const uint32_t letter : numbers<uint32_t>(npy.data)) {  // UTF-32, with zeros at the end
+    if (letter != 0) texts[k / letters] += letter < 128 ? static_cast<char>(letter) : '?';
+    ++k;
+  }
+  return texts;
 }
 
 }  // namespace drl

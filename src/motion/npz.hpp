@@ -30,6 +30,8 @@ class NpzFile {
   NpzArray array(const std::string& name) const;
   // Returns the text of a scalar array of type str. Throws if there is none.
   std::string text(const std::string& name) const;
+  // Returns the texts of an array of type str.
+  std::vector<std::string> texts(const std::string& name) const;
   [[noreturn]] void fail(const std::string& problem, const std::string& remedy) const;
 
  private:
@@ -59,9 +61,5 @@ class NpzFile {
   std::vector<std::string> names_;
   std::vector<Entry> entries_;  // [names]
 };
-
-// Returns the arrays of a motion with these names. Throws UsageError if the file is not such an archive, lacks one of
-// them, or has numbers of another kind than float32, float64, int32 and int64 in C order.
-std::vector<NpzArray> read_npz_arrays(const std::string& path, const std::vector<std::string>& names);
 
 }  // namespace drl

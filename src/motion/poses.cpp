@@ -29,16 +29,16 @@ class Checker {
   // `place` says where the frame is in the file: "line 3".
   void check(Poses& poses, int64_t frame, const std::string& place) const {
     const auto f = static_cast<size_t>(frame);
-    const auto bad = [&](double x, const std::string& what, double most) {
+    const auto bad = [&](double x, const std::string& what, double most, const char* unit) {
       if (!std::isfinite(x) || std::abs(x) > most)
-        throw UsageError(fmt::format("motion {} has {} = {} in {} (it must be finite and at most {:g}): correct it",
-                                     path_, what, x, place, most));
+        throw UsageError(fmt::format("motion {} has {} = {} in {} (it must be finite and at most {:g}{}): correct it",
+                                     path_, what, x, place, most, unit));
     };
-    for (size_t k = 0; k < 3; ++k) bad(poses.root_pos[3 * f + k], fmt::format("root_{}", "xyz"[k]), 1e4);
+    for (size_t k = 0; k < 3; ++k) bad(poses.root_pos[3 * f + k], fmt::format("root_{}", "xyz"[k]), 1e4, " m");
     const auto joints = static_cast<size_t>(poses.joints);
-    for (size_t k = 0; k < joints; ++k) bad(poses.joint_pos[joints * f + k], robot_.joints()[k], 100);
+    for (size_t k = 0; k < joints; ++k) bad(poses.joint_pos[joints * f + k], robot_.joints()[k], 100, " rad or m");
     double length = 0;
-    for (size_t k = 0; k < 4; ++k) bad(poses.root_quat[4 * f + k], "the root's orientation", 1e4);
+    for (size_t k = 0; k < 4; ++k) bad(poses.root_quat[4 * f + k], "the root's orientation", 1e4, "");
     for (size_t k = 0; k < 4; ++k) length += poses.root_quat[4 * f + k] * poses.root_quat[4 * f + k];
     length = std::sqrt(length);
     if (std::abs(length - 1) > 0.05)
@@ -48,13 +48,13 @@ class Checker {
                       path_, length, place));
     for (size_t k = 0; k < 4; ++k) poses.root_quat[4 * f + k] /= length;
   }
-  void check_frames(const Poses& poses) const {
-    if (poses.frames < 2)
-      throw UsageError("motion " + path_ + " has " + counted(poses.frames, "frame") +
+  void check_frames(int64_t frames) const {
+    if (frames < 2)
+      throw UsageError("motion " + path_ + " has " + counted(frames, "frame") +
                        " (a motion has at least two): give another file");
-    if (static_cast<double>(poses.frames) > kMostFrames)
-      throw UsageError(fmt::format("motion {} has {} frames (at most {:g}): cut it into several files", path_,
-                                   poses.frames, kMostFrames));
+    if (static_cast<double>(frames) > kMostFrames)
+      throw UsageError(
+          fmt::format("motion {} has {} frames (at most {:g}): cut it into several files", path_, frames, kMostFrames));
   }
 
  private:
@@ -85,7 +85,7 @@ class CsvReader {
       take_line(trim(std::string_view(text).substr(begin, end - begin)));
       begin = end + 1;
     }
-    checker_.check_frames(poses_);
+    checker_.check_frames(poses_.frames);
     return std::move(poses_);
   }
 
@@ -213,42 +213,145 @@ Poses read_csv(const std::string& path, const MotionRobot& robot, double rate) {
   return CsvReader(path, robot, rate).read();
 }
 
-Poses read_npz(const std::string& path, const MotionRobot& robot) {
-  const std::vector<NpzArray> arrays = read_npz_arrays(path, {"fps", "joint_pos", "body_pos_w", "body_quat_w"});
-  const auto joints = static_cast<int64_t>(robot.joints().size()), bodies = static_cast<int64_t>(robot.bodies().size());
-  const auto fail = [&](const std::string& problem) {
-    throw UsageError("motion " + path + " " + problem + ": give a motion of this robot, " + robot.file());
-  };
-  const NpzArray &rate = arrays[0], &angles = arrays[1], &places = arrays[2], &turns = arrays[3];
-  if (rate.numbers.size() != 1 || !(rate.numbers[0] >= 1) || !(rate.numbers[0] <= 1e4))
-    throw UsageError("motion " + path + " has no fps between 1 and 10000: make it with mjlab's csv_to_npz");
-  const int64_t frames = angles.shape.empty() ? 0 : angles.shape[0];
-  if (angles.shape != std::vector<int64_t>{frames, joints})
-    fail(fmt::format("has joint_pos of shape ({}) (the robot has {})", fmt::join(angles.shape, ", "),
-                     counted(joints, "joint")));
-  if (places.shape != std::vector<int64_t>{frames, bodies, 3} || turns.shape != std::vector<int64_t>{frames, bodies, 4})
-    fail(fmt::format("has body_pos_w of shape ({}) and body_quat_w of shape ({}) (the robot has bodies: {})",
-                     fmt::join(places.shape, ", "), fmt::join(turns.shape, ", "), bodies));
-  Poses poses{.rate = rate.numbers[0],
-              .frames = frames,
-              .joints = static_cast<int>(joints),
-              .root_pos = {},
-              .root_quat = {},
-              .joint_pos = angles.numbers,
-              .body_pos = places.numbers,
-              .bodies = static_cast<int>(bodies)};
-  const auto root = [&](const NpzArray& from, int64_t frame, int64_t size, std::vector<double>& to) {
-    const auto at = from.numbers.begin() + frame * bodies * size;
-    to.insert(to.end(), at, at + size);
-  };
-  const Checker checker(path, robot);
-  checker.check_frames(poses);
-  for (int64_t f = 0; f < frames; ++f) {
-    root(places, f, 3, poses.root_pos), root(turns, f, 4, poses.root_quat);
-    checker.check(poses, f, fmt::format("frame {}", f));
+namespace {
+
+// Reads the arrays of an .npz file as poses.
+class NpzReader {
+ public:
+  NpzReader(const std::string& path, const MotionRobot& robot)
+      : path_(path),
+        robot_(robot),
+        checker_(path_, robot),
+        file_(path, {kMotionWords.what, "give a file that mjlab's csv_to_npz has made"}),
+        angles_(file_.array("joint_pos")),
+        places_(file_.array("body_pos_w")),
+        turns_(file_.array("body_quat_w")) {}
+
+  Poses read() {
+    const NpzArray rate = file_.array("fps");
+    if (rate.numbers.size() != 1 || !(rate.numbers[0] >= 1) || !(rate.numbers[0] <= 1e4))
+      throw UsageError("motion " + path_ + " has no fps between 1 and 10000: make it with mjlab's csv_to_npz");
+    rate_ = rate.numbers[0];
+    require_shapes();
+    checker_.check_frames(frames_);
+    if (file_.has("joint_names") || file_.has("body_names")) return checked(poses_by_names());
+    const Order own{in_order(robot_.joints().size()), in_order(robot_.bodies().size())},
+        isaac{robot_.breadth_first_joints(), robot_.breadth_first_bodies()};
+    Poses poses = poses_in(own);
+    if (!robot_.misplaced_body(poses)) return checked(std::move(poses));
+    if (Poses other = poses_in(isaac); !robot_.misplaced_body(other)) {
+      other.order = "breadth first, as Isaac Lab's";
+      return checked(std::move(other));
+    }
+    if (!robot_.misplaced_body(poses_in(own, {3, 0, 1, 2})) || !robot_.misplaced_body(poses_in(isaac, {3, 0, 1, 2})))
+      fail("has quaternions x, y, z, w in body_quat_w (the bodies fit in this order)",
+           "write them as w, x, y, z: numpy.roll(body_quat_w, 1, axis=-1)");
+    return checked(std::move(poses));
   }
-  return poses;
-}
+
+ private:
+  // The columns of the file that belong to the model's joints and bodies, or the reverse.
+  struct Order {
+    std::vector<size_t> joints, bodies;
+  };
+  [[noreturn]] void fail(const std::string& problem, const std::string& remedy) const { file_.fail(problem, remedy); }
+  static std::vector<size_t> in_order(size_t count) {
+    std::vector<size_t> order(count);
+    for (size_t k = 0; k < count; ++k) order[k] = k;
+    return order;
+  }
+  // Returns the place of each name of the robot in an array of names, or 0, 1, ... if there is none.
+  std::vector<size_t> columns(const std::string& array, const std::vector<std::string>& wanted, int64_t count) const {
+    if (!file_.has(array)) return in_order(wanted.size());
+    const std::vector<std::string> names = file_.texts(array);
+    if (std::ssize(names) != count)
+      fail(fmt::format("has {} in {} and {} columns of them", counted(std::ssize(names), "name"), array, count),
+           "make it again");
+    std::vector<size_t> order;
+    for (const std::string& name : wanted) {
+      const auto found = std::ranges::find(names, name);
+      if (found == names.end()) {
+        const std::string near = nearest(name, names);
+        fail(fmt::format("has no '{}' in {} ({} has it)", name, array, robot_.file()),
+             near.empty() ? "give a motion of this robot" : "did you mean '" + printable(near) + "'?");
+      }
+      order.push_back(static_cast<size_t>(found - names.begin()));
+    }
+    return order;
+  }
+  // With names, the file may have more bodies than the robot, and columns in any order.
+  void require_shapes() {
+    frames_ = angles_.shape.empty() ? 0 : angles_.shape[0];
+    const auto own_joints = std::ssize(robot_.joints()), own_bodies = std::ssize(robot_.bodies());
+    joints_ = angles_.shape.size() == 2 ? angles_.shape[1] : -1;
+    bodies_ = places_.shape.size() == 3 ? places_.shape[1] : -1;
+    const auto shape = [](const NpzArray& array) { return fmt::format("({})", fmt::join(array.shape, ", ")); };
+    const std::string remedy = "give a motion of this robot, " + robot_.file();
+    if (joints_ != own_joints)
+      fail(fmt::format("has joint_pos of shape {} (the robot has {})", shape(angles_), counted(own_joints, "joint")),
+           remedy);
+    if (places_.shape != std::vector<int64_t>{frames_, bodies_, 3} ||
+        turns_.shape != std::vector<int64_t>{frames_, bodies_, 4} ||
+        (bodies_ != own_bodies && !(bodies_ > own_bodies && file_.has("body_names"))))
+      fail(fmt::format("has body_pos_w of shape {} and body_quat_w of shape {} (the robot has bodies: {})",
+                       shape(places_), shape(turns_), own_bodies),
+           remedy);
+  }
+  Poses poses_by_names() const {
+    const std::vector<size_t> joints = columns("joint_names", robot_.joints(), joints_),
+                              bodies = columns("body_names", robot_.bodies(), bodies_);
+    Poses poses = poses_from(joints, bodies, {0, 1, 2, 3});
+    if (joints != in_order(joints.size()) || bodies != in_order(bodies.size())) poses.order = "ordered by their names";
+    return poses;
+  }
+  // Returns the poses of a file whose column k has the model's joint or body `order[k]`.
+  Poses poses_in(const Order& order, const std::array<size_t, 4>& quat = {0, 1, 2, 3}) const {
+    const auto inverse = [](const std::vector<size_t>& places) {
+      std::vector<size_t> at(places.size());
+      for (size_t k = 0; k < places.size(); ++k) at[places[k]] = k;
+      return at;
+    };
+    return poses_from(inverse(order.joints), inverse(order.bodies), quat);
+  }
+  // Returns the poses whose joints and bodies are these columns. `quat`: the places of w, x, y and z.
+  Poses poses_from(const std::vector<size_t>& joints, const std::vector<size_t>& bodies,
+                   const std::array<size_t, 4>& quat) const {
+    Poses poses{.rate = rate_,
+                .frames = frames_,
+                .joints = static_cast<int>(joints.size()),
+                .root_pos = {},
+                .root_quat = {},
+                .joint_pos = {},
+                .body_pos = {},
+                .bodies = static_cast<int>(bodies.size())};
+    for (size_t f = 0; f < static_cast<size_t>(frames_); ++f) {
+      const double *angle = &angles_.numbers[f * static_cast<size_t>(joints_)],
+                   *place = &places_.numbers[3 * f * static_cast<size_t>(bodies_)],
+                   *turn = &turns_.numbers[4 * f * static_cast<size_t>(bodies_)];
+      for (const size_t j : joints) poses.joint_pos.push_back(angle[j]);
+      for (const size_t b : bodies) poses.body_pos.insert(poses.body_pos.end(), place + 3 * b, place + 3 * b + 3);
+      poses.root_pos.insert(poses.root_pos.end(), place + 3 * bodies[0], place + 3 * bodies[0] + 3);
+      for (const size_t k : quat) poses.root_quat.push_back(turn[4 * bodies[0] + k]);
+    }
+    return poses;
+  }
+  Poses checked(Poses poses) const {
+    for (int64_t f = 0; f < frames_; ++f) checker_.check(poses, f, fmt::format("frame {}", f));
+    return poses;
+  }
+
+  std::string path_;
+  const MotionRobot& robot_;
+  Checker checker_;
+  NpzFile file_;
+  NpzArray angles_, places_, turns_;  // [frames, joints], [frames, bodies, 3], [frames, bodies, 4]
+  double rate_ = 0;
+  int64_t frames_ = 0, joints_ = 0, bodies_ = 0;
+};
+
+}  // namespace
+
+Poses read_npz(const std::string& path, const MotionRobot& robot) { return NpzReader(path, robot).read(); }
 
 Poses resampled(const Poses& poses, double rate) {
   if (std::abs(poses.rate - rate) < 1e-9 * rate) return poses;
@@ -290,9 +393,27 @@ void MotionRobot::set(mjData& data, const Poses& poses, int64_t frame) const {
   for (size_t j = 0; j < joints; ++j) data.qpos[model_->jnt_qposadr[j + 1]] = poses.joint_pos[joints * f + j];
 }
 
+std::vector<size_t> MotionRobot::breadth_first_bodies() const {
+  std::vector<size_t> order;
+  const auto add_children = [&](int parent) {
+    for (int b = first_body_; b < model_->nbody; ++b)
+      if (model_->body_parentid[b] == parent && b != parent) order.push_back(static_cast<size_t>(b - first_body_));
+  };
+  for (int b = 0; b < first_body_; ++b) add_children(b);
+  for (size_t k = 0; k < order.size(); ++k) add_children(first_body_ + static_cast<int>(order[k]));
+  return order;
+}
+std::vector<size_t> MotionRobot::breadth_first_joints() const {
+  std::vector<size_t> order;
+  for (const size_t body : breadth_first_bodies())
+    for (int j = 1; j < model_->njnt; ++j)
+      if (model_->jnt_bodyid[j] == first_body_ + static_cast<int>(body)) order.push_back(static_cast<size_t>(j - 1));
+  return order;
+}
+
 // A robot of another kind has its bodies elsewhere at the same joint angles.
-void MotionRobot::check_bodies(const std::string& name, const Poses& poses) const {
-  if (poses.body_pos.empty()) return;
+std::optional<MisplacedBody> MotionRobot::misplaced_body(const Poses& poses) const {
+  if (poses.body_pos.empty()) return std::nullopt;
   const auto data = new_data();
   constexpr double kTolerance = 0.01;  // m
   for (const int64_t frame : {int64_t{0}, poses.frames / 2, poses.frames - 1}) {
@@ -302,16 +423,23 @@ void MotionRobot::check_bodies(const std::string& name, const Poses& poses) cons
       const double* here = data->xpos + 3 * (first_body_ + static_cast<int>(b));
       const double* there = &poses.body_pos[3 * (static_cast<size_t>(frame) * bodies_.size() + b)];
       const double off = std::hypot(here[0] - there[0], here[1] - there[1], here[2] - there[2]);
-      if (!(off <= kTolerance))
-        throw UsageError(
-            fmt::format("motion {} has the body '{}' {:.3g} m from where {} has it at the same joint angles "
-                        "(frame {}; it is of another robot): give a motion of this robot, or another --model",
-                        name, bodies_[b], off, file_, frame));
+      if (!(off <= kTolerance)) return MisplacedBody{bodies_[b], frame, off};
     }
   }
+  return std::nullopt;
+}
+void MotionRobot::check_bodies(const std::string& name, const Poses& poses) const {
+  if (const std::optional<MisplacedBody> wrong = misplaced_body(poses))
+    throw UsageError(
+        fmt::format("motion {} has the body '{}' {:.3g} m from where {} has it at the same joint angles (frame {}; it "
+                    "is of another robot, or its joints and bodies are in an order that is neither the model's nor "
+                    "breadth first): give a motion of this robot, another --model, or arrays joint_names and "
+                    "body_names",
+                    name, wrong->body, wrong->distance, file_, wrong->frame));
 }
 
 void MotionRobot::append(Motions& motions, const std::string& name, const Poses& given, double rate) const {
+  check_sense(name, given);
   check_bodies(name, given);
   const Poses poses = resampled(given, rate);
   if (poses.frames < 2)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,14 @@ struct Poses {
   // Positions of all bodies in m, [frames, bodies, 3], if the file has them. They show whether it is this robot's.
   std::vector<double> body_pos;
   int bodies = 0;
+  std::string order = {};  // of joints and bodies in the file, for users; "" if it is the model's
+};
+
+// A body that is not where the robot has it at the same joint angles.
+struct MisplacedBody {
+  std::string body;
+  int64_t frame;
+  double distance;  // m
 };
 
 // The robot of an MJCF file: a free joint, then joints of one number each.
@@ -32,8 +41,18 @@ class MotionRobot {
   const std::vector<std::string>& joints() const { return joints_; }
   const std::vector<std::string>& bodies() const { return bodies_; }
 
+  // Return the joints and the bodies (indices into joints() and bodies()) in the order of Isaac Lab: breadth first.
+  std::vector<size_t> breadth_first_joints() const;
+  std::vector<size_t> breadth_first_bodies() const;
+
+  // Returns the first body of `poses` that is not this robot's, or nullopt.
+  std::optional<MisplacedBody> misplaced_body(const Poses& poses) const;
+  // Throws UsageError if the numbers cannot be a motion of this robot in rad, m and the right order, and warns of those
+  // that are unlikely: angles outside of the joints' ranges, a robot that does not stand on the floor, and jumps.
+  void check_sense(const std::string& name, const Poses& poses) const;
+
   // Appends a motion with this name: its frames at `rate` per second, with velocities from differences of neighbouring
-  // frames, and the bodies' poses and velocities. Throws UsageError if body_pos are not this robot's.
+  // frames, and the bodies' poses and velocities. Throws UsageError if check_sense() does, or if a body is misplaced.
   void append(Motions& motions, const std::string& name, const Poses& poses, double rate) const;
 
  private:
@@ -41,6 +60,12 @@ class MotionRobot {
     void operator()(mjData* data) const { mj_deleteData(data); }
   };
   std::unique_ptr<mjData, DeleteData> new_data() const;
+  void check_ranges(const std::string& name, const Poses& poses) const;
+  void check_heights(const std::string& name, const Poses& poses) const;
+  void warn_of_jumps(const std::string& name, const Poses& poses) const;
+  // Returns the height of the robot's lowest point above the floor in some of the frames, or nothing without a floor.
+  std::vector<double> lowest_points(const Poses& poses) const;
+  double lowest_point(const mjData& data) const;
   void check_bodies(const std::string& name, const Poses& poses) const;
   void set(mjData& data, const Poses& poses, int64_t frame) const;
 
@@ -57,7 +82,8 @@ class MotionRobot {
 Poses read_csv(const std::string& path, const MotionRobot& robot, double rate);
 
 // Reads joint_pos, body_pos_w, body_quat_w and fps of a file that mjlab's csv_to_npz has made. Its other arrays follow
-// from these. Throws UsageError if the file cannot be used.
+// from these. Joints and bodies may be in the order of arrays joint_names and body_names, or breadth first if the
+// bodies then are where the robot has them. Throws UsageError if the file cannot be used.
 Poses read_npz(const std::string& path, const MotionRobot& robot);
 
 // Returns the poses at another rate, by linear interpolation (spherical for orientations) as mjlab's csv_to_npz does.

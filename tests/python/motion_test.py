@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 DRL_MOTION = sys.argv.pop()
-XML = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+XML = """<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="1 1 1"/>
   <body name="pelvis"><freejoint name="base"/><geom size="0.1" pos="0.02 0 0.01"/>
     <body name="thigh" pos="0 0.1 -0.1"><joint name="hip_joint" axis="0 1 0" range="-2 2"/><geom size="0.05"/>
       <body name="shank" pos="0 0 -0.3"><joint name="knee_joint" axis="0 1 0.2"/><geom size="0.05" pos="0 0 -0.1"/></body>
@@ -167,6 +167,39 @@ class Conversion(Folder):
         self.expect_arrays({name: array[30:] for name, array in found.items()}, second, 50)
 
 
+class Orders(Folder):
+    # The model's order is depth first: pelvis, thigh, shank, torso, arm. Breadth first, the torso precedes the shank.
+    JOINTS, BODIES = [0, 2, 1, 3], [0, 1, 3, 2, 4]
+
+    def reordered(self, joints, bodies, **more):
+        arrays = ROBOT.arrays(poses(), 50)
+        return self.write_npz(**{name: array[:, joints if name.startswith("joint") else bodies].copy(order="C")
+                                 for name, array in arrays.items()}, **more)
+
+    def expect_read(self, path, *words):
+        result = self.run_program(path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stdout)
+        with h5py.File(self.output) as file:
+            self.expect_arrays({name: item[()] for name, item in file.items()}, poses(), 50)
+
+    def test_breadth_first_is_recognised(self):
+        self.expect_read(self.reordered(self.JOINTS, self.BODIES), "breadth first")
+
+    def test_names_give_the_order(self):
+        joints, bodies = [3, 1, 0, 2], [4, 0, 2, 1, 3]
+        names = lambda all, order: np.array([all[k] for k in order])
+        path = self.reordered(joints, bodies, joint_names=names(ROBOT.joints, joints),
+                              body_names=names(ROBOT.bodies, bodies))
+        self.expect_read(path, "names")
+
+    def test_further_bodies_may_have_names(self):
+        arrays = ROBOT.arrays(poses(), 50)
+        world = {name: np.insert(arrays[name], 0, 0, axis=1) for name in ARRAYS if name.startswith("body")}
+        self.expect_read(self.write_npz(**world, body_names=["world", *ROBOT.bodies]))
+
+
 class Refusal(Folder):
     def refuse(self, *words, mentions=()):
         result = self.run_program(*words)
@@ -222,6 +255,57 @@ class Refusal(Folder):
 
     def test_quaternions_in_another_order(self):
         self.refuse_csv(self.changed(2, slice(3, 7), [0.1, 0.2, 0.1, 0.3]), ["line 3", "orientation"])
+
+    # A hip at 0.2 +- 0.1 rad, and a robot whose lowest point, the shank's, is near the floor.
+    def standing(self, frames=40):
+        qpos = np.zeros((frames, ROBOT.model.nq))
+        t = np.linspace(0, 2 * np.pi, frames)
+        qpos[:, 3], qpos[:, 7] = 1, 0.2 + 0.1 * np.sin(t)
+        qpos[:, 2] = 0.1 + 0.4 * np.cos(qpos[:, 7]) + 0.05
+        return qpos
+
+    def test_standing_is_no_nonsense(self):
+        result = self.run_program(self.write_csv(columns(self.standing())))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_units_and_orders_that_cannot_be_meant(self):
+        def refuse(change, *mentions):
+            numbers = columns(self.standing())
+            change(numbers)
+            self.refuse(self.write_csv(numbers), mentions=["motion", *mentions])
+        def degrees(numbers):
+            numbers[:, 7:] *= 180 / np.pi
+        def centimetres(numbers):
+            numbers[:, :3] *= 100
+        def w_first(numbers):
+            numbers[:, 3:7] = np.roll(numbers[:, 3:7], 1, axis=1)
+        def buried(numbers):
+            numbers[:, 2] -= 3
+        def other_joint(numbers):  # the knee has no range, and the hip's is -2 to 2
+            numbers[:, 7] += 4
+        refuse(degrees, "hip_joint", "frame 10", "-2 to 2", "40 of 40", "rad")  # 0.3 rad are 17.19 degrees
+        refuse(degrees, "17.")
+        refuse(centimetres, "above the floor", " m")
+        refuse(w_first, "w, x, y, z", "root_qw")
+        refuse(buried, "lowest point 3 m below the floor")
+        refuse(other_joint, "hip_joint", "-2 to 2", "model's order")
+
+    def test_jumps_are_one_warning(self):
+        qpos = self.standing()
+        qpos[20:, 0] += 5
+        result = self.run_program(self.write_csv(columns(qpos)))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count("warning: "), 1, result.stderr)
+        for text in ("150 m/s", "frame 19", "1 frame"):  # 5 m in 1/30 s
+            self.assertIn(text, result.stderr)
+
+    def test_names_and_orders_of_npz_files(self):
+        names = ROBOT.joints[:3] + ["shoulder_jont"]
+        self.refuse(self.write_npz(joint_names=names), mentions=["joint_names", "shoulder_joint", "'shoulder_jont'"])
+        self.refuse(self.write_npz(joint_names=names[:3]), mentions=["joint_names", "3 names", "4"])
+        self.refuse(self.write_npz(joint_names=np.arange(4)), mentions=["joint_names", "str"])
+        turns = ROBOT.arrays(poses(), 50)["body_quat_w"]
+        self.refuse(self.write_npz(body_quat_w=np.roll(turns, -1, axis=-1).copy()), mentions=["x, y, z, w", "body_quat_w"])
 
     def test_lines_that_are_no_frames(self):
         path = self.write_csv(columns(poses()))

@@ -262,6 +262,21 @@ TEST_F(MotionFile, OtherRatesAndNumbersThatAreNotFiniteAreRefused) {
   expect_mentions(refusal(write(motions)), {"body_lin_vel_w"});
 }
 
+// The file has 5 frames. Starts beyond them would need 8 TiB.
+TEST_F(MotionFile, StartsThatAreNotInTheFileAreRefused) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  const std::vector<int64_t> all[] = {
+      {1}, {kMost}, {0, int64_t{1} << 41, 3}, {0, kMost}, {0, 1}, {0, 4}, {0, 3, 3}, {0, kLeast}, {0, 2, -1}};
+  Motions motions = small({"hip_joint", "knee_joint"}, {"foot"});
+  for (const std::vector<int64_t>& starts : all) {
+    motions.starts = starts;
+    expect_mentions(refusal(write(motions)), {"motion_starts[", "5 frames"});
+  }
+  motions.starts = {0, 2};  // of motions with 2 and 3 frames
+  const float* left = read_motions(write(motions), joints_, {}, 50).left;
+  EXPECT_EQ(std::vector<float>(left, left + 5), std::vector<float>({1, 0, 2, 1, 0}));
+}
+
 TEST_F(MotionFile, MissingAndDamagedFilesAreRefused) {
   expect_mentions(refusal("/nowhere/walk.h5"), {"/nowhere/walk.h5"});
   const std::string path = write(small({"hip_joint", "knee_joint"}, {"foot"}));
