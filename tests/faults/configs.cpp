@@ -59,6 +59,11 @@ class Configs : public Kind {
     const std::string ini = plan->table.to_ini();
     if (resolve(Settings({"drl_train"}), {.config = ini})->table.to_ini() != ini)
       throw Finding("options.ini does not restore its own values: " + ini);
+    // Editors of Windows write a mark at the beginning, and another end of lines.
+    if (config.find_first_of("\r\xef\xfe\xff") != std::string::npos) return;
+    const std::string marked = "\xef\xbb\xbf" + join(split(config, '\n'), "\r\n");
+    if (resolve(Settings(words), {.config = marked})->table.to_ini() != ini)
+      throw Finding("a mark or carriage returns change the values: " + ini);
   }
 
  private:
