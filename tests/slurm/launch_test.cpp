@@ -405,7 +405,9 @@ std::string proposed(const std::string& message) {
   return message.substr(begin, message.find('\n', begin) - begin);
 }
 
-// The job's components have 2 tasks and 1, or a node each. What the error proposes is then run.
+// The job's components have 2 tasks and 1, or a node each. What the error proposes is then run. srun itself is not
+// waited for: that of Slurm 22.05 may not end after a step of several components, because its PMIx plugin waits for a
+// thread that it has already ended (pmixp_abort_agent_stop).
 TEST_F(Launch, InAHeterogeneousJobTheErrorShowsTheCommandThatWorks) {
   const std::string train = shell_line(runs.command("--device cpu --max_iterations 2"_words)),
                     job = "salloc -N1 -n2 : -N1 -n1 ", nodes = "salloc -N1 --exclusive : -N1 --exclusive ";
@@ -413,13 +415,15 @@ TEST_F(Launch, InAHeterogeneousJobTheErrorShowsTheCommandThatWorks) {
        {std::tuple{job, train + " --ranks 3", 3},
         {nodes, train + " --ranks 4", 4},
         {nodes, "srun --mpi=pmix --het-group=0,1 " + train + " --ranks 6", 6}}) {
-    const Result refused = run_shell(allocation + command);
-    EXPECT_EQ(refused.exit_code, 2) << refused.err;
-    expect_mentions(refused.err, {"heterogeneous", "--het-group"});
-    const std::string line = proposed(refused.err);
-    const Result result = run_shell(allocation + "bash -c " + shell_line({line}));
-    EXPECT_EQ(result.exit_code, 0) << line << result.err;
-    expect_mentions(result.out, {std::to_string(world) + " ranks on node1, node2"});
+    Process refused({"bash", "-c", allocation + command});
+    ASSERT_TRUE(wait_until([&] { return holds(refused.err(), "\n  srun "); }, kLong)) << refused.err();
+    expect_mentions(refused.err(), {"heterogeneous", "--het-group"});
+    const std::string line = proposed(refused.err());
+    run_shell("squeue -h -o %i | xargs -r scancel");
+    Process started({"bash", "-c", allocation + "bash -c " + shell_line({line})});
+    EXPECT_TRUE(wait_until([&] { return holds(started.out(), "done at iteration 2"); }, kLong)) << started.err();
+    expect_mentions(started.out(), {std::to_string(world) + " ranks on node1, node2"});
+    run_shell("squeue -h -o %i | xargs -r scancel");
   }
 }
 
