@@ -3,13 +3,15 @@
 #include <iterator>
 
 #include "base/check.hpp"
+#include "base/enum_table.hpp"
 #include "base/text.hpp"
 
 namespace drl {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::string_view kNames[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+constexpr auto kNames = by_enum<Isa, std::string_view>(
+    Isa::x86_64_v4, {{Isa::x86_64_v2, "x86-64-v2"}, {Isa::x86_64_v3, "x86-64-v3"}, {Isa::x86_64_v4, "x86-64-v4"}});
 bool has(Isa isa) {
   if (isa == Isa::x86_64_v2) return true;  // the baseline for which all code is compiled
   return isa == Isa::x86_64_v3 ? __builtin_cpu_supports("x86-64-v3") : __builtin_cpu_supports("x86-64-v4");

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/enum_table.hpp"
 #include "device/queue.hpp"
 
 namespace drl {
@@ -30,8 +31,10 @@ constexpr size_t size_of(DType type) {
   return type == DType::u8 ? 1 : type == DType::f32 || type == DType::i32 ? 4 : 8;
 }
 constexpr std::string_view name_of(DType type) {
-  constexpr std::string_view names[] = {"float32", "float64", "int32", "int64", "uint8"};
-  return names[static_cast<int>(type)];
+  using enum DType;
+  constexpr auto names = by_enum<DType, std::string_view>(
+      u8, {{f32, "float32"}, {f64, "float64"}, {i32, "int32"}, {i64, "int64"}, {u8, "uint8"}});
+  return names[static_cast<size_t>(type)];
 }
 
 // The distribution of an array over the ranks. A replicated array is equal on all ranks. A per_env array has one row

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/enum_table.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "motion/npz.hpp"
@@ -23,7 +24,13 @@ namespace {
 // The settings of Isaac Lab's ActuatorNetMLPCfg, by its names.
 const std::vector<std::string> kSettings = {"activation", "input_idx", "input_order",
                                             "pos_scale",  "vel_scale", "torque_scale"};
-const std::vector<std::string> kActivations = {"elu", "relu", "tanh", "sigmoid", "softsign"};  // MotorNetwork's order
+using Net = MotorNetwork;
+constexpr auto kActivationNames = by_enum<Net::Activation, const char*>(Net::softsign, {{Net::elu, "elu"},
+                                                                                        {Net::relu, "relu"},
+                                                                                        {Net::tanh, "tanh"},
+                                                                                        {Net::sigmoid, "sigmoid"},
+                                                                                        {Net::softsign, "softsign"}});
+const std::vector<std::string> kActivations(kActivationNames.begin(), kActivationNames.end());
 const std::vector<std::string> kOrders = {"pos_vel", "vel_pos"};
 constexpr const char* kSame = "make it from the state_dict of one network (docs/randomisation.md)";
 constexpr const char* kLstmName = "weight_ih_l";

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_table.hpp"
 #include "device/array.hpp"
 #include "device/for_each.hpp"
 #include "nets/nets.hpp"
@@ -20,7 +21,8 @@
 namespace drl {
 
 enum class RnnType { none, gru, lstm };
-inline constexpr std::string_view kRnnTypes[] = {"none", "gru", "lstm"};  // their names
+inline constexpr auto kRnnTypes = by_enum<RnnType, std::string_view>(  // their names
+    RnnType::lstm, {{RnnType::none, "none"}, {RnnType::gru, "gru"}, {RnnType::lstm, "lstm"}});
 
 struct RnnSpec {
   struct Layer {

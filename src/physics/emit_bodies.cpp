@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/enum_table.hpp"
 #include "physics/emit_tables.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/robot_counts.hpp"
@@ -8,8 +9,8 @@ namespace drl::robot_compiler {
 namespace {
 
 std::string emit_joints(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"free", "ball", "slide", "hinge"};
-  static_assert(std::size(kKinds) == Joint::hinge + 1);
+  constexpr auto kKinds = by_enum<Joint::Kind, const char*>(
+      Joint::hinge, {{Joint::free, "free"}, {Joint::ball, "ball"}, {Joint::slide, "slide"}, {Joint::hinge, "hinge"}});
   Table table("Joints: kind, places in qpos and qvel, axis, place, reference.", "MovingJoint<T>", "moving_joint",
               "kMovingJoints");
   for (const Body& body : model.bodies) {

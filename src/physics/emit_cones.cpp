@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/enum_table.hpp"
 #include "physics/emit_tables.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/robot_counts.hpp"
@@ -67,10 +68,22 @@ std::string emit_height_fields(const RobotModel& model) {
 }
 
 std::string emit_parameters(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"friction",    "center_of_mass", "mass",          "joint",     "spring",
-                                    "actuator",    "motor",          "gravity",       "push",      "network",
-                                    "push_torque", "range",          "site_position", "site_turn", "size"};
-  static_assert(std::size(kKinds) == ModelParameter::size + 1);
+  using P = ModelParameter;
+  constexpr auto kKinds = by_enum<P::Kind, const char*>(P::size, {{P::friction, "friction"},
+                                                                  {P::center_of_mass, "center_of_mass"},
+                                                                  {P::mass, "mass"},
+                                                                  {P::joint, "joint"},
+                                                                  {P::spring, "spring"},
+                                                                  {P::actuator, "actuator"},
+                                                                  {P::motor, "motor"},
+                                                                  {P::gravity, "gravity"},
+                                                                  {P::push, "push"},
+                                                                  {P::network, "network"},
+                                                                  {P::push_torque, "push_torque"},
+                                                                  {P::range, "range"},
+                                                                  {P::site_position, "site_position"},
+                                                                  {P::site_turn, "site_turn"},
+                                                                  {P::size, "size"}});
   Table table("Parameters that environments change, with three values each (drl/physics/parameter.hpp).", "Parameter",
               "parameter", "kParameters / 3");
   for (const Parameter& p : model.parameters)
@@ -174,10 +187,16 @@ std::string emit_touch_sensors(const RobotModel& model) {
 }  // namespace
 
 const char* name_of(physics::ShapeKind kind) {
-  constexpr const char* kNames[] = {"ShapeKind::plane",     "ShapeKind::sphere",   "ShapeKind::capsule",
-                                    "ShapeKind::ellipsoid", "ShapeKind::cylinder", "ShapeKind::box",
-                                    "ShapeKind::mesh",      "ShapeKind::prism",    "ShapeKind::height_field"};
-  static_assert(std::size(kNames) == static_cast<size_t>(physics::ShapeKind::height_field) + 1);
+  using K = physics::ShapeKind;
+  constexpr auto kNames = by_enum<K, const char*>(K::height_field, {{K::plane, "ShapeKind::plane"},
+                                                                    {K::sphere, "ShapeKind::sphere"},
+                                                                    {K::capsule, "ShapeKind::capsule"},
+                                                                    {K::ellipsoid, "ShapeKind::ellipsoid"},
+                                                                    {K::cylinder, "ShapeKind::cylinder"},
+                                                                    {K::box, "ShapeKind::box"},
+                                                                    {K::mesh, "ShapeKind::mesh"},
+                                                                    {K::prism, "ShapeKind::prism"},
+                                                                    {K::height_field, "ShapeKind::height_field"}});
   return kNames[static_cast<size_t>(kind)];
 }
 

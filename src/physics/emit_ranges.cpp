@@ -44,13 +44,14 @@ std::string emit_range_finders(const RobotModel& model) {
 }
 
 std::string emit_distance_sensors(const RobotModel& model) {
-  constexpr const char* kKinds[] = {"distance", "normal", "segment"};
-  static_assert(std::size(kKinds) == Sensor::segment - Sensor::distance + 1);
+  const auto kind = [](const Sensor& sensor) {
+    return sensor.kind == Sensor::distance ? "distance" : sensor.kind == Sensor::normal ? "normal" : "segment";
+  };
   Table sensors("Sensors of distances: what they show, the number in MuJoCo's sensordata, the query.", "DistanceSensor",
                 "distance_sensor", "kDistanceSensors");
   for (const Sensor& sensor : model.sensors)
     if (sensor.shows_distance())
-      sensors.add(std::string("DistanceSensor::") + kKinds[sensor.kind - Sensor::distance], sensor.first, sensor.index);
+      sensors.add(std::string("DistanceSensor::") + kind(sensor), sensor.first, sensor.index);
   Table queries("Queries: the first pair and the end of their pairs, the largest distance.", "DistanceQuery",
                 "distance_query", "kDistanceQueries");
   for (const DistanceQuery& query : model.distance_queries) queries.add(query.first, query.end, query.most);

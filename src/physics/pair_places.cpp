@@ -13,8 +13,10 @@ namespace {
 // The most contacts that two geoms of these kinds have (drl/physics/collide.hpp), without the flag multiccd.
 int most_contacts(physics::ShapeKind a, physics::ShapeKind b) {
   if (a == PairGeom::plane) {
-    constexpr int kWithPlane[] = {0, 1, 2, 1, 4, 4, 4};
-    return kWithPlane[static_cast<int>(b)];
+    using enum physics::ShapeKind;
+    constexpr auto kWithPlane = by_enum<physics::ShapeKind, int>(
+        mesh, {{plane, 0}, {sphere, 1}, {capsule, 2}, {ellipsoid, 1}, {cylinder, 4}, {box, 4}, {mesh, 4}});
+    return kWithPlane[static_cast<size_t>(b)];
   }
   if (a == PairGeom::height_field) return physics::OverField::kMostContacts;
   if (a == PairGeom::box && b == PairGeom::box) return physics::kMostShapeContacts;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/enum_table.hpp"
 #include "drl/physics/mujoco_model.hpp"
 #include "physics/robot_model.hpp"
 
@@ -41,9 +42,15 @@ inline Rotation times(const Rotation& a, const Rotation& b) {
 // Returns the kind of a geom or of a site's volume (mjtGeom).
 inline physics::ShapeKind shape_of(int type) {
   using enum physics::ShapeKind;
-  constexpr physics::ShapeKind kShapes[] = {plane, height_field, sphere, capsule, ellipsoid, cylinder, box, mesh};
-  static_assert(std::size(kShapes) == mjGEOM_MESH + 1);
-  return kShapes[type];
+  constexpr auto kShapes = by_enum<mjtGeom, physics::ShapeKind>(mjGEOM_MESH, {{mjGEOM_PLANE, plane},
+                                                                              {mjGEOM_HFIELD, height_field},
+                                                                              {mjGEOM_SPHERE, sphere},
+                                                                              {mjGEOM_CAPSULE, capsule},
+                                                                              {mjGEOM_ELLIPSOID, ellipsoid},
+                                                                              {mjGEOM_CYLINDER, cylinder},
+                                                                              {mjGEOM_BOX, box},
+                                                                              {mjGEOM_MESH, mesh}});
+  return kShapes[static_cast<size_t>(type)];
 }
 
 class PartReader {

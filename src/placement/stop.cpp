@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "base/check.hpp"
+#include "base/enum_table.hpp"
 #include "placement/relaunch.hpp"
 
 namespace drl {
@@ -25,20 +26,20 @@ struct Row {
   int through_srun;  // the signal that passes it on
 };
 
-// The effect of each signal (docs/cluster.md, "Signals"), in the order of Stop. A second SIGINT, more than a second
+// The effect of each signal (docs/cluster.md, "Signals"). A second SIGINT, more than a second
 // after the first, ends the process.
-constexpr Row kRows[] = {
-    {kDone, "", {}, 0},
-    {kContinue, "the job's time limit or ulimit -t", {SIGXCPU}, SIGUSR1},
-    {kContinue, "SIGUSR1, SIGUSR2 or the file STOP", {SIGUSR1, SIGUSR2}, SIGUSR1},
-    {kContinue, "a signal", {}, SIGUSR2},
-    {kInterrupted, "SIGINT", {SIGINT}, SIGUSR2},
-    {kTerminated, "SIGTERM or SIGHUP", {SIGTERM, SIGHUP}, SIGUSR2},
-};
+constexpr auto kRows = by_enum<Stop, Row>(
+    Stop::terminated,
+    {
+        {Stop::none, {kDone, "", {}, 0}},
+        {Stop::time_limit, {kContinue, "the job's time limit or ulimit -t", {SIGXCPU}, SIGUSR1}},
+        {Stop::to_be_continued, {kContinue, "SIGUSR1, SIGUSR2 or the file STOP", {SIGUSR1, SIGUSR2}, SIGUSR1}},
+        {Stop::passed_on, {kContinue, "a signal", {}, SIGUSR2}},
+        {Stop::interrupted, {kInterrupted, "SIGINT", {SIGINT}, SIGUSR2}},
+        {Stop::terminated, {kTerminated, "SIGTERM or SIGHUP", {SIGTERM, SIGHUP}, SIGUSR2}},
+    });
 
-static_assert(std::size(kRows) == static_cast<size_t>(Stop::terminated) + 1);
-
-const Row& row_of(Stop stop) { return kRows[static_cast<int>(stop)]; }
+const Row& row_of(Stop stop) { return kRows[static_cast<size_t>(stop)]; }
 
 Stop meaning[NSIG];  // of each signal, for the handler
 std::atomic<int> requested{0};
@@ -95,8 +96,8 @@ const char* name_of(Stop stop) { return row_of(stop).name; }
 Stop stop_of(int signal, bool through_srun) {
   if (through_srun && signal == row_of(Stop::passed_on).through_srun) return Stop::passed_on;
   const auto makes = [&](const Row& row) { return std::ranges::find(row.signals, signal) != std::end(row.signals); };
-  const Row* found = signal > 0 ? std::ranges::find_if(kRows, makes) : std::end(kRows);
-  return found == std::end(kRows) ? Stop::none : static_cast<Stop>(found - kRows);
+  const auto* found = signal > 0 ? std::ranges::find_if(kRows, makes) : std::end(kRows);
+  return found == std::end(kRows) ? Stop::none : static_cast<Stop>(found - std::begin(kRows));
 }
 
 int signal_through_srun(Stop stop) { return row_of(stop).through_srun; }

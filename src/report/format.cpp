@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <iterator>
 
+#include "base/enum_table.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 
@@ -24,8 +24,9 @@ std::string human_energy(double joules) {
   return or_dash(joules, text + (std::isalpha(static_cast<unsigned char>(text.back())) ? "J" : " J"));
 }
 std::string value_text(const Metric& metric) {
-  constexpr std::string (*kTexts[])(double) = {human_number, human_time, human_duration, human_count};
-  static_assert(std::size(kTexts) == static_cast<size_t>(Format::count) + 1);
+  using enum Format;
+  constexpr auto kTexts = by_enum<Format, std::string (*)(double)>(
+      count, {{number, human_number}, {seconds, human_time}, {duration, human_duration}, {count, human_count}});
   return kTexts[static_cast<size_t>(metric.format)](metric.value);
 }
 

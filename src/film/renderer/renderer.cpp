@@ -6,6 +6,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "base/enum_table.hpp"
+
 namespace drl::film {
 namespace {
 
@@ -13,15 +15,28 @@ constexpr int kMaxShapes = 4000;
 constexpr int kLeastHeightWithTexts = 200;  // pixels; in smaller pictures the smallest font would hide too much
 
 // The RGB values of Canvas::Color.
-constexpr float kColors[Canvas::kColors][3] = {
-    {0.13f, 0.14f, 0.16f}, {0.42f, 0.45f, 0.50f}, {0.78f, 0.80f, 0.83f}, {0.96f, 0.96f, 0.97f}, {0.20f, 0.45f, 0.70f},
-    {0.93f, 0.55f, 0.16f}, {0.25f, 0.62f, 0.42f}, {0.82f, 0.24f, 0.26f}, {0.50f, 0.38f, 0.70f}, {0.55f, 0.42f, 0.32f}};
+constexpr auto kColors =
+    by_enum<Canvas::Color, std::array<float, 3>>(Canvas::brown, {{Canvas::black, {0.13f, 0.14f, 0.16f}},
+                                                                 {Canvas::grey, {0.42f, 0.45f, 0.50f}},
+                                                                 {Canvas::light_grey, {0.78f, 0.80f, 0.83f}},
+                                                                 {Canvas::white, {0.96f, 0.96f, 0.97f}},
+                                                                 {Canvas::blue, {0.20f, 0.45f, 0.70f}},
+                                                                 {Canvas::orange, {0.93f, 0.55f, 0.16f}},
+                                                                 {Canvas::green, {0.25f, 0.62f, 0.42f}},
+                                                                 {Canvas::red, {0.82f, 0.24f, 0.26f}},
+                                                                 {Canvas::purple, {0.50f, 0.38f, 0.70f}},
+                                                                 {Canvas::brown, {0.55f, 0.42f, 0.32f}}});
 
 int font_scale(int height) { return std::clamp((height + 120) / 240 * 50, +mjFONTSCALE_50, +mjFONTSCALE_300); }
 
 int geom_type(ShapeKind kind) {
-  constexpr int kTypes[] = {mjGEOM_CAPSULE, mjGEOM_LINE, mjGEOM_ARROW, mjGEOM_BOX, mjGEOM_SPHERE, mjGEOM_PLANE};
-  static_assert(std::size(kTypes) == static_cast<size_t>(ShapeKind::ground) + 1);
+  using enum ShapeKind;
+  constexpr auto kTypes = by_enum<ShapeKind, int>(ground, {{capsule, mjGEOM_CAPSULE},
+                                                           {line, mjGEOM_LINE},
+                                                           {arrow, mjGEOM_ARROW},
+                                                           {box, mjGEOM_BOX},
+                                                           {sphere, mjGEOM_SPHERE},
+                                                           {ground, mjGEOM_PLANE}});
   if (const auto place = static_cast<size_t>(kind); place < std::size(kTypes)) return kTypes[place];
   throw std::invalid_argument("a task draws an unknown shape (its library was built for another drl): rebuild it");
 }
@@ -108,7 +123,7 @@ mjvGeom* Renderer::next_geom() {
 void Renderer::add(const Shape& shape) {
   mjvGeom* geom = next_geom();
   const int type = geom_type(shape.kind);
-  const float* color = kColors[std::clamp(shape.color, 0, Canvas::kColors - 1)];
+  const std::array<float, 3>& color = kColors[static_cast<size_t>(std::clamp(shape.color, 0, Canvas::kColors - 1))];
   const float rgba[4] = {color[0], color[1], color[2], 1};
   const double from[3] = {shape.from.x, shape.from.y, shape.from.z};
   const double to[3] = {shape.to.x, shape.to.y, shape.to.z};

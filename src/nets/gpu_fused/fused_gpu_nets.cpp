@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_table.hpp"
 #include "base/format.hpp"
 #include "device/array.hpp"
 #include "gpu/device.hpp"
@@ -199,7 +200,9 @@ class FusedGpuNets final : public Nets {
 
   std::string description() const override {
     if (!why_not_.empty()) return layerwise_->description() + " (the fused engine is not used: " + why_not_ + ")";
-    constexpr const char* kNames[] = {"two fp16 parts per factor", "fp16", "bf16"};
+    using enum FusedPrecision;
+    constexpr auto kNames = by_enum<FusedPrecision, const char*>(
+        bf16, {{fp32, "two fp16 parts per factor"}, {fp16, "fp16"}, {bf16, "bf16"}});
     return fmt::format("fused kernels ({})", kNames[static_cast<size_t>(precision_)]);
   }
 
