@@ -198,7 +198,7 @@ class Checker {
         if (all->terminated[k] && all->truncated[k]) fault("an episode is terminated and truncated at once");
         if (!all->ended(k)) continue;
         length.add(static_cast<double>(std::exchange(age[k], 0)));
-        found_.terminated += all->terminated[k];
+        found_.terminated += all->terminated[k] != 0;
       }
     }
     for (size_t o = 0; o < obs.size(); ++o) {
@@ -331,8 +331,7 @@ class Checker {
     do {
       for (int k = 0; k < 10; ++k, ++t, ++rounds) {
         all.take(t);
-        for (int64_t i = 0; i < kEnvs; i += 64)
-          ended += (all.terminated[static_cast<size_t>(i)] | all.truncated[static_cast<size_t>(i)]);
+        for (int64_t i = 0; i < kEnvs; i += 64) ended += all.ended(static_cast<size_t>(i));
       }
     } while (seconds(Clock::now() - start) < plan_.seconds);
     const double elapsed = seconds(Clock::now() - start);

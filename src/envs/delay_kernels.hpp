@@ -121,15 +121,12 @@ struct DelayObservations {
   }
 
  private:
-  // Replaces the last observation of an episode, if the step has stored it. Zeros stay: the environment was lost.
+  // Replaces the last observation of an episode, if the step has stored it. That of a lost environment stays 0.
   DRL_HD void delay_last(int64_t i, int32_t age, uint32_t word) const {
-    if (!row.last_count || !(row.truncated[i] || row.every_end)) return;
+    if (!row.last_count || !(row.truncated[i] || row.every_end) || row.terminated[i] == kLost) return;
     const int64_t stored = row.last_count[i] - 1, width = delays.observation.width;
     if (stored < 0 || stored >= row.last_rows) return;
     float* last = row.last_obs + (stored * delays.num_envs + i) * width;
-    bool is_lost = true;
-    for (int64_t k = 0; k < width; ++k) is_lost = is_lost && last[k] == 0;
-    if (is_lost) return;
     delays.show_at(i, delays.observation.pass(i, age, last, word), last);
   }
 };

@@ -39,12 +39,9 @@ void OneEnv::clear_sums() {
 OneEnv::Outcome OneEnv::step(int64_t step, const void* action) {
   row_.action = action, step_ = step;
   envs_->step_only({&step_, 0}, row_);
-  Outcome outcome{obs_, critic_obs_, 0, terminated_ != 0, truncated_ != 0};
-  for (const StateField& field : state_) {
+  Outcome outcome{obs_, critic_obs_, 0, terminated_ != 0, truncated_ != 0, terminated_ == kLost};
+  for (const StateField& field : state_)
     if (field.name == "env/episode_reward") std::memcpy(&outcome.episode_reward, field.data, sizeof(float));
-    if (field.name == "env/age")
-      outcome.lost = *static_cast<const int32_t*>(field.data) < 0;  // see kernels.hpp: kLostAge
-  }
   return outcome;
 }
 

@@ -29,9 +29,7 @@ class EpisodeCollector {
 
   bool done() const { return finished_ == static_cast<int64_t>(played_.size()); }
 
-  // `has_lost`: the rollout contains an episode that ended because a value was not finite.
-  void take(const RolloutView& rollout, bool has_lost) {
-    has_lost_ = has_lost;
+  void take(const RolloutView& rollout) {
     for (int64_t env = 0; env < rollout.num_envs; ++env) {
       int64_t ended = 0;
       for (int64_t t = 0; t < rollout.num_steps && played_[env] < share_; ++t) take_step(rollout, env, t, ended);
@@ -50,9 +48,7 @@ class EpisodeCollector {
     if (on_episode_) record(r, i, open.episode);
     if (!r.terminated[i] && !r.truncated[i]) return;
     const float* last = r.last_obs + (ended * r.num_envs + env) * r.obs_dim;
-    // An episode that ended because a value was not finite has zero reward and zero observations in its last step.
-    const bool is_lost = has_lost_ && r.terminated[i] && r.reward[i] == 0 &&
-                         std::all_of(last, last + r.obs_dim, [](float x) { return x == 0; });
+    const bool is_lost = r.terminated[i] == kLost;
     if (is_lost) {
       result.lost += 1;
     } else {
@@ -96,28 +92,6 @@ class EpisodeCollector {
   std::vector<PartialEpisode> open_;  // [num_envs]
   std::vector<int64_t> played_;       // [num_envs], episodes
   int64_t finished_ = 0;              // environments that have played their share
-  bool has_lost_ = false;
-};
-
-// Detects episodes that ended because a value was not finite.
-class LostEpisodes {
- public:
-  LostEpisodes(VecEnv& envs, Queue& queue)
-      : envs_(envs),
-        queue_(queue),
-        sums_(episode_columns(envs.spec())),
-        scratch_(sum_scratch(queue, static_cast<int64_t>(sums_.size()))) {}
-
-  // Returns true if there was one since the previous call.
-  bool occurred() {
-    envs_.take_episode_sums(queue_, sums_.data(), scratch_.data());
-    return read_episodes(sums_.data(), envs_.spec()).lost > 0;
-  }
-
- private:
-  VecEnv& envs_;
-  Queue& queue_;
-  std::vector<double> sums_, scratch_;
 };
 
 void set_curriculum(VecEnv& envs, std::span<const float> numbers) {
@@ -153,12 +127,11 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
   Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
   collector.call_each_step(plan.each_step);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
-  LostEpisodes lost(*envs, actor.queue());
   set_curriculum(*envs, plan.curriculum);
   envs->reset(actor.queue(), rollout.start_row(), {});
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
     collector.collect(&step);
-    episodes.take(rollout.view(), lost.occurred());
+    episodes.take(rollout.view());
     rollout.roll_over();
   }
   return episodes.result;

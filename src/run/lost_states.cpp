@@ -35,7 +35,7 @@ std::vector<T> on_host(Queue& queue, const T* from, int64_t count) {
   return numbers;
 }
 
-// Limits the time of a repetition: other terminations with reward 0, which some tasks have often, are repeated too.
+// Limits the time of the repetitions after a rollout.
 constexpr int64_t kMostRepeatedSteps = 20000;
 
 bool is_on_gpu(const StateField& field) { return field.queue && field.queue->on_gpu(); }
@@ -50,18 +50,13 @@ struct LostStates::Steps {
         first_step(first_lifetime_step),
         action_bytes(4 * space.numbers()),
         actions(on_host(queue, rollout.action, rollout.samples() * action_bytes)),
-        rewards(on_host(queue, rollout.reward, rollout.samples())),
         terminated(on_host(queue, rollout.terminated, rollout.samples())) {}
 
-  // A lost environment terminates with reward 0, but so may others. The repetition tells which of them was lost.
-  bool may_be_lost(int64_t t, int64_t env) const {
-    const auto sample = static_cast<size_t>(t * num_envs + env);
-    return terminated[sample] != 0 && rewards[sample] == 0;
-  }
-  // Returns the number of steps up to the last one that may have lost the environment, or 0.
+  bool is_lost(int64_t t, int64_t env) const { return terminated[static_cast<size_t>(t * num_envs + env)] == kLost; }
+  // Returns the number of steps up to the last one that lost the environment, or 0.
   int64_t to_repeat(int64_t env) const {
-    int64_t steps = std::ssize(rewards) / num_envs;
-    while (steps > 0 && !may_be_lost(steps - 1, env)) --steps;
+    int64_t steps = std::ssize(terminated) / num_envs;
+    while (steps > 0 && !is_lost(steps - 1, env)) --steps;
     return steps;
   }
   // Returns the action as the environment received it, within the bounds.
@@ -80,7 +75,6 @@ struct LostStates::Steps {
   const ActionSpace& space;
   const int64_t num_envs, first_step, action_bytes;
   const Bytes actions;
-  const std::vector<float> rewards;
   const std::vector<uint8_t> terminated;
 };
 
@@ -195,7 +189,7 @@ void LostStates::repeat(const Steps& steps, int64_t env, int64_t count, int64_t 
   for (size_t k = 0; k < kept_.size(); ++k) one.state()[k].write(start_of(kept_[k], env));
   for (int64_t t = 0; t < count && !is_full(); ++t) {
     std::vector<Tensor> state;
-    if (steps.may_be_lost(t, env))
+    if (steps.is_lost(t, env))
       for (const StateField& field : one.state()) state.push_back({field.name, field.type, field.shape, field.read()});
     const Bytes action = steps.action(t, env);
     const bool lost = one.step(steps.first_step + t, action.data()).lost;

@@ -209,7 +209,7 @@ TEST_F(RobotsInLanes, AreLostCountedAndResetWhenTheyDiverge) {
   }
   for (int64_t i = 0; i < 20; ++i) {
     const bool is_lost = i == 3 || i == 18;
-    EXPECT_EQ(s.r.terminated[20 + i], is_lost) << i;
+    EXPECT_EQ(s.r.terminated[20 + i], is_lost ? kLost : 0) << i;
     EXPECT_NEAR(s.r.obs[(3 * 20 + i) * 7 + 6], is_lost ? 0.04 : 0.12, 0.0101) << i;
   }
   EXPECT_EQ(s.episodes().lost, 2);

@@ -48,6 +48,8 @@ class Watched {
     Array<double> sums(*queue_, static_cast<size_t>(columns)), scratch(*queue_, sum_scratch(*queue_, columns));
     envs_->take_episode_sums(*queue_, sums.data(), scratch.data());
     rollout_->roll_over();  // overwrites row 0, as PPO does before the rollout is looked at
+    const std::vector<float> changed(static_cast<size_t>(r.samples()), 0.5f);  // as intrinsic rewards change them
+    queue_->copy(r.reward, changed.data(), changed.size());
     std::vector<double> on_host(sums.size());
     queue_->copy(on_host.data(), sums.data(), on_host.size());
     queue_->synchronize();

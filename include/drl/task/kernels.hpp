@@ -356,13 +356,15 @@ struct Environments {
   }
 
   // Ends the episodes of the lanes whose `sum` (of sum_of_values) is not finite, and marks their environments as lost.
+  // Returns these lanes.
   template <class F>
-  DRL_HD void mark_lost(F sum, EnvLanes<F>& env, Outcome<F>& outcome) const {
+  DRL_HD Mask<F> mark_lost(F sum, EnvLanes<F>& env, Outcome<F>& outcome) const {
     const Mask<F> is_lost = sum - sum != F(0);
     env.age = math::select(is_lost, Int<F>(kLostAge), env.age);
     outcome.reward = math::select(is_lost, F(0), outcome.reward);
     outcome.terminated = outcome.terminated | is_lost;
     outcome.truncated = outcome.truncated & !is_lost;
+    return is_lost;
   }
 
   // Starts the next episode of environment i, whose last one ended at step `step`. On entry, `obs` holds the last
@@ -464,8 +466,10 @@ struct StepAll {
     auto outcome = envs.step_lanes(i, step.value(), env, action, obs);
     const F sum = envs.sum_of_values(env, obs, outcome.reward);
     if constexpr (kLanesOf<F> == 1) {
-      if (!all_finite(sum)) envs.mark_lost(sum, env, outcome);
+      const bool is_lost = !all_finite(sum);
+      if (is_lost) envs.mark_lost(sum, env, outcome);
       store_outcome(i, outcome);
+      if (is_lost) row.terminated[i] = kLost;
       if constexpr (ResetsEnded)
         if (outcome.terminated || outcome.truncated)
           envs.reset_ended(i, step.value(), outcome.truncated, row, env, obs);
@@ -474,8 +478,11 @@ struct StepAll {
       store_outcome(i, outcome);
       envs.store_lanes(i, env);
       if (!all_finite(sum)) [[unlikely]] {
-        envs.mark_lost(sum, env, outcome);
+        uint8_t is_lost[kLanesOf<F>];
+        store(is_lost, envs.mark_lost(sum, env, outcome));
         store_outcome(i, outcome);
+        for (int l = 0; l < kLanesOf<F>; ++l)
+          if (is_lost[l]) row.terminated[i + l] = kLost;
         store(envs.age + i, env.age);
       }
     }
@@ -524,10 +531,10 @@ struct ResetEnded {
     uint64_t bits = 0;
     if (end - begin < kEnvs) {
       for (int64_t i = begin; i < end; ++i)
-        bits |= static_cast<uint64_t>(row.terminated[i] | row.truncated[i]) << (i - begin);
+        bits |= static_cast<uint64_t>((row.terminated[i] | row.truncated[i]) & 1) << (i - begin);
       return bits;
     }
-    uint64_t flags[kEnvs / 8], any = 0;  // eight flags each; a byte is 0 or 1
+    uint64_t flags[kEnvs / 8], any = 0;  // eight flags each: the lowest bits of the bytes
     for (int w = 0; w < kEnvs / 8; ++w) {
       flags[w] = load_eight(row.terminated + begin + 8 * w) | load_eight(row.truncated + begin + 8 * w);
       any |= flags[w];
@@ -535,7 +542,7 @@ struct ResetEnded {
     if (any == 0) return 0;
     // The highest byte of the product collects a word's flags. A loop per word would be slower, since the processor
     // would mispredict most of the ends of these loops.
-    for (int w = 0; w < kEnvs / 8; ++w) bits |= flags[w] * 0x0102040810204080u >> 56 << 8 * w;
+    for (int w = 0; w < kEnvs / 8; ++w) bits |= (flags[w] & 0x0101010101010101u) * 0x0102040810204080u >> 56 << 8 * w;
     return bits;
   }
   DRL_HD static uint64_t load_eight(const uint8_t* from) {

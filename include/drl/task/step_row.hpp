@@ -6,6 +6,9 @@
 
 namespace drl {
 
+// StepRow::terminated after a step that lost the environment. As at each end, its lowest bit is set.
+inline constexpr uint8_t kLost = 3;
+
 // The arrays that one step of N environments reads and writes. They are rows of the rollout itself, so that nothing is
 // copied afterwards.
 struct StepRow {
@@ -13,7 +16,7 @@ struct StepRow {
   float* next_obs = nullptr;         // [N, obs_dim]: observation after the step; after a reset, of the new episode
   float* next_critic_obs = nullptr;  // [N, critic_obs_dim], null if the critic receives the actor's observation
   float* reward = nullptr;           // [N]
-  uint8_t* terminated = nullptr;     // [N] 1: the task ended the episode
+  uint8_t* terminated = nullptr;     // [N] 1: the task ended the episode; kLost: a value was not finite
   uint8_t* truncated = nullptr;      // [N] 1: the step limit or the task truncated it, and it was not terminated
 
   // Last observations of truncated episodes (with every_end: of all episodes). Environment i's k-th one since
