@@ -33,7 +33,7 @@ void Sampler::enqueue(const int64_t* first_step, Slots& slots) {
 void Sampler::end(int64_t iteration, int64_t first_step, const Slots& slots, IterationStats& stats) {
   stats.episodes = read_episodes(slots.sums(episodes_).data(), envs_.spec());
   if (watch_) watch_->rollout_ended(iteration, first_step, rollout_.view(), stats.episodes);
-  envs_.iteration_ended(queue_, iteration, stats.episodes, stats.curriculum);
+  envs_.iteration_ended(queue_, iteration, rollout_.view().num_steps, stats.episodes, stats.curriculum);
 }
 
 void Sampler::visit_row(StateVisitor& visitor) {

@@ -31,8 +31,9 @@ class SimulatorEnvs final : public VecEnv {
   void visit_state(StateVisitor& visitor) override { envs_.visit_state(visitor); }
   std::string files() const override { return envs_.files(); }
   void visit_shared_state(StateVisitor& visitor) override { envs_.visit_shared_state(visitor); }
-  void iteration_ended(Queue&, int64_t iteration, const EpisodeSums& episodes, std::vector<float>& now) override {
-    envs_.iteration_ended(host_, iteration, episodes, now);
+  void iteration_ended(Queue&, int64_t iteration, int64_t steps, const EpisodeSums& episodes,
+                       std::vector<float>& now) override {
+    envs_.iteration_ended(host_, iteration, steps, episodes, now);
   }
 
  private:

@@ -238,7 +238,7 @@ void TaskEnvs::take_episode_sums(Queue& queue, double* out, double* scratch) {
   queue.clear(sums_.data(), sums_.size());
 }
 
-void TaskEnvs::iteration_ended(Queue& queue, int64_t iteration, const EpisodeSums& episodes,
+void TaskEnvs::iteration_ended(Queue& queue, int64_t iteration, int64_t steps, const EpisodeSums& episodes,
                                std::vector<float>& curriculum) {
   if (!record_.update_curriculum) return;
   const auto mean = [&](double sum) { return episodes.count > 0 ? sum / episodes.count : 0; };
@@ -248,8 +248,8 @@ void TaskEnvs::iteration_ended(Queue& queue, int64_t iteration, const EpisodeSum
   };
   const std::vector<double> terms = means(episodes.terms), metrics = means(episodes.metrics),
                             ends = means(episodes.ends);
-  const TrainingStats stats{iteration,      episodes.count, mean(episodes.reward), mean(episodes.length), terms.data(),
-                            metrics.data(), ends.data()};
+  const TrainingStats stats{iteration,    steps,          episodes.count, mean(episodes.reward), mean(episodes.length),
+                            terms.data(), metrics.data(), ends.data()};
   curriculum.resize(curriculum_.size());
   queue.copy(curriculum.data(), curriculum_.data(), curriculum.size());
   queue.synchronize();

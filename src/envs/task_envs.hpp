@@ -60,7 +60,7 @@ class TaskEnvs final : public VecEnv {
   void visit_state(StateVisitor& visitor) override;
   std::string files() const override { return simulator_ ? simulator_->files() : record_.model ? record_.model : ""; }
   void visit_shared_state(StateVisitor& visitor) override;
-  void iteration_ended(Queue& queue, int64_t iteration, const EpisodeSums& episodes,
+  void iteration_ended(Queue& queue, int64_t iteration, int64_t steps, const EpisodeSums& episodes,
                        std::vector<float>& curriculum) override;
 
  private:

@@ -64,9 +64,10 @@ class VecEnv {
   virtual std::string files() const { return ""; }
   // Visits the state that is replicated on all ranks and survives a reset of all environments: a task's curriculum.
   virtual void visit_shared_state(StateVisitor&) {}
-  // Updates the task's curriculum after an iteration. `episodes` must be the same on all ranks. Writes the new numbers
-  // to `curriculum`. Waits for the queue.
-  virtual void iteration_ended(Queue&, int64_t /*iteration*/, const EpisodeSums&, std::vector<float>& /*curriculum*/) {}
+  // Updates the task's curriculum after an iteration with `steps` steps of each environment. `episodes` must be the
+  // same on all ranks. Writes the new numbers to `curriculum`. Waits for the queue.
+  virtual void iteration_ended(Queue&, int64_t /*iteration*/, int64_t /*steps*/, const EpisodeSums&,
+                               std::vector<float>& /*curriculum*/) {}
 };
 
 }  // namespace drl

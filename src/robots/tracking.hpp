@@ -35,6 +35,9 @@ DRL_HD const MotionFrames* tracked() {
 // The value of the option `sampling`: how the first frame of an episode is drawn.
 enum class Sampling : int32_t { adaptive, uniform, start };
 constexpr const char* kSamplings[] = {"adaptive", "uniform", "start"};
+constexpr std::string_view name_of(Sampling sampling) { return kSamplings[static_cast<int32_t>(sampling)]; }
+static_assert(name_of(Sampling::adaptive) == "adaptive" && name_of(Sampling::uniform) == "uniform" &&
+              name_of(Sampling::start) == "start");
 
 // All motions together are cut into this many parts of equal length. The numbers of episodes that fail in each part
 // decide how often episodes begin there.
@@ -189,10 +192,11 @@ struct Task {
       void describe(V& visit) {
         for (int k = 0; k < kParts; ++k) visit(kFailed[k], failed[k]);
       }
-      // mjlab's average has a weight of 0.001 for each of the 24 steps of an iteration. A mean over episodes times
-      // their number is the number of episodes that failed in a part, up to rounding.
+      // mjlab's average has a weight of 0.001 for each step of an iteration. A mean over episodes times their number
+      // is the number of episodes that failed in a part, up to rounding.
       void update(const TrainingStats& stats) {
-        constexpr double steps = 24, weight = 0.001;
+        const auto steps = static_cast<double>(stats.steps);
+        const double weight = std::min(0.001, 1 / steps);
         for (int k = 0; k < kParts; ++k) {
           const double failures = std::nearbyint(stats.metrics[kErrorCount + k] * stats.episodes);
           failed[k] = static_cast<float>((1 - steps * weight) * static_cast<double>(failed[k]) + weight * failures);
@@ -206,7 +210,7 @@ struct Task {
         "where episodes begin: adaptive (more often where they fail), uniform, start (at the first frame)",
         named_values(kSamplings));
       v("uniform_ratio", uniform_ratio, "failures per step that adaptive sampling adds, spread over the whole motion",
-        above(0));
+        above(0), only_with("sampling", "adaptive"));
       v("episode_length", episode_length, "seconds until an episode is cut off", above(0), unit("s"));
       v("start_noise", start_noise, "factor on the noise in the state in which an episode begins", at_least(0));
       v("noise", noise, "factor on the noise in the actor's observations", at_least(0));

@@ -122,7 +122,7 @@ TEST_P(Ladder, UsesTheCurrentCurriculum) {
     for (int64_t t = 0; t < 8; ++t) {
       if (t == 4) {
         std::vector<float> curriculum;
-        s.envs->iteration_ended(*s.queue, 6, s.episodes(), curriculum);
+        s.envs->iteration_ended(*s.queue, 6, 24, s.episodes(), curriculum);
         EXPECT_EQ(curriculum, (std::vector<float>{4, 7}));
       }
       s.step_with_given_actions(t);
@@ -157,7 +157,7 @@ TEST_F(TestTasks, LostEnvironmentsAreResetAndNotCounted) {
       for (int64_t t = 0; t < 5; ++t) {
         const int64_t at = t * kEnvs + env;
         const bool ends = t == (breaks ? 1 : 3);
-        EXPECT_EQ(r.terminated[at], ends) << env << " step " << t;
+        EXPECT_EQ(r.terminated[at], !ends ? 0 : breaks ? kLost : 1) << env << " step " << t;
         EXPECT_EQ(r.truncated[at], 0);
         EXPECT_EQ(r.reward[at], breaks && t == 1 ? 0 : 1);
         const float x = static_cast<float>(t < (breaks ? 1 : 3) ? t + 1 : t - (breaks ? 1 : 3));

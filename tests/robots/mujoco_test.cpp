@@ -181,7 +181,7 @@ TEST_F(Robots, ReportCriticObservationsAndCausesOfEnds) {
 TEST_F(Robots, FollowACurriculum) {
   Stepped s("Sled", {.num_envs = 4}, 1);
   std::vector<float> now;
-  s.envs->iteration_ended(*s.queue, 0, s.episodes(), now);
+  s.envs->iteration_ended(*s.queue, 0, 24, s.episodes(), now);
   EXPECT_EQ(now, std::vector<float>{1});
   s.envs->reset(*s.queue, s.rollout.start_row(), {});
   EXPECT_EQ(s.r.obs[0], 1);
@@ -198,7 +198,7 @@ TEST_F(Robots, AreLostCountedAndResetWhenTheyDiverge) {
   }
   for (int64_t i = 0; i < 8; ++i) {
     const bool is_lost = i == 3 || i == 6;
-    EXPECT_EQ(s.r.terminated[2 * 8 + i], is_lost) << i;
+    EXPECT_EQ(s.r.terminated[2 * 8 + i], is_lost ? kLost : 0) << i;
     EXPECT_EQ(s.r.reward[2 * 8 + i], is_lost ? 0 : 1);
     EXPECT_FLOAT_EQ(s.r.obs[3 * 8 + i], is_lost ? 0 : 0.06f);
     EXPECT_FLOAT_EQ(s.r.obs[5 * 8 + i], is_lost ? 0.04f : 0.1f);

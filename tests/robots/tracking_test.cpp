@@ -198,12 +198,18 @@ TEST(TrackingCurriculum, AveragesFailures) {
   G1Tracking<MujocoRobot>::Params::Curriculum curriculum;
   double metrics[kErrorCount + kParts] = {};
   metrics[kErrorCount + 3] = 12.0 / 37;  // 12 of 37 episodes failed in part 3
-  const TrainingStats some{0, 37, 0, 0, nullptr, metrics, nullptr}, none{1, 0, 0, 0, nullptr, metrics, nullptr};
+  const TrainingStats some{0, 24, 37, 0, 0, nullptr, metrics, nullptr}, none{1, 24, 0, 0, 0, nullptr, metrics, nullptr};
   curriculum.update(some);
   EXPECT_FLOAT_EQ(curriculum.failed[3], 0.012f);
   curriculum.update(none);
   EXPECT_NEAR(curriculum.failed[3], 0.012 * std::pow(1 - 0.001, 24), 1e-5);
   EXPECT_EQ(curriculum.failed[2], 0);
+  for (const int64_t steps : {1, 16, 100, 3000}) {  // 12 failures in each iteration: 12 / steps in each step
+    TrainingStats same = some;
+    same.steps = steps;
+    for (int k = 0; k < 20000; ++k) curriculum.update(same);
+    EXPECT_NEAR(curriculum.failed[3] * static_cast<float>(steps), 12, 1e-3) << steps;
+  }
 }
 
 // --- Motions of a file ---
