@@ -17,7 +17,8 @@ class CsvWriter {
  public:
   // Opens the file for rows with the columns of `like`. Without `resume_iteration`, replaces the file by a header. With
   // it, keeps the rows up to that iteration and removes later rows and an unfinished last row; a missing file is
-  // created. Throws UsageError if the file has other columns or is not such a table, Error if it cannot be written.
+  // created. If the file has other columns, it gets those of `like`, and its own that are missing there after them;
+  // cells without a number are `nan`. Throws UsageError if the file is not such a table, Error if it cannot be written.
   CsvWriter(std::filesystem::path path, const IterationMetrics& like,
             std::optional<int64_t> resume_iteration = std::nullopt);
 
@@ -31,7 +32,7 @@ class CsvWriter {
   const std::filesystem::path& path() const { return file_.path(); }
 
  private:
-  std::string header_;
+  std::string header_, no_numbers_;  // of the run's columns; cells of the file's further columns
   AppendFile file_;
 };
 

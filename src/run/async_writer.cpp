@@ -112,7 +112,7 @@ bool AsyncWriter::flush(double quiet) {
       log::info("waiting until {} is written ({:.0f} s so far)", slow->first.string(), slow->second);
     lock.lock();
   }
-  return saved_ && !rows_failed_ && mine_;
+  return saved_ && mine_;
 }
 
 bool AsyncWriter::finish_hook(double patience) {
@@ -190,7 +190,8 @@ void AsyncWriter::write_rows(const std::vector<IterationMetrics>& rows, bool syn
     if (events_) events_->flush();
     rows_failed_ = false;
   } catch (const std::exception& error) {
-    if (!rows_failed_) log::warn("metrics cannot be written at the moment: {}", message_of(error));
+    if (!rows_failed_)
+      log::warn("metrics cannot be written at the moment, and training goes on: {}", message_of(error));
     rows_failed_ = true;
   }
 }

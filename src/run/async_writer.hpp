@@ -47,8 +47,10 @@ class AsyncWriter {
   // doubled. Call it from time to time during the training. Does not wait.
   void report_slow_write(double limit);
   // Waits until everything is written; after `quiet` seconds, logs what it is waiting for. Returns false if the last
-  // save failed, if rows could not be written, or if another process has taken over the run.
+  // save failed, or if another process has taken over the run.
   bool flush(double quiet = 5);
+  // After flush(): whether rows of metrics could not be written.
+  bool lacks_rows() const { return rows_failed_; }
   // Waits up to `patience` seconds for the hook and the videos. Returns false if SIGINT or SIGTERM cancelled a video.
   bool finish_hook(double patience);
 

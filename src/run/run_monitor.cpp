@@ -187,10 +187,13 @@ bool RunMonitor::finish(const RunProgress& progress, const std::string& status) 
     const std::lock_guard lock(console_mutex_);
     console_.finish();
   }
+  if (writer_->lacks_rows())
+    log::warn("{} lacks the run's last rows (they could not be written): the checkpoints do not need them",
+              (directory_.path() / "metrics.csv").string());
   if (!saved)
     fail(progress);
   else
-    manifest_.write(progress, status);
+    write_status(progress, status);
   return saved;
 }
 
@@ -205,14 +208,17 @@ bool RunMonitor::is_mine() const {
   return false;
 }
 
-void RunMonitor::fail(const RunProgress& progress) {
-  writer_->flush();  // the writer's thread writes the manifest, too
-  if (!is_mine() || !directory_.exists()) return;
+void RunMonitor::write_status(const RunProgress& progress, const std::string& status) const {
   try {
-    manifest_.write(progress, "failed");
+    manifest_.write(progress, status);
   } catch (const Error& error) {
     log::warn("{}", error.what());
   }
+}
+
+void RunMonitor::fail(const RunProgress& progress) {
+  writer_->flush();  // the writer's thread writes the manifest, too
+  if (is_mine() && directory_.exists()) write_status(progress, "failed");
 }
 
 }  // namespace drl

@@ -43,9 +43,9 @@ class RunMonitor {
   // so far, the checkpoint becomes best.h5.
   void save(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors, std::optional<double> score);
   void message(const std::string& text);
-  // Waits until everything is written, and prints the last block. Returns false if metrics or the last checkpoint could
-  // not be saved. Throws Error, as requested_stop() and save() do, if another process has taken over the run, or if its
-  // directory is gone.
+  // Waits until everything is written, and prints the last block. Returns false if the last checkpoint could not be
+  // saved; metrics or run.json that cannot be written cause a warning. Throws Error, as requested_stop() and save() do,
+  // if another process has taken over the run, or if its directory is gone.
   bool finish(const RunProgress& progress, const std::string& status);
   // Call after finish(): waits for --after_checkpoint and for videos as long as the job's time allows. Returns false if
   // SIGINT or SIGTERM cancelled a video.
@@ -62,6 +62,8 @@ class RunMonitor {
  private:
   // Returns false if another process has taken over the run. Thread-safe.
   bool is_mine() const;
+  // Writes run.json, or warns.
+  void write_status(const RunProgress& progress, const std::string& status) const;
   Checkpoint make_checkpoint(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors) const;
 
   RunOptions options_;

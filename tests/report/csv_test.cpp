@@ -12,6 +12,8 @@
 namespace drl {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Metrics with 100 steps per iteration and a different number in each column.
 IterationMetrics metrics_of(int64_t iteration) {
   return {iteration,
@@ -104,9 +106,35 @@ TEST(Csv, ANewRunReplacesAnOlderFile) {
   EXPECT_EQ(slurp(folder / "metrics.csv"), kHeader);
 }
 
-TEST(Csv, ResumeRefusesOtherColumnsAndOtherFiles) {
+// value_loss and episode/alive are new, mean_reward moves, and old_loss no longer exists.
+TEST(Csv, ResumeWithOtherColumnsKeepsTheOldOnesByName) {
   const TempFolder folder;
-  for (const std::string& text : {std::string("iteration,reward\n1,2\n"), kHeader + rows(1, 2) + "garbage\n"}) {
+  const fs::path file = folder / "metrics.csv";
+  spill(file,
+        "iteration,env_steps,mean_reward,old_loss,steps_per_second,learning_rate,episode/pole_angle\n"
+        "1,100,0.5,7,2.5,1e-05,nan\n2,200,0.25,8,3.5,nan,4\n3,300,1,1,1,1,1\n");
+  std::string wide = kHeader;
+  wide.insert(wide.size() - 1, ",old_loss");
+  const std::string kept = "1,100,2.5,0.5,nan,1e-05,nan,nan,7\n2,200,3.5,0.25,nan,nan,nan,4,8\n";
+  const auto with_old_loss = [](int iteration) {
+    return row_of(iteration).insert(row_of(iteration).size() - 1, ",nan");
+  };
+  {
+    CsvWriter csv(file, metrics_of(0), 2);
+    append(csv, 3, 3);
+    csv.flush();
+  }
+  EXPECT_EQ(slurp(file), wide + kept + with_old_loss(3));
+  CsvWriter csv(file, metrics_of(0), 3);
+  append(csv, 4, 4);
+  csv.flush();
+  EXPECT_EQ(slurp(file), wide + kept + with_old_loss(3) + with_old_loss(4));
+}
+
+TEST(Csv, ResumeRefusesOtherFiles) {
+  const TempFolder folder;
+  for (const std::string& text : {std::string("iteration,reward\n1,2\n"), std::string(), std::string("MZ"),
+                                  kHeader + rows(1, 2) + "garbage\n", std::string("iteration,env_steps,a\n1,2\n")}) {
     spill(folder / "metrics.csv", text);
     EXPECT_THROW(CsvWriter(folder / "metrics.csv", metrics_of(0), 9), UsageError);
     EXPECT_EQ(slurp(folder / "metrics.csv"), text);

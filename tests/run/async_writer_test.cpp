@@ -1,6 +1,8 @@
 #include "run/async_writer.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -113,6 +115,34 @@ TEST_F(AsyncWriterTest, FlushReportsWhetherTheLastSaveSucceeded) {
   expect_mentions(testing::internal::GetCapturedStderr(), {"warning: ", "NOT SAVED", "missing/too/a.h5"});
   writer.save(save_to("a.h5"));
   EXPECT_TRUE(writer.flush());
+}
+
+// As on a disk that is full for one file: metrics.csv has reached the limit of a file's size, and checkpoints have not.
+TEST_F(AsyncWriterTest, RowsThatCannotBeWrittenAreOneWarning) {
+  for (int k = 0; k < 20000; ++k) writer.append(row(k));
+  EXPECT_TRUE(writer.flush());
+  EXPECT_FALSE(writer.lacks_rows());
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{fs::file_size(folder / "m.csv"), before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  testing::internal::CaptureStderr();
+  for (const char* name : {"a.h5", "b.h5"}) {
+    writer.append(row(1));
+    writer.save(save_to(name));
+    EXPECT_TRUE(writer.flush()) << name;
+    EXPECT_TRUE(writer.lacks_rows());
+    EXPECT_TRUE(fs::exists(folder / name));
+  }
+  const std::string warnings = testing::internal::GetCapturedStderr();
+  expect_mentions(warnings, {"warning: ", "metrics"});
+  EXPECT_EQ(std::ranges::count(warnings, '\n'), 1) << warnings;
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(writer.flush());
+  EXPECT_FALSE(writer.lacks_rows());
+  EXPECT_EQ(rows(), 20002u);
 }
 
 TEST_F(AsyncWriterTest, FailureAfterASaveDoesNotCountAsAFailedSave) {
