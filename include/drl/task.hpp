@@ -331,7 +331,8 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //     in checkpoints.
 //   struct Params { Scalar<F> mass = 1; ... };
 //     Holds numbers. They become options (--env.mass) if Params defines `template <class V> void describe(V& v)`, which
-//     calls v("mass", mass, "help", above(0), unit("kg")) for each.
+//     calls v("mass", mass, "help", above(0), unit("kg")) for each. A parameter without effect unless another one has a
+//     certain value says so by only_with("kind", "a|b") or not_with("kind", "c"); at_most_option("high") limits it.
 //
 //   static void reset(State&, Draws<F>&, const Params&);
 //     Starts an episode. Members that it does not set keep their values.

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "drl/lanes/hd.hpp"
 #include "drl/task/range.hpp"
@@ -56,6 +57,19 @@ constexpr double kTerrainShares[kTerrains][kTerrainKinds] = {
     {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1},
 };
 
+// Checks the orders of kTerrainNames, kTerrainShares and TerrainKind.
+constexpr bool has_share(const char* name, TerrainKind kind, double share) {
+  for (int t = 0; t < kTerrains; ++t)
+    if (std::string_view(kTerrainNames[t]) == name) return kTerrainShares[t][static_cast<int>(kind)] == share;
+  return false;
+}
+static_assert(has_share("flat", TerrainKind::flat, 1) && has_share("random_rough", TerrainKind::random_rough, 1) &&
+              has_share("slopes", TerrainKind::slope_up, 0.5) && has_share("slopes", TerrainKind::slope_down, 0.5) &&
+              has_share("stairs", TerrainKind::stairs_up, 0.5) && has_share("stairs", TerrainKind::stairs_down, 0.5) &&
+              has_share("boxes", TerrainKind::boxes, 1) && has_share("gaps", TerrainKind::gaps, 1) &&
+              has_share("stepping_stones", TerrainKind::stepping_stones, 1) &&
+              has_share("waves", TerrainKind::waves, 1));
+
 struct TerrainOptions {
   int32_t terrain = 0;  // index into kTerrainNames
   int32_t seed = 0, rows = 10, columns = 10;
@@ -68,22 +82,29 @@ struct TerrainOptions {
 
   template <class V>
   void describe(V& v) {
-    v("terrain", terrain, "kind of the ground", named_values(kTerrainNames));
-    v("terrain_seed", seed, "seed of the ground's random heights", at_least(0));
+    constexpr ParamCondition no_file = only_with("terrain_file", "none");
+    v("terrain", terrain, "kind of the ground", named_values(kTerrainNames), no_file);
+    v("terrain_seed", seed, "seed of the ground's random heights", at_least(0), no_file,
+      only_with("terrain", "rough|random_rough|boxes|stepping_stones|all"));
     v("terrain_rows", rows, "rows (levels), from the easiest to the most difficult", between(1, 1000));
     v("terrain_columns", columns, "columns, which the ground's kinds share", between(1, 1000));
     v("terrain_size", size, "length of a side of a patch", between(2, 100), unit("m"));
     v("terrain_border", border, "width of the flat ground around all patches", between(1, 100), unit("m"));
     v("terrain_resolution", resolution, "length of a side of a cell of the height field", between(0.01, 1), unit("m"));
-    v("terrain_stair", stair, "height of a step of the stairs in the last row", between(0, 1), unit("m"));
-    v("terrain_slope", slope, "gradient of the slopes in the last row", between(0, 2));
-    v("terrain_level_min", level_min, "lowest level at which environments begin", at_least(0));
-    v("terrain_level_max", level_max, "highest level at which environments begin", at_least(0));
+    v("terrain_stair", stair, "height of a step of the stairs in the last row", between(0, 1), unit("m"), no_file,
+      only_with("terrain", "rough|stairs|all"));
+    v("terrain_slope", slope, "gradient of the slopes in the last row", between(0, 2), no_file,
+      only_with("terrain", "rough|slopes|all"));
+    v("terrain_level_min", level_min, "lowest level at which environments begin", at_least(0),
+      below_option("terrain_rows"), at_most_option("terrain_level_max"));
+    v("terrain_level_max", level_max, "highest level at which environments begin", at_least(0),
+      below_option("terrain_rows"));
     v("terrain_curriculum", curriculum,
-      "levels follow the distance that a robot walks (no: each episode has a random patch of these levels)");
+      "levels follow the distance that a robot walks (no: each episode has a random patch of these levels)",
+      not_with("terrain_rows", "1"));
     v("terrain_file", file, "a picture of the ground (PNG; white is high) that is stretched over all patches");
     v("terrain_file_height", file_height, "height of the picture's highest point above its lowest", between(0, 100),
-      unit("m"));
+      unit("m"), not_with("terrain_file", "none"));
   }
 
   // Return the coordinates of the middle of a patch in m. F holds numbers of rows and columns.

@@ -8,7 +8,7 @@
 namespace drl {
 
 std::vector<Circumstance> UpdateOptions::circumstances() const {
-  return {{"annealing", anneals() ? "yes" : "no", "neither entropy_coef_end nor desired_kl_end is given"}};
+  return {{"annealing", anneals() ? "yes" : "no", "neither entropy_coef nor desired_kl changes"}};
 }
 
 std::string UpdateOptions::describe_update(const BatchPlan& plan) const {

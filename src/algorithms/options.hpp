@@ -47,23 +47,26 @@ struct UpdateOptions {
   double obs_normalization_clip = 10;
 
   void describe(OptionVisitor& v) {
-    v("learning_rate", learning_rate, "initial learning rate (Adam's step size)", above(0) && at_most(1), common);
+    v("learning_rate", learning_rate, "initial learning rate (Adam's step size)", above(0) && at_most(1), common,
+      always);
     v("schedule", schedule,
       "schedule of the learning rate: adaptive keeps the KL divergence near desired_kl, linear decreases the rate to 0",
-      one_of({"adaptive", "fixed", "linear"}), common);
+      one_of({"adaptive", "fixed", "linear"}), common, always);
     v("desired_kl", desired_kl,
       "target KL divergence of the adaptive schedule: the learning rate falls above twice this value and rises below "
       "half of it",
       above(0), only_with("schedule", "adaptive"));
     v("schedule_iterations", schedule_iterations, "number of iterations after which the linear schedule reaches 0",
       at_least(1), only_with("schedule", "linear"));
-    v("num_learning_epochs", num_learning_epochs, "number of passes over each rollout", between(1, 1000), common);
+    v("num_learning_epochs", num_learning_epochs, "number of passes over each rollout", between(1, 1000), common,
+      always);
     v("num_mini_batches", num_mini_batches, "number of mini-batches per pass, with one gradient step each",
-      between(1, 1 << 20), common);
+      between(1, 1 << 20), common, always);
     v("clip_param", clip_param, "clip range of the surrogate loss: the probability ratio is clipped to 1 +- this value",
-      above(0), common);
-    v("entropy_coef", entropy_coef, "weight of the entropy bonus; larger values explore more", at_least(0), common);
-    v("max_grad_norm", max_grad_norm, "gradients with a larger norm are scaled down to this norm", above(0));
+      above(0), common, always);
+    v("entropy_coef", entropy_coef, "weight of the entropy bonus; larger values explore more", at_least(0), common,
+      always);
+    v("max_grad_norm", max_grad_norm, "gradients with a larger norm are scaled down to this norm", above(0), always);
     v("grad_clip", grad_clip, "apply max_grad_norm to the gradients of actor and critic separately, or jointly to both",
       one_of({"separate", "joint"}), only_with("critic", "yes"));
     v("critic_max_grad_norm", critic_max_grad_norm, "max_grad_norm of the critic; none = max_grad_norm", above(0),
@@ -72,7 +75,7 @@ struct UpdateOptions {
       "initial learning rate of the critic, which an adaptive schedule does not change; none = the actor's rate",
       above(0) && at_most(1), only_with("critic", "yes"));
     v("optimizer", optimizer, "adam, adamw (Adam with weight_decay), or sgd (gradient descent with momentum)",
-      one_of({"adam", "adamw", "sgd"}));
+      one_of({"adam", "adamw", "sgd"}), always);
     v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0),
       not_with("optimizer", "sgd"));
     v("weight_decay", weight_decay,
@@ -84,7 +87,7 @@ struct UpdateOptions {
   }
   void describe_annealing(OptionVisitor& v) {
     v("entropy_coef_end", entropy_coef_end,
-      "change entropy_coef linearly to this value over anneal_iterations; none = it is constant", at_least(0));
+      "change entropy_coef linearly to this value over anneal_iterations; none = it is constant", at_least(0), always);
     v("desired_kl_end", desired_kl_end,
       "change desired_kl linearly to this value over anneal_iterations; none = it is constant", above(0),
       only_with("schedule", "adaptive"));
@@ -94,7 +97,7 @@ struct UpdateOptions {
   }
   void describe_normalization(OptionVisitor& v) {
     v("obs_normalization", obs_normalization,
-      "normalise observations by their running mean and standard deviation over all ranks", shapes_policy());
+      "normalise observations by their running mean and standard deviation over all ranks", shapes_policy(), always);
     v("obs_normalization_eps", obs_normalization_eps,
       "constant added to that standard deviation; keeps nearly constant observations small", above(0),
       added_later("1e-4"), only_with("obs_normalization"), changes_policy());
@@ -102,7 +105,9 @@ struct UpdateOptions {
       "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
       only_with("obs_normalization"), changes_policy());
   }
-  bool anneals() const { return entropy_coef_end || desired_kl_end; }  // whether options change to an end value
+  bool anneals() const {
+    return entropy_coef_end || (desired_kl_end && schedule == "adaptive");
+  }  // whether options change to an end value
   // Returns the facts that decide whether these options have an effect.
   std::vector<Circumstance> circumstances() const;
   // Describes the update for users, see AlgorithmKind.

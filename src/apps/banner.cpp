@@ -70,16 +70,23 @@ std::vector<Circumstance> circumstances(const Options& options, const Workplace&
   const bool new_weights = !run.resume && run.load_run.empty() && run.checkpoint.empty() && run.init_from.empty();
   const std::string from_checkpoint = "the weights come from a checkpoint";
   const AlgorithmKind& algorithm = options.algorithm();
-  const std::string& task = options.train.task;
+  const TaskSpec task = task_spec(options.train.task, options.env->setup());
+  const bool has_hidden_layers =
+      !options.policy.actor_hidden_dims.empty() || !options.policy.critic_hidden_dims.empty();
+  const auto yes = [](bool fact) { return fact ? "yes" : "no"; };
   std::vector<Circumstance> all = algorithm.circumstances();
+  std::ranges::copy(options.env->circumstances(), std::back_inserter(all));
   all.insert(all.end(),
              {{"hardware", place.placement.gpu < 0 ? "cpu" : "gpu",
                std::string("this run computes on ") + (place.placement.gpu < 0 ? "the CPU" : "GPUs")},
-              {"job", place.job ? "yes" : "no", "this is not a Slurm job"},
+              {"job", yes(place.job.has_value()), "this is not a Slurm job"},
               {"name", named ? "chosen" : "new", "without --run_name, a run has a new name"},
               {"start", new_weights || start.has_new_critic ? "scratch" : "checkpoint", from_checkpoint},
               {"std", new_weights || start.has_new_std ? "new" : "loaded", from_checkpoint},
-              {"actions", task_record(task).discrete ? "discrete" : "continuous", task + " has discrete actions"}});
+              {"actions", task.action.discrete ? "discrete" : "continuous", task.name + " has discrete actions"},
+              {"time_limit", yes(task.step_limit > 0), task.name + " has no time limit"},
+              {"critic_obs", yes(task.critic_obs_dim > 0), "actor and critic have the same observations"},
+              {"hidden_layers", yes(has_hidden_layers), "the networks have no hidden layers"}});
   return all;
 }
 

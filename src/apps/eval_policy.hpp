@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/log.hpp"
 #include "envs/make_env.hpp"
 #include "nets/host_nets.hpp"
 #include "policy/actor.hpp"
@@ -93,6 +94,10 @@ class EvalPolicy {
       table.set("env." + name, value);
     };
     table.apply(changes.options);
+    table.require_limits(changes.options);
+    std::vector<Circumstance> facts = options_.env->circumstances();
+    facts.push_back({"hardware", "cpu", "drl_eval computes on CPUs"});
+    for (const std::string& warning : table.without_effect(changes.options, facts)) log::warn("{}", warning);
     if (!changes.xml_file.empty()) {
       set("xml_file", changes.xml_file);
       if (!is_given("physics")) table.set("env.physics", "auto");

@@ -30,31 +30,32 @@ bool is_of_another_algorithm(const Option& option, const Options& options) {
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;
   v("config", config, "read options from this file; --print_config prints such a file", as_path, Effect::none, here,
-    common);
+    common, always);
   v("task_library", task_library, "also load tasks from this library; may be repeated", as_path, Effect::none, here,
-    per_rank(), common);
+    per_rank(), common, always);
   v("ranks", ranks,
     "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
     "or per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
-    at_least(0), Effect::none, here, common);
+    at_least(0), Effect::none, here, common, always);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
-    here, per_rank());
-  v("quiet", quiet, "print warnings and errors only", Effect::none, here);
+    here, per_rank(), always);
+  v("quiet", quiet, "print warnings and errors only", Effect::none, here, always);
   v("preflight", preflight,
     "check before training that all nodes have the same build and see the run directory; off skips this",
-    one_of({"quick", "off"}), Effect::none, here);
+    one_of({"quick", "off"}), Effect::none, here, always);
   v("help", help, "print the common options, with the values of --task's preset; --help all prints all options",
-    Effect::none, here, letter('h'), common);
-  v("help_all", help_all, "what --help all means", Effect::none, here, hidden);
-  v("version", version, "print version, git hash and MPI library", Effect::none, here, common);
+    Effect::none, here, letter('h'), common, always);
+  v("help_all", help_all, "what --help all means", Effect::none, here, hidden, always);
+  v("version", version, "print version, git hash and MPI library", Effect::none, here, common, always);
   v("list_tasks", list_tasks, "print all tasks, with their sizes, a description and their library", Effect::none, here,
-    common);
-  v("print_config", print_config, "print all options as a file for --config", Effect::none, here, common);
-  v("headless", headless, "for Isaac Lab's command lines; drl_train never opens a window", Effect::none, here, hidden);
+    common, always);
+  v("print_config", print_config, "print all options as a file for --config", Effect::none, here, common, always);
+  v("headless", headless, "for Isaac Lab's command lines; drl_train never opens a window", Effect::none, here, hidden,
+    always);
   v("distributed", distributed, "for Isaac Lab's command lines; here the launcher or --ranks decides", Effect::none,
-    here, hidden);
+    here, hidden, always);
   v("num_gpus", num_gpus, "for Isaac Lab's command lines; here each rank uses one device", at_least(0), Effect::none,
-    here, hidden);
+    here, hidden, always);
 }
 
 Settings::Settings(const std::string& name, const std::vector<NamedValue>& typed) : program(name), command_line(typed) {
@@ -136,6 +137,7 @@ void RunPlan::require_usable() const {
     if (const Option& found = table.find(option.name); is_of_another_algorithm(found, options))
       throw UsageError("--" + option.name + " needs another algorithm (--algorithm is " + options.train.algorithm +
                        "): give --algorithm " + found.section + " too, or leave it out");
+  table.require_limits(chosen);
   if (options.policy.is_recurrent()) return;
   for (const NamedValue& option : chosen)
     if (option.name == "policy.rnn_hidden_dim" || option.name == "policy.rnn_num_layers")

@@ -75,7 +75,7 @@ struct RunPlan : Settings {
   std::vector<NamedValue> chosen;
 
   // Throws UsageError if there is no task, or if the user has set options of recurrent layers without choosing such
-  // layers, or on the command line those of another algorithm.
+  // layers, or on the command line those of another algorithm, or a number beyond the limit that another option sets.
   void require_usable() const;
 
  private:

@@ -83,18 +83,26 @@ struct ChangesEnvState {
 };
 inline constexpr ChangesEnvState changes_env_state{};
 
-// A condition without which the option has no effect: `other` has this value or, if not `equal`, another one. `other`
-// is an option of the same section, or of none, or a Circumstance of the program.
+// Each option declares when it has an effect: always, or only while conditions hold (drl/task/range.hpp).
+struct Always {};
+inline constexpr Always always{};
+
+// A ParamCondition that owns its texts.
 struct Condition {
   std::string other, value;
-  bool equal = true;
+  Relation relation = Relation::equals;
 
+  Condition(std::string name, std::string values, Relation r)
+      : other(std::move(name)), value(std::move(values)), relation(r) {}
+  Condition(const ParamCondition& c) : Condition(c.other, c.value, c.relation) {}
   bool operator==(const Condition&) const = default;
 };
-inline Condition only_with(std::string other, std::string value = "true") {
-  return {std::move(other), std::move(value), true};
+inline Condition only_with(std::string other, std::string value) {
+  return {std::move(other), std::move(value), Relation::equals};
 }
-inline Condition not_with(std::string other, std::string value) { return {std::move(other), std::move(value), false}; }
+inline Condition not_with(std::string other, std::string value) {
+  return {std::move(other), std::move(value), Relation::differs};
+}
 
 // --- The option ------------------------------------------------------------------------------------------------------
 
@@ -122,6 +130,7 @@ struct Option {
   std::optional<ShapesPolicy> shapes{};
   bool changes_env_state = false;
   std::vector<Condition> conditions{};
+  bool declares_effect = false;  // has the attribute `always` or a condition, besides those of its section
 
   // Returns the value as text that the option accepts. Two values are equal if and only if their texts are.
   std::string value() const;
@@ -148,8 +157,11 @@ struct Option {
   void add(const AddedLater& l) { old_value = l.old_value; }
   void add(const ShapesPolicy& s) { shapes = s; }
   void add(ChangesEnvState c) { changes_env_state = c.value; }
-  void add(const Condition& c) { conditions.push_back(c); }
-  void add(const std::vector<Condition>& all) { conditions.insert(conditions.end(), all.begin(), all.end()); }
+  void add(Always) { declares_effect = true; }
+  void add(const Condition& c) { conditions.push_back(c), declares_effect = true; }
+  void add(const std::vector<Condition>& all) {
+    for (const Condition& c : all) add(c);
+  }
 };
 
 }  // namespace drl

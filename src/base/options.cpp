@@ -191,13 +191,16 @@ std::string ini_section(const std::vector<Option>& options, const std::string& s
 
 // --- Conditions ------------------------------------------------------------------------------------------------------
 
+bool is_limit(const Condition& c) { return c.relation == Relation::below || c.relation == Relation::at_most; }
+
 // Returns the first condition of the option that does not hold, or null. value_of(name) returns a value, or nullopt if
 // it is unknown.
 template <class ValueOf>
 const Condition* unmet_condition(const Option& option, const ValueOf& value_of) {
   const auto unmet = std::ranges::find_if(option.conditions, [&](const Condition& condition) {
+    if (is_limit(condition)) return false;
     const std::optional<std::string> value = value_of(condition.other);
-    return value && (*value == condition.value) != condition.equal;
+    return value && contains(split(condition.value, '|'), *value) != (condition.relation == Relation::equals);
   });
   return unmet == option.conditions.end() ? nullptr : &*unmet;
 }
@@ -206,8 +209,9 @@ const Condition* unmet_condition(const Option& option, const ValueOf& value_of) 
 std::string reason_and_advice(const Condition& condition, const Option& other, const std::string& leave) {
   const std::string name = "--" + other.name, value = other.value();
   const std::string reason = "(" + name + (value.empty() ? " is not given" : " is " + shown(value)) + "): ";
-  if (condition.equal && condition.value.empty()) return reason + leave + ", or leave out " + name;
-  if (condition.equal) return reason + "give " + name + " " + condition.value + " too, or " + leave;
+  const bool equals = condition.relation == Relation::equals;
+  if (equals && condition.value.empty()) return reason + leave + ", or leave out " + name;
+  if (equals) return reason + "give " + name + " " + join(split(condition.value, '|'), " or ") + " too, or " + leave;
   return reason + "give " + (value.empty() ? name + " too" : "another " + name) + ", or " + leave;
 }
 
@@ -226,8 +230,6 @@ void OptionVisitor::add(Option option) {
   option.default_text = option.value();
   if (!option.old_value.empty()) option.old_value = option.normalised(option.old_value);
   option.conditions.insert(option.conditions.begin(), conditions_.begin(), conditions_.end());
-  for (Condition& condition : option.conditions)
-    if (find_or_null(table_.options_, full_name(condition.other))) condition.other = full_name(condition.other);
   DRL_CHECK(option.normalised(option.default_text) == option.default_text,
             "the default is not valid for " + option.name);
   table_.options_.push_back(std::move(option));
@@ -246,6 +248,13 @@ void OptionTable::defer_section(std::string_view section) {
   std::erase_if(options_,
                 [&](const Option& option) { return option.section == section || option.section.starts_with(prefix); });
   deferred_sections_.emplace_back(section);
+}
+
+void OptionTable::find_others() {
+  for (Option& option : options_)
+    for (Condition& condition : option.conditions)
+      if (const std::string own = option.section + "." + condition.other; find_or_null(options_, own))
+        condition.other = own;
 }
 
 // `name` must be canonical.
@@ -401,6 +410,20 @@ std::vector<std::string> OptionTable::without_effect(const std::vector<NamedValu
         (fact ? "(" + fact->text + "): " + leave : reason_and_advice(condition, find(condition.other), leave)));
   }
   return sentences;
+}
+
+void OptionTable::require_limits(const std::vector<NamedValue>& given) const {
+  for (const NamedValue& entry : given)
+    for (const Condition& condition : find(entry.name).conditions) {
+      if (!is_limit(condition)) continue;
+      const Option &option = find(entry.name), &other = find(condition.other);
+      const double value = std::stod(option.value()), limit = std::stod(other.value());
+      const bool is_below = condition.relation == Relation::below;
+      if (is_below ? value < limit : value <= limit) continue;
+      throw UsageError(fmt::format("--{} {} is not {} --{} {} ({}): give a smaller --{}, or a larger --{}", option.name,
+                                   option.value(), is_below ? "below" : "at most", other.name, other.value(),
+                                   option.help, option.name, other.name));
+    }
 }
 
 std::vector<std::string> OptionTable::ignored_options(std::string_view text, const std::string& file) const {

@@ -36,7 +36,8 @@ class OptionTable;
 class OptionVisitor {
  public:
   // Attributes: Range, Choices, Unit, Effect, Where, as_path, hidden, common, letter, per_rank, added_later,
-  // shapes_policy, changes_policy, changes_env_state, only_with, not_with, in any order. The default must be valid.
+  // shapes_policy, changes_policy, changes_env_state, always, only_with, not_with, below_option, at_most_option, in any
+  // order. The default must be valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
     constexpr bool is_number =
@@ -91,6 +92,7 @@ class OptionTable {
     std::erase(deferred_sections_, section);
     OptionVisitor visitor(*this, section, heading, std::move(conditions));
     options.describe(visitor);
+    find_others();
   }
 
   // Removes the section and its subsections ("env.reward" in "env"), whose structs may then be destroyed. Until
@@ -140,6 +142,9 @@ class OptionTable {
   std::vector<std::string> without_effect(const std::vector<NamedValue>& given,
                                           const std::vector<Circumstance>& circumstances) const;
 
+  // Throws UsageError, with both values, if an option in `given` is beyond the limit that another option sets.
+  void require_limits(const std::vector<NamedValue>& given) const;
+
   // Removes the positional arguments, which must be paths, from a command line and returns them.
   std::vector<std::string> take_arguments(std::vector<std::string>& words) const;
 
@@ -161,6 +166,8 @@ class OptionTable {
  private:
   friend class OptionVisitor;
   bool is_deferred(std::string_view name) const;
+  // Gives the conditions on options of the same section their full names.
+  void find_others();
 
   std::vector<Option> options_;
   std::vector<std::string> deferred_sections_;

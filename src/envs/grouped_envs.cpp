@@ -42,10 +42,10 @@ std::vector<MirroredNumber> mirror_of(const std::vector<MirroredNumber>& all, co
 void GroupOptions::describe(OptionVisitor& v) {
   v("actor_obs", actor,
     "observations that the actor sees: policy (the task's own), or critic (those of the critic, e.g. for a teacher)",
-    one_of({"policy", "critic"}), added_later("policy"), changes_policy());
+    one_of({"policy", "critic"}), added_later("policy"), changes_policy(), always);
   v("hidden_obs", hidden,
     "names of observations that the actor does not see, separated by commas, such as base_lin_vel; or none",
-    added_later("none"), changes_policy());
+    added_later("none"), changes_policy(), always);
 }
 
 std::vector<int32_t> GroupOptions::hidden_numbers(const TaskSpec& task) const {

@@ -137,15 +137,15 @@ ModelOptions::ModelOptions() : values_(std::size(kModelQuantities), kNone) {}
 
 void ModelOptions::describe(OptionVisitor& v) {
   v("dr.when", when_, "when an environment draws these numbers: at each reset, or once in its lifetime",
-    one_of({"reset", "lifetime"}), changes_env_state);
+    one_of({"reset", "lifetime"}), only_with("randomised", "yes"), changes_env_state);
   for (size_t k = 0; k < values_.size(); ++k)
     v(std::string("dr.") + kModelQuantities[k].name, values_[k],
       std::string(kModelQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kModelQuantities[k].unit),
-      changes_env_state);
+      changes_env_state, always);
   v("dr.push_body", push_body_, "the bodies that are pushed: NAME ..., or roots (of each tree that moves)",
-    changes_env_state);
+    changes_env_state, always);
   v("dr.motor_network", network_, "file (.npz) of a network that gives the torques of position controllers", as_path,
-    changes_env_state);
+    changes_env_state, always);
   v("dr.motor_network_of", network_of_, "the actuators that it drives: NAME ...; a name may contain *",
     not_with("dr.motor_network", kNone), changes_env_state);
 }
@@ -190,17 +190,17 @@ std::string ModelOptions::ranges() const {
 
 void DelayOptions::describe(OptionVisitor& v) {
   v("delay.action", action, "delay of actions: LOW,HIGH, from which each episode draws", unit("steps"),
-    changes_env_state);
+    changes_env_state, always);
   v("delay.observation", observation, "delay of the actor's observations: LOW,HIGH, from which each episode draws",
-    unit("steps"), changes_env_state);
+    unit("steps"), changes_env_state, always);
   v("sensor_error", sensor_error,
     "constant error of observations in an episode, in their units: NAME=LOW,HIGH ..., such as joint_pos=-0.01,0.01",
-    changes_env_state);
+    changes_env_state, always);
   v("delay.action_hold", action_hold,
     "probability that a step repeats the previous action, as if the new one were lost", between(0, 1),
-    changes_env_state);
+    changes_env_state, always);
   v("delay.observation_hold", observation_hold, "probability that a step repeats the actor's previous observation",
-    between(0, 1), changes_env_state);
+    between(0, 1), changes_env_state, always);
 }
 
 DelayPlan DelayOptions::plan(const TaskSpec& task) const {

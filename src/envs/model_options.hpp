@@ -1,6 +1,7 @@
 // The options that let numbers of a robot's model differ between environments.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ class ModelOptions {
   void describe(OptionVisitor& v);
   // Returns RobotChoice::ranges. Throws UsageError if an option is malformed.
   std::string ranges() const;
+  bool any() const {
+    return std::ranges::any_of(values_, [](const std::string& range) { return range != "none"; });
+  }
   bool per_episode() const { return when_ == "reset"; }
   // Returns the file of the network that drives the motors, or "".
   std::string network() const { return has_network() ? network_ : ""; }

@@ -108,27 +108,33 @@ void TaskParams::describe(OptionVisitor& v) {
     auto& value = values_[static_cast<size_t>(k)];
     const Range range{p.low, p.high, p.low_is_out != 0, p.high_is_out != 0};
     const ChangesEnvState state{holds_env_state(p)};
-    if (bool* flag = std::get_if<bool>(&value)) v(p.name, *flag, p.help, state);
-    if (int* number = std::get_if<int>(&value)) v(p.name, *number, p.help, range, unit(p.unit), state);
-    if (double* number = std::get_if<double>(&value)) v(p.name, *number, p.help, range, unit(p.unit), state);
+    // A task's own option that declares no condition always has an effect.
+    const std::vector<Condition> conditions(p.conditions, p.conditions + p.condition_count);
+    const auto add = [&](auto& to, const auto&... attributes) {
+      conditions.empty() ? v(p.name, to, p.help, attributes..., state, always)
+                         : v(p.name, to, p.help, attributes..., state, conditions);
+    };
+    if (bool* flag = std::get_if<bool>(&value)) add(*flag);
+    if (int* number = std::get_if<int>(&value)) add(*number, range, unit(p.unit));
+    if (double* number = std::get_if<double>(&value)) add(*number, range, unit(p.unit));
     if (std::string* text = std::get_if<std::string>(&value)) {
       if (p.kind == TaskParamKind::file)
-        v(p.name, *text, p.help, as_path, state);
+        add(*text, as_path);
       else
-        v(p.name, *text, p.help, one_of({p.choices, p.choices + p.choice_count}), state);
+        add(*text, one_of({p.choices, p.choices + p.choice_count}));
     }
   }
   std::apply([&](auto&... wrapper) { (wrapper.describe(v), ...); }, wrappers_);
   if (!record_.robot) return;
-  v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1));
+  v("frame_skip", frame_skip_, "physics time steps per environment step", at_least(1), always);
   v("xml_file", model_, "the robot's model: a file, or the name of a file in a directory of $DRL_MODELS", as_path,
-    changes_env_state);
+    changes_env_state, always);
   v("physics", physics_, "physics engine: lanes (the compiled model), mujoco (libmujoco), auto (lanes if possible)",
-    one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"), changes_env_state);
+    one_of({"auto", "lanes", "mujoco"}), added_later("mujoco"), changes_env_state, always);
   v("device", device_,
     "where a GPU rank steps the compiled robot: auto (on its GPU if possible), or cpu (on its cores, in two halves: "
     "the GPU chooses the actions of one while the cores step the other)",
-    one_of({"auto", "cpu"}), added_later("auto"));
+    one_of({"auto", "cpu"}), added_later("auto"), only_with("hardware", "gpu"), not_with("physics", "mujoco"));
   model_numbers_.describe(v);
 }
 
@@ -202,6 +208,10 @@ bool TaskParams::is_param(const std::string& name) const {
                              [&](const TaskParam& param) { return name == "env." + std::string(param.name); });
 }
 
+std::vector<Circumstance> TaskParams::circumstances() const {
+  return {{"randomised", model_numbers_.any() ? "yes" : "no", "no --env.dr option gives a range"}};
+}
+
 std::string TaskParams::physics() const { return !record_.robot ? "" : physics_ == "lanes" ? "lanes" : "libmujoco"; }
 
 void TaskParams::Rewards::describe(OptionVisitor& v) {
@@ -209,7 +219,7 @@ void TaskParams::Rewards::describe(OptionVisitor& v) {
   for (size_t t = 0; t < params.weights_.size(); ++t)
     v(record.reward_terms[t], params.weights_[t],
       record.scale_rewards_by_dt ? "weight of this reward term, per second" : "weight of this reward term",
-      any_number());
+      any_number(), always);
 }
 
 std::vector<float> TaskParams::weights(double dt) const {

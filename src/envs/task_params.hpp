@@ -44,6 +44,8 @@ class TaskParams {
   std::vector<OptionFile> files() const;
   // Returns whether the option `name` ("env.gravity") is a member of the task's Params.
   bool is_param(const std::string& name) const;
+  // Returns the facts that decide whether these options have an effect.
+  std::vector<Circumstance> circumstances() const;
   // Returns the robot's properties, or null if the task is not a robot. Throws like choose_physics().
   const RobotFacts* robot_facts() const { return record_.robot ? &inspection().facts : nullptr; }
 

@@ -34,12 +34,14 @@ struct PolicyOptions {
 
   void describe(OptionVisitor& v) {
     v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536), common,
-      shapes_policy());
+      shapes_policy(), always);
     v("critic_hidden_dims", critic_hidden_dims, "widths of the critic's hidden layers", between(1, 65536),
       only_with("critic", "yes"), common, shapes_policy("policy/critic/"));
     v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
-      one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}), common, changes_policy("", {"silu", "swish"}));
-    v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation", shapes_policy());
+      one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}), only_with("hidden_layers", "yes"), common,
+      changes_policy("", {"silu", "swish"}));
+    v("layer_norm", layer_norm, "layer normalisation in the hidden layers, before the activation",
+      only_with("hidden_layers", "yes"), shapes_policy());
     const Condition continuous = only_with("actions", "continuous");
     const std::vector<Condition> has_std = conditions_of_std();
     v("distribution", distribution, "distribution of continuous actions: " + described_distributions(),
@@ -59,7 +61,7 @@ struct PolicyOptions {
     v("rnn_type", rnn_type,
       "recurrent layers before the hidden layers of actor and critic, for tasks whose observations do not tell the "
       "whole state",
-      one_of({"none", "gru", "lstm"}), shapes_policy());
+      one_of({"none", "gru", "lstm"}), shapes_policy(), always);
     v("rnn_hidden_dim", rnn_hidden_dim, "width of the recurrent layers", between(1, 65536),
       not_with("rnn_type", "none"), shapes_policy());
     v("rnn_num_layers", rnn_num_layers, "number of recurrent layers", between(1, 100), not_with("rnn_type", "none"),

@@ -196,7 +196,8 @@ struct Task {
     void describe(V& v) {
       v("noise", noise, "factor on the noise in the actor's observations", at_least(0));
       v("push", push, "factor on the velocity changes by pushes", at_least(0));
-      v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0));
+      v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0),
+        at_most_option("fastest_after"));
       v("fastest_after", fastest_after, "iterations until commands reach -2 to 3 m/s", at_least(0));
       terrain.describe(v);
     }

@@ -38,46 +38,46 @@ struct TrainOptions {
   std::string nan_policy = "reset";
 
   void describe(OptionVisitor& v) {
-    v("task", task, "task to learn; --list_tasks prints all names", common);
-    v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()), common);
+    v("task", task, "task to learn; --list_tasks prints all names", common, always);
+    v("algorithm", algorithm, "algorithm that trains the policy", one_of(algorithm_names()), common, always);
     v("teacher", teacher,
       "run or checkpoint whose policy the student learns (pretrained/NAME comes with drl); the teacher sees all "
       "observations of the group with which it was trained: policy, or critic with --env.actor_obs critic",
       as_path, only_with("algorithm", algorithm_with_teacher()));
     v("num_envs", num_envs, "environments per rank", between(1, 1 << 24), only_with("num_envs_total", "0"), common);
     v("num_envs_total", num_envs_total, "environments on all ranks together; 0 = num_envs on each rank",
-      between(0, 1 << 30));
+      between(0, 1 << 30), always);
     v("num_steps_per_env", num_steps_per_env, "steps of each environment per iteration", between(1, 1 << 20),
       only_with("rollout", "steps"), common);
     v("max_iterations", max_iterations, "end after this number of iterations in total, including those before a resume",
-      at_least(0), Effect::none, common);
+      at_least(0), Effect::none, common, always);
     v("target_reward", target_reward, "end as soon as the mean reward reaches this value; none = no target",
-      any_number(), Effect::none, common);
-    v("seed", seed, "seed of all random numbers", at_least(0), common);
+      any_number(), Effect::none, common, always);
+    v("seed", seed, "seed of all random numbers", at_least(0), common, always);
     v("device", device, "auto (a GPU if one is available), cpu, cuda, or cuda:N", Effect::none,
-      per_rank(kind_of_device), common);
+      per_rank(kind_of_device), common, always);
     v("gpu_ids", gpu_ids, "which of the visible GPUs to use: all, a list such as 0,2, or None for the CPU",
       Effect::none, per_rank(kind_of_gpu_ids), not_with("device", "cpu"));
     v("init_at_random_ep_len", init_at_random_ep_len,
       "start the first episodes at random ages, so that time limits do not end them all at once",
-      only_with("rollout", "steps"));
+      only_with("rollout", "steps"), only_with("time_limit", "yes"));
     v("shards", shards,
       "number of groups of environments; samples are shuffled within each group, so results depend on this number; "
       "0 = one per rank",
-      at_least(0));
+      at_least(0), always);
     v("nan_policy", nan_policy,
       "what to do when an environment computes NaN or infinity: reset it, also dump its state before that step (for "
       "drl_eval --replay_dump), or stop the run with an error",
-      one_of({"reset", "dump", "stop"}), Effect::none);
-    v("isa", isa, "CPU instruction set (x86-64-v2, ...); auto = the best that the CPUs of all ranks support");
+      one_of({"reset", "dump", "stop"}), Effect::none, always);
+    v("isa", isa, "CPU instruction set (x86-64-v2, ...); auto = the best that the CPUs of all ranks support", always);
     v("nets", nets,
       "engine of the networks: fused (drl's own kernels), torch (libtorch, on CPUs), or auto: on CPUs fused where it "
       "is faster, on GPUs cuBLAS layer by layer; fused on GPUs is experimental and has not run on a real GPU yet",
-      one_of({"auto", "fused", "torch"}));
+      one_of({"auto", "fused", "torch"}), always);
     v("precision", precision,
       "precision of matrix products: in fused networks, bf16 rounds their factors to 8 significant bits, and fp16 (on "
       "GPUs) to 11; cuBLAS has tf32, with 11; on CPUs, bf16 is 1.2 to 1.7 times as fast with AVX512_BF16",
-      one_of({"fp32", "tf32", "fp16", "bf16"}));
+      one_of({"fp32", "tf32", "fp16", "bf16"}), always);
   }
 };
 
@@ -102,44 +102,45 @@ struct RunOptions {
 
   void describe(OptionVisitor& v) {
     v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", as_path, Effect::none,
-      Where::command_line);
+      Where::command_line, always);
     v("run_name", run_name, "name of the run; empty = slurm-<job> in a Slurm job, else the time", Effect::none,
       Where::command_line, only_with("load_run", ""), common);
     v("resume", resume, "resume --run_name, or else the task's latest run; options given now replace the run's own",
-      Effect::none, Where::command_line, common);
+      Effect::none, Where::command_line, common, always);
     v("load_run", load_run, "resume this run, given by name or directory; options given now replace the run's own",
-      as_path, Effect::none, Where::command_line, common);
+      as_path, Effect::none, Where::command_line, common, always);
     v("checkpoint", checkpoint,
       "start a new run from this checkpoint's whole state (weights, optimiser, environments, iteration)", as_path,
-      Effect::none, Where::command_line);
+      Effect::none, Where::command_line, always);
     v("init_from", init_from,
       "start a new run from the weights and normaliser of this checkpoint only (pretrained/NAME comes with drl)",
-      as_path, Effect::none, Where::command_line, common);
+      as_path, Effect::none, Where::command_line, common, always);
     v("fresh", fresh, "start --run_name again from the beginning; the old directory is kept as <run_name>.old",
       Effect::none, Where::command_line, only_with("name", "chosen"), common);
-    v("save_interval", save_interval, "save a checkpoint every N iterations", at_least(1), Effect::none, common);
+    v("save_interval", save_interval, "save a checkpoint every N iterations", at_least(1), Effect::none, common,
+      always);
     v("save_seconds", save_seconds, "also save when this much time has passed since the last checkpoint", unit("s"),
-      above(0), Effect::none);
+      above(0), Effect::none, always);
     v("keep_checkpoints", keep_checkpoints, "number of newest checkpoints to keep, in addition to the best one",
-      at_least(1), Effect::none);
+      at_least(1), Effect::none, always);
     v("eval_interval", eval_interval,
       "evaluate the policy every N iterations to choose the best checkpoint; 0 = choose it by the mean reward of "
       "training",
-      at_least(0), Effect::none, common);
+      at_least(0), Effect::none, common, always);
     v("video_interval", video_interval,
       "record a video beside every N-th checkpoint (drl_eval does so in the background); 0 = no videos", at_least(0),
-      Effect::none, common);
+      Effect::none, common, always);
     v("time_margin", time_margin,
       "time that must remain between the last save and a Slurm job's time limit; none = a tenth of the limit, at most "
       "60 s",
       unit("s"), at_least(0), Effect::none, only_with("job", "yes"));
     v("after_checkpoint", after_checkpoint,
       "shell command to run after each checkpoint, whose path is $1; empty = $DRL_AFTER_CHECKPOINT", Effect::none,
-      Where::never_in_files);
+      Where::never_in_files, always);
     v("squeue_comment", squeue_comment, "show the progress in squeue (-o %k), once a minute", Effect::none,
       only_with("job", "yes"));
     v("logger", logger, "tensorboard = write TensorBoard event files in addition to metrics.csv",
-      one_of({"tensorboard", "none"}), Effect::none);
+      one_of({"tensorboard", "none"}), Effect::none, always);
   }
 };
 
@@ -157,7 +158,7 @@ struct GpuOptions {
     v("comm_timeout", comm_timeout,
       "how long ranks wait for a rank that has stopped; on GPUs, the time limit of an all-reduce unless a rank still "
       "computes (ten times as long for the GPU's own work between two)",
-      above(0), unit("s"), Effect::none);
+      above(0), unit("s"), Effect::none, always);
     v("deterministic", deterministic, "make two runs on the same GPUs bit-identical, at some cost of speed",
       Effect::none, only_with("hardware", "gpu"));
   }

@@ -674,9 +674,9 @@ TEST_F(GivenOptions, HaveOnlyTheCommonPartOfWhatEachRankMaySet) {
 struct ConditionalOptions {
   bool normalise = false;
   double eps = 0.01;
-  std::string schedule = "fixed", video;
+  std::string schedule = "fixed", video, later = "p";
   double target = 1, weight = 0;
-  int length = 5, interval = 10, fps = 30, memory = 1;
+  int length = 5, interval = 10, fps = 30, memory = 1, low = 0, high = 3;
   void describe(OptionVisitor& v) {
     v("normalise", normalise, "scale");
     v("eps", eps, "added", above(0), only_with("normalise"));
@@ -685,7 +685,10 @@ struct ConditionalOptions {
     v("length", length, "of linear", above(0), only_with("schedule", "linear"));
     v("weight", weight, "of a term", at_least(0));
     v("interval", interval, "of that term", at_least(0), not_with("weight", "0"));
-    v("video", video, "file", only_with("model", "A"));
+    v("video", video, "file", only_with("model", "A"), only_with("later", "p|q"));
+    v("later", later, "declared after the option that names it", one_of({"p", "q", "r"}), always);
+    v("low", low, "below", at_least(0), below_option("length"), at_most_option("high"));
+    v("high", high, "largest", at_least(0), always);
     v("fps", fps, "pictures", above(0), not_with("video", ""));
     v("memory", memory, "of the GPU", above(0), only_with("hardware", "gpu"));
   }
@@ -722,7 +725,8 @@ TEST_F(Conditions, WarningsShowTheOptionTheReasonAndTheValueToGive) {
       {{"--a.target", "1"}, {"--a.schedule", "adaptive"}, {"--a.target ", "--a.schedule is fixed", "adaptive"}},
       {{"--a.length", "1"}, {"--a.schedule", "linear"}, {"--a.length ", "--a.schedule is fixed", "linear"}},
       {{"--a.interval", "1"}, {"--a.weight", "0.5"}, {"--a.interval ", "--a.weight is 0"}},
-      {{"--a.fps", "1"}, {"--a.video", "x"}, {"--a.fps ", "--a.video "}}};
+      {{"--a.fps", "1"}, {"--a.video", "x"}, {"--a.fps ", "--a.video "}},
+      {{"--a.video", "x", "--a.later", "r"}, {"--a.later", "q"}, {"--a.video ", "--a.later is r", "p or q"}}};
   for (const auto& [given, with, mentioned] : cases) {
     const std::vector<std::string> alone = warnings(given);
     ASSERT_EQ(alone.size(), 1u) << given[0];
@@ -745,6 +749,24 @@ TEST_F(Conditions, MayBeCircumstances) {
   const std::vector<std::string> on_cpu = warnings({"--a.memory", "1"});
   ASSERT_EQ(on_cpu.size(), 1u);
   expect_mentions(on_cpu[0], {"--a.memory", "there is no GPU"});
+}
+
+TEST_F(Conditions, ANumberBeyondTheLimitOfAnotherOptionIsAnError) {
+  const auto error = [&](const std::vector<std::string>& arguments, int low = 0) -> std::string {
+    const std::vector<NamedValue> given = table.parse_command_line(arguments);
+    options = {}, options.low = low;
+    table.apply(given);
+    EXPECT_EQ(table.without_effect({{"a.low", "1"}}, {}).size(), 0u);
+    try {
+      return table.require_limits(given), "";
+    } catch (const UsageError& wrong) {
+      return wrong.what();
+    }
+  };
+  EXPECT_EQ(error({"--a.low", "3"}), "");
+  expect_mentions(error({"--a.low", "4"}), {"--a.low 4", "at most", "--a.high 3"});
+  expect_mentions(error({"--a.low", "3", "--a.length", "3"}), {"--a.low 3", "below", "--a.length 3"});
+  EXPECT_EQ(error({"--a.high", "1"}, 2), "") << "--a.low is not given";
 }
 
 TEST_F(Conditions, WithoutWhichAnOptionHasNoEffectOnEitherSideAreNotDifferences) {

@@ -8,6 +8,7 @@
 #include "drl/canvas.hpp"
 #include "drl/lanes/isa_list.hpp"
 #include "drl/task/motor_network.hpp"
+#include "drl/task/range.hpp"
 #include "drl/task/spec.hpp"
 #include "drl/task/step_row.hpp"
 #include "drl/task/training_stats.hpp"
@@ -15,7 +16,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 12;
+inline constexpr int32_t kTaskAbi = 13;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -80,6 +81,9 @@ struct TaskParam {
   int32_t low_is_out, high_is_out;
   int32_t choice_count;        // of an i32 with named values, else 0
   const char* const* choices;  // [choice_count] the names of the values 0, 1, ...
+  static constexpr int kMostConditions = 4;
+  ParamCondition conditions[kMostConditions];
+  int32_t condition_count;
 };
 
 // A simulator is a task whose environments are one object of its library per rank (drl/simulator.hpp). drl's threads

@@ -1,6 +1,7 @@
-// Ranges and units, which may follow the help text of an option of drl or of a task's parameter.
+// Ranges, units and conditions, which may follow the help text of an option of drl or of a task's parameter.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 
 namespace drl {
@@ -43,6 +44,25 @@ template <int N>
 constexpr NamedValues named_values(const char* const (&names)[N]) {
   return {names, N};
 }
+
+// The condition without which an option has no effect, or the limit that another option sets. `other` is an option of
+// the same section, or of none; drl's own options may also name a Circumstance of the program.
+enum class Relation : int32_t {
+  equals,   // it has an effect only while `other` has one of these values: "rough|stairs"
+  differs,  // it has an effect only while `other` has none of these values
+  below,    // its value must be below that of `other`
+  at_most,  // its value must be at most that of `other`
+};
+struct ParamCondition {
+  const char *other, *value;
+  Relation relation;
+};
+constexpr ParamCondition only_with(const char* other, const char* value = "true") {
+  return {other, value, Relation::equals};
+}
+constexpr ParamCondition not_with(const char* other, const char* value) { return {other, value, Relation::differs}; }
+constexpr ParamCondition below_option(const char* other) { return {other, "", Relation::below}; }
+constexpr ParamCondition at_most_option(const char* other) { return {other, "", Relation::at_most}; }
 
 // A parameter of a task that is a file: v("motion", motion, "help"). drl makes the path absolute; "" means that none
 // was given.

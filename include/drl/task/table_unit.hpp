@@ -284,7 +284,8 @@ class TableEntry {
       static_assert(has_range != (std::is_same_v<T, bool> || std::is_same_v<T, FileName>),
                     "each number needs a range, for example any_number()");
       static_assert(!has_names || std::is_same_v<T, int32_t>, "only an int32_t has named values");
-      TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0, 0, nullptr};
+      TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0, 0, nullptr, {}, 0};
+      static_assert((std::is_same_v<Attributes, ParamCondition> + ... + 0) <= TaskParam::kMostConditions);
       (add(param, attributes), ...);
       entry.params_.push_back(param);
     }
@@ -297,6 +298,7 @@ class TableEntry {
       param.low = range.low, param.high = range.high;
       param.low_is_out = range.low_is_out, param.high_is_out = range.high_is_out;
     }
+    static void add(TaskParam& param, const ParamCondition& c) { param.conditions[param.condition_count++] = c; }
     static void add(TaskParam& param, const Unit& unit) { param.unit = unit.text; }
     static void add(TaskParam& param, const NamedValues& values) {
       param.choices = values.names, param.choice_count = values.count;

@@ -32,7 +32,7 @@ struct RndOptions {
     v("rnd.weight", weight,
       "random network distillation: weight of the intrinsic reward for observations that were seldom seen, per second; "
       "0 turns it off",
-      at_least(0), added_later("0"), shapes_policy("rnd/"));
+      at_least(0), added_later("0"), shapes_policy("rnd/"), always);
     v("rnd.weight_schedule", weight_schedule,
       "schedule of that weight: step changes it at final_step, linear from initial_step to final_step",
       one_of({"constant", "step", "linear"}), on);
@@ -43,7 +43,7 @@ struct RndOptions {
     v("rnd.final_value", final_value, "the weight from then on", at_least(0), on,
       not_with("rnd.weight_schedule", "constant"));
     v("rnd.state", state, "observations that its networks receive: those of the actor (policy) or of the critic",
-      one_of({"policy", "critic"}), on, changes_policy("rnd/"));
+      one_of({"policy", "critic"}), on, only_with("critic_obs", "yes"), changes_policy("rnd/"));
     v("rnd.state_normalization", state_normalization,
       "normalise these observations by their running mean and standard deviation over all ranks", on,
       shapes_policy("rnd/"));
@@ -81,32 +81,33 @@ struct PpoOptions : UpdateOptions {
 
   void describe(OptionVisitor& v) {
     UpdateOptions::describe(v);
-    v("gamma", gamma, "discount factor of future rewards", between(0, 1), common);
+    v("gamma", gamma, "discount factor of future rewards", between(0, 1), common, always);
     v("lam", lam, "lambda of generalised advantage estimation; smaller values have less variance and more bias",
-      between(0, 1), common);
-    v("use_clipped_value_loss", use_clipped_value_loss, "clip the change of the value prediction in the value loss");
+      between(0, 1), common, always);
+    v("use_clipped_value_loss", use_clipped_value_loss, "clip the change of the value prediction in the value loss",
+      always);
     v("value_clip", value_clip, "clip range of that change, in units of the scaled return", above(0),
       only_with("use_clipped_value_loss"));
-    v("value_loss_coef", value_loss_coef, "weight of the value loss", at_least(0));
+    v("value_loss_coef", value_loss_coef, "weight of the value loss", at_least(0), always);
     v("reward_scale", reward_scale,
-      "factor by which rewards are multiplied for learning; reported returns are not scaled", above(0));
+      "factor by which rewards are multiplied for learning; reported returns are not scaled", above(0), always);
     v("reward_normalization", reward_normalization,
-      "for learning, divide rewards by the running standard deviation of discounted returns");
+      "for learning, divide rewards by the running standard deviation of discounted returns", always);
     v("reward_normalization_eps", reward_normalization_eps, "constant added to the variance of those returns", above(0),
       only_with("reward_normalization"));
     v("reward_normalization_clip", reward_normalization_clip,
       "clip normalised rewards to +- this value; 0 turns clipping off", at_least(0), only_with("reward_normalization"));
     v("normalize_advantage", normalize_advantage,
-      "normalise the advantages of all ranks' rollouts to mean 0 and standard deviation 1");
+      "normalise the advantages of all ranks' rollouts to mean 0 and standard deviation 1", always);
     v("normalize_advantage_per_mini_batch", normalize_advantage_per_mini_batch,
-      "normalise advantages over each mini-batch instead of over the whole rollout");
+      "normalise advantages over each mini-batch instead of over the whole rollout", always);
     describe_annealing(v);
     v("symmetry", symmetry,
       "for symmetric tasks: augment adds a mirrored copy of each sample to the mini-batches, loss adds a loss that "
       "makes mirrored observations lead to mirrored actions",
-      one_of({"none", "augment", "loss", "both"}), added_later("none"));
+      one_of({"none", "augment", "loss", "both"}), added_later("none"), always);
     v("mirror_loss_coeff", mirror_loss_coeff, "weight of that loss, the mean squared error of the actor's outputs",
-      above(0), added_later("0.1"), not_with("symmetry", "none"), not_with("symmetry", "augment"));
+      above(0), added_later("0.1"), only_with("symmetry", "loss|both"));
     rnd.describe(v);
   }
   SymmetryUse symmetry_use() const {

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
 #include "report/page/run_groups.hpp"
 #include "steps.hpp"
 
@@ -114,11 +115,82 @@ TEST(Effects, AreMissingForOptionsThatDoNotFitTheRun) {
       {{"--policy.init", "uniform", "--init_from", "x.h5"}, {"--policy.init", "checkpoint"}},
       {{"--load_run", "a", "--run_name", "b"}, {"--run_name", "--load_run"}},
       {{"--fresh"}, {"--fresh", "--run_name"}},
+      {{"--policy.activation", "relu", "--policy.actor_hidden_dims=none", "--policy.critic_hidden_dims=none"},
+       {"--policy.activation", "no hidden layers"}},
+      {{"--ppo.rnd.weight", "1", "--ppo.rnd.state", "critic"}, {"--ppo.rnd.state", "observations"}},
+      {{"--ppo.rnd.state", "policy"}, {"--ppo.rnd.state", "--ppo.rnd.weight is 0"}},
+      {{"--ppo.symmetry", "augment", "--ppo.mirror_loss_coeff", "1"},
+       {"--ppo.mirror_loss_coeff", "--ppo.symmetry is augment", "loss or both"}},
+      {{"--ppo.schedule", "fixed", "--ppo.anneal_iterations", "9"}, {"--ppo.anneal_iterations", "changes"}},
   };
   for (const auto& [options, mentioned] : cases) {
     const std::vector<std::string> all = effects(options);
     ASSERT_EQ(all.size(), 1u) << options[0];
     for (const std::string_view part : mentioned) expect_mentions(all[0], {part});
+  }
+}
+
+#ifdef DRL_ROBOTS
+
+struct RobotEffects : testing::Test {
+  static void SetUpTestSuite() { load_task_library(DRL_ROBOTS); }
+};
+
+TEST_F(RobotEffects, AreMissingForOptionsThatDoNotFitTheEnvironments) {
+  const std::vector<std::string> rough = {"--task", "Go1-Velocity-Rough"}, picture = {"--env.terrain_file", "p.png"};
+  const struct {
+    std::vector<std::string> options;
+    std::vector<std::string_view> mentioned;  // nothing: no warning
+  } cases[] = {
+      {{"--env.terrain_file_height", "3"}, {"--env.terrain_file_height", "--env.terrain_file is none"}},
+      {{"--env.terrain", "flat", "--env.terrain_seed", "3"}, {"--env.terrain_seed", "--env.terrain is flat", "boxes"}},
+      {{"--env.terrain", "stairs", "--env.terrain_slope", "0.2"}, {"--env.terrain_slope", "--env.terrain is stairs"}},
+      {{"--env.terrain", "waves", "--env.terrain_stair", "0.2"}, {"--env.terrain_stair", "--env.terrain is waves"}},
+      {{"--env.terrain", "stairs", "--env.terrain_stair", "0.2"}, {}},
+      {{"--env.terrain_rows", "1", "--env.terrain_curriculum=false"}, {"--env.terrain_curriculum", "rows is 1"}},
+      {{"--env.dr.when", "lifetime"}, {"--env.dr.when", "--env.dr"}},
+      {{"--env.dr.when", "lifetime", "--env.dr.body_mass", "0.8,1.2"}, {}},
+      {{"--env.device", "cpu"}, {"--env.device", "CPU"}},
+      {{"--env.dr.motor_network_of", "*"}, {"--env.dr.motor_network_of", "--env.dr.motor_network is none"}},
+      {{"--task", "G1-Tracking", "--env.sampling", "start", "--env.uniform_ratio", "0.5"},
+       {"--env.uniform_ratio", "--env.sampling is start", "adaptive"}},
+  };
+  for (const auto& [options, mentioned] : cases) {
+    std::vector<std::string> words = rough;
+    words.insert(words.end(), options.begin(), options.end());
+    const std::vector<std::string> all = effects(words);
+    ASSERT_EQ(all.size(), mentioned.empty() ? 0u : 1u) << join(options, " ");
+    for (const std::string_view part : mentioned) expect_mentions(all[0], {part});
+  }
+}
+
+TEST_F(RobotEffects, ThoseOfThePresetAreNotTheUsers) {
+  EXPECT_EQ(effects({"--task", "G1-Tracking", "--env.sampling", "start"}), std::vector<std::string>{});
+}
+
+TEST_F(RobotEffects, NumbersBeyondTheLimitOfAnotherOptionAreErrors) {
+  const auto usable = [](const std::vector<std::string>& options) {
+    std::vector<std::string> words = {"drl_train", "--task", "Go1-Velocity-Rough"};
+    words.insert(words.end(), options.begin(), options.end());
+    resolve(Settings(words), {})->require_usable();
+  };
+  const std::vector<std::string> wrong[] = {{"--env.terrain_level_min", "50", "--env.terrain_level_max", "60"},
+                                            {"--env.terrain_level_max", "10"},  // of 10 rows, from 0
+                                            {"--env.terrain_level_min", "6"},   // the highest level is 5
+                                            {"--env.faster_after", "10001"}};
+  for (const std::vector<std::string>& options : wrong)
+    expect_mentions(error_from<UsageError>([&] { usable(options); }), {options[0], options[1]});
+  EXPECT_NO_THROW(usable({"--env.terrain_level_max", "9", "--env.terrain_level_min", "9"}));
+  EXPECT_NO_THROW(usable({"--env.terrain_rows", "3"})) << "the highest level is then the last row";
+}
+
+#endif
+
+TEST(Effects, AreDeclaredByEveryOption) {
+  for (const std::string& task : task_names()) {
+    const RunPlan plan(Settings({"drl_train", "--task", task}), {});
+    for (const Option& option : plan.table.items())
+      EXPECT_TRUE(option.declares_effect) << option.name << " declares neither always nor a condition";
   }
 }
 
@@ -138,12 +210,11 @@ TEST(Effects, OfTheLearningRateEndWithItsSchedule) {
 
 // Every condition must be about an option or a circumstance, which a misspelt name is not.
 TEST(Effects, AreKnownForAllOptions) {
-  const Settings settings(kWords);
-  std::string config;
-  for (const char* task : {"CartPole-v1", "Pendulum-v1"})
+  for (const std::string& task : task_names())
     for (const char* algorithm : {"ppo", "grpo"}) {
       std::vector<std::string> words = {"--task", task, "--algorithm", algorithm};
-      for (const Option& option : settings.table.items())
+      const RunPlan plan(Settings({"drl_train", "--task", task}), {});
+      for (const Option& option : plan.table.items())
         if (!contains({"task", "algorithm"}, option.name))
           words.insert(words.end(), {"--" + option.name + "=" + (option.value().empty() ? "x" : option.value())});
       EXPECT_NO_THROW(effects(words));
