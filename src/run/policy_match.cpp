@@ -19,7 +19,10 @@ std::string made_up_name(const std::string& what, size_t k) {
   return fmt::format("{}[{}]", what == "observation" ? "obs" : what, k);
 }
 
-bool equals(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b)); }
+// NaN stands for a number that the checkpoint does not record.
+bool equals(double a, double b) {
+  return std::isnan(a) || std::isnan(b) || std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
+}
 
 bool is_same(const NamedNumber& a, const NamedNumber& b) {
   return a.name == b.name && a.unit == b.unit && a.steps_before == b.steps_before && equals(a.scale, b.scale) &&
@@ -44,7 +47,8 @@ std::vector<NamedNumber> recorded_numbers(const Checkpoint& checkpoint, const st
     return text ? split(*text, '\n') : std::vector<std::string>();
   };
   std::vector<NamedNumber> list;
-  for (const std::string& name : lines("names")) list.push_back({.name = name, .unit = ""});
+  for (const std::string& name : lines("names"))
+    list.push_back({.name = name, .unit = "", .scale = NAN, .offset = NAN});
   if (const std::vector<std::string> units = lines("units"); units.size() == list.size())
     for (size_t k = 0; k < list.size(); ++k) list[k].unit = units[k];
   const auto read = [&]<class T>(const std::string& array, auto NamedNumber::*member, T) {
