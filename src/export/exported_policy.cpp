@@ -195,13 +195,16 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
   std::vector<int32_t> steps_before;
   for (const NamedNumber& observation : policy.observations) steps_before.push_back(observation.steps_before);
   tensors.push_back(row("policy/observation/steps_before", DType::i32, steps_before));
-  const auto number = [&](const std::string& what, double NamedNumber::*member) {
+  const auto number = [&](const std::string& what, double NamedNumber::*member, bool of_actions = true) {
     std::vector<double> numbers;
-    for (const NamedNumber& action : policy.actions) numbers.push_back(action.*member);
-    tensors.push_back(row("policy/action/" + what, DType::f64, numbers));
+    for (const NamedNumber& number : of_actions ? policy.actions : policy.observations)
+      numbers.push_back(number.*member);
+    tensors.push_back(row((of_actions ? "policy/action/" : "policy/observation/") + what, DType::f64, numbers));
   };
-  number("unit_scale", &NamedNumber::scale);
-  number("unit_offset", &NamedNumber::offset);
+  for (const bool of_actions : {true, false}) {
+    number("unit_scale", &NamedNumber::scale, of_actions);
+    number("unit_offset", &NamedNumber::offset, of_actions);
+  }
   if (std::ranges::any_of(policy.actions, [](const NamedNumber& action) { return action.stiffness > 0; })) {
     number("stiffness", &NamedNumber::stiffness);
     number("damping", &NamedNumber::damping);

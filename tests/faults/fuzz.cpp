@@ -94,7 +94,7 @@ void keep(const std::string& name, Kind& kind, const FuzzRequest& request, int64
 
 }  // namespace
 
-void run_on_input(const std::vector<std::string>& words, const std::string& directory) {
+int run_on_input(const std::vector<std::string>& words, const std::string& directory) {
   const auto go_there = [&] {
     if (::chdir(directory.c_str()) != 0) ::_exit(99);
   };
@@ -105,6 +105,7 @@ void run_on_input(const std::vector<std::string>& words, const std::string& dire
   const bool is_allowed = result.exit_code == 0 || result.exit_code == 2 ||
                           (result.exit_code == 1 && result.err.find("finite") != std::string::npos);
   if (!is_allowed || errors != (result.exit_code == 0 ? 0 : 1)) throw Finding(what);
+  return result.exit_code;
 }
 
 int fuzz(const std::string& name, Kind& kind, const FuzzRequest& request) {

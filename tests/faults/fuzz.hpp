@@ -39,8 +39,9 @@ struct FuzzRequest {
 };
 
 // Runs a program that reads an input, in a directory. It must succeed, refuse the input with one error and exit code 2,
-// or fail with exit code 1 because the training computes numbers that are not finite. Throws Finding otherwise.
-void run_on_input(const std::vector<std::string>& words, const std::string& directory = ".");
+// or fail with exit code 1 because the training computes numbers that are not finite. Returns the exit code. Throws
+// Finding otherwise.
+int run_on_input(const std::vector<std::string>& words, const std::string& directory = ".");
 
 // Reads the inputs, and prints each finding and one line of figures. Returns the number of findings.
 int fuzz(const std::string& name, Kind& kind, const FuzzRequest& request);

@@ -81,15 +81,23 @@ class Pairs : public Kind {
     return join(words, "\n");
   }
 
-  // A run that continues twice from the same files must end with the same state.
+  // A run that continues twice from the same files must end with the same state. A policy without changed options must
+  // be accepted for its own task, and never for another one.
   void read(const std::string& input) override {
     Words words = split(input, '\n');
     for (std::string& word : words) word = word.c_str();  // a zero byte ends a word
     const std::string what = words.at(0), from = "runs/" + task_of(words.at(1)) + "/" + words[1],
                       to = task_of(words.at(2));
     const Words more(words.begin() + 3, words.end());
-    if (what == "eval")
-      return run_on_input(Words{bin("drl_eval"), "--run", from, "--episodes", "2"} + more, folder_.path().string());
+    const bool is_own = what == "resume" || what == "eval" || (what == "init_from" && task_of(words[1]) == to);
+    const bool is_foreign =
+        what != "resume" && what != "eval" && task_of(words[1]) != to && !contains(more, "--algorithm");
+    const auto run = [&](const Words& command, const fs::path& folder) {
+      const int code = run_on_input(command, folder.string());
+      if (is_own && more.empty() && code != 0) throw Finding("what belongs together was refused: " + join(words, " "));
+      if (is_foreign && code != 2) throw Finding("a policy of another task was accepted: " + join(words, " "));
+    };
+    if (what == "eval") return run(Words{bin("drl_eval"), "--run", from, "--episodes", "2"} + more, folder_.path());
     Words start = {"--max_iterations", "3", "--quiet"};
     if (what == "resume") {
       start = start + Words{"--load_run", from};
@@ -101,9 +109,9 @@ class Pairs : public Kind {
     for (int k = 0; k < 2; ++k) {
       const TempFolder here;
       fs::copy(folder_.path(), here.path(), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-      run_on_input(Words{bin("drl_train")} + start + more, here.path().string());
-      const std::string run = what == "resume" ? from : "runs/" + to + "/new";
-      const fs::path file = here.path() / run / "checkpoints/iter_000003.h5";
+      run(Words{bin("drl_train")} + start + more, here.path());
+      const fs::path file =
+          here.path() / (what == "resume" ? from : "runs/" + to + "/new") / "checkpoints/iter_000003.h5";
       if (fs::exists(file)) states.push_back(read_checkpoint(file).tensors);
     }
     if (states.size() == 1 || (states.size() == 2 && states[0] != states[1]))

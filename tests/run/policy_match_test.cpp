@@ -73,7 +73,7 @@ TEST(PolicyMatch, ACheckpointIsComparedByWhatItRecords) {
   NamedNumber v{"v", "m/s"};
   v.steps_before = 1;
   require_policy_of_task(checkpoint, "a.h5", spec_of({{"x", "m"}, v}, actions));
-  // A checkpoint does not record the scales of observations, such as 5 of height_scan.
+  // Checkpoints of earlier versions do not record the scales of observations, such as 5 of height_scan.
   require_policy_of_task(checkpoint, "a.h5", spec_of({{"x", "m", 5}, v}, actions));
   const auto refused = [&](const PolicySpec& spec) {
     return error_from<UsageError>([&] { require_policy_of_task(checkpoint, "a.h5", spec); });
