@@ -16,7 +16,7 @@ using test::settings_of;
 Workplace two_nodes() {
   Workplace place = test::plain_workplace(4);
   place.launch = {.launcher = "srun", .world_size = 4, .job_id = "12"};
-  place.machine = {"Some CPU", 8, 16};
+  place.machine = {.cpu_model = "Some CPU", .cores = 8, .host_cores = 16};
   place.placement.text = "2 ranks per node";
   place.placement.cores = 4;
   place.placement.ranks_on_host = 2;
