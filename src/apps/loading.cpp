@@ -188,8 +188,7 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
     require_same("task", attribute<std::string>(source.checkpoint, source.file, "task"), settings.options.train.task,
                  source.file);
     if (start.from != StartFrom::resume) {
-      start.loaded =
-          fmt::format("{}, iteration {}", source.file, attribute<int64_t>(source.checkpoint, source.file, "iteration"));
+      start.loaded = described_policy(source.checkpoint, source.file);
       warn_of_task_options(source.checkpoint, source.file, settings.table, settings.options.train,
                            *settings.options.env);
     }

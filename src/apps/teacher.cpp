@@ -114,8 +114,7 @@ EnvSetup TeacherRun::student_setup() const {
 }
 
 std::string TeacherRun::text() const {
-  return fmt::format("{}, iteration {} of {}, which observes the group {}", student_.train.teacher,
-                     attribute<int64_t>(copy_, file_, "iteration"), task_, name_of(group()));
+  return described_policy(copy_, student_.train.teacher) + ", which observes the group " + name_of(group());
 }
 
 void TeacherRun::keep(const fs::path& run, const OptionTable& table) const {

@@ -19,20 +19,25 @@ std::string made_up_name(const std::string& what, size_t k) {
   return fmt::format("{}[{}]", what == "observation" ? "obs" : what, k);
 }
 
-// NaN stands for a number that the checkpoint does not record.
+// NaN and this unit stand for what the checkpoint does not record.
+constexpr const char* kUnknownUnit = "?";
+
+bool is_same_unit(const std::string& a, const std::string& b) {
+  return a == b || a == kUnknownUnit || b == kUnknownUnit;
+}
 bool equals(double a, double b) {
   return std::isnan(a) || std::isnan(b) || std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
 }
 
 bool is_same(const NamedNumber& a, const NamedNumber& b) {
-  return a.name == b.name && a.unit == b.unit && a.steps_before == b.steps_before && equals(a.scale, b.scale) &&
-         equals(a.offset, b.offset);
+  return a.name == b.name && is_same_unit(a.unit, b.unit) && a.steps_before == b.steps_before &&
+         equals(a.scale, b.scale) && equals(a.offset, b.offset);
 }
 
 // "joint_pos[0] in rad, 2 steps ago". The scale is given only if it differs.
 std::string text_of(const NamedNumber& number, const NamedNumber& other) {
   std::string text = printable(number.name);
-  if (!number.unit.empty()) text += " in " + printable(number.unit);
+  if (!number.unit.empty() && number.unit != kUnknownUnit) text += " in " + printable(number.unit);
   if (number.steps_before > 0) text += fmt::format(" {} ago", counted(number.steps_before, "step"));
   if (number.name == other.name && !equals(number.scale, other.scale)) text += fmt::format(" times {}", number.scale);
   if (number.name == other.name && !equals(number.offset, other.offset)) text += fmt::format(" from {}", number.offset);
@@ -48,7 +53,7 @@ std::vector<NamedNumber> recorded_numbers(const Checkpoint& checkpoint, const st
   };
   std::vector<NamedNumber> list;
   for (const std::string& name : lines("names"))
-    list.push_back({.name = name, .unit = "", .scale = NAN, .offset = NAN});
+    list.push_back({.name = name, .unit = kUnknownUnit, .scale = NAN, .offset = NAN});
   if (const std::vector<std::string> units = lines("units"); units.size() == list.size())
     for (size_t k = 0; k < list.size(); ++k) list[k].unit = units[k];
   const auto read = [&]<class T>(const std::string& array, auto NamedNumber::*member, T) {
@@ -99,6 +104,17 @@ void require_policy_of_task(const Checkpoint& checkpoint, const std::string& fil
         "the policy of {} does not fit {} ({}): give a policy that was trained with these observations and actions, or "
         "use the task as it was in training",
         file, policy.task, differences));
+}
+
+std::string described_policy(const Checkpoint& checkpoint, const std::string& name) {
+  std::string text = name;
+  const auto& all = checkpoint.attributes;
+  const auto iteration = all.find("iteration"), task = all.find("task");
+  if (iteration != all.end())
+    if (const auto* number = std::get_if<int64_t>(&iteration->second)) text += fmt::format(", iteration {}", *number);
+  if (task != all.end())
+    if (const auto* words = std::get_if<std::string>(&task->second)) text += " of " + printable(*words);
+  return text;
 }
 
 void warn_of_task_options(const Checkpoint& checkpoint, const std::string& file, const OptionTable& table,

@@ -23,6 +23,9 @@ std::string policy_differences(std::span<const NamedNumber> observations, std::s
 // those of `policy`. Checkpoints of drl versions that did not record them pass.
 void require_policy_of_task(const Checkpoint& checkpoint, const std::string& file, const PolicySpec& policy);
 
+// Returns "FILE, iteration 100 of Cartpole", for people. `name` is that of the file or the run.
+std::string described_policy(const Checkpoint& checkpoint, const std::string& name);
+
 // Warns of options of the task itself (its Params) that had other values when the checkpoint's policy was trained. They
 // may decide what an observation means. `table` has the options of now; a checkpoint of another task is not compared.
 void warn_of_task_options(const Checkpoint& checkpoint, const std::string& file, const OptionTable& table,

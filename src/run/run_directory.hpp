@@ -38,7 +38,7 @@ struct RunStart {
   // Set by load_start: what --init_from does not find in the checkpoint begins as the options say.
   bool has_new_critic = false, has_new_std = false;
   std::string loaded =
-      {};  // the checkpoint that load_start loaded: "runs/T/a/checkpoints/iter_000100.h5, iteration 100"
+      {};  // the checkpoint that load_start loaded: "runs/T/a/checkpoints/iter_000100.h5, iteration 100 of T"
 };
 
 // What run.json in a run's directory says; "" if it does not.
