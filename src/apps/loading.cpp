@@ -15,7 +15,7 @@
 namespace drl {
 namespace {
 
-// The part of a checkpoint that is loaded.
+// The part of a checkpoint that is loaded; up to `weights` by --init_from.
 enum class Loaded : uint8_t { nothing, means, actor, weights, all_but_learning_rate, all };
 
 // The checkpoint that rank 0 has read.
@@ -87,9 +87,8 @@ void require_fit(const Source& source, const Settings& settings, const StateList
   std::vector<std::string> advice, silent;
   for (const OptionDifference& difference :
        differences(settings.table, attribute<std::string>(source.checkpoint, source.file, "options"), source.file)) {
-    const std::string section = difference.name.substr(0, difference.name.find('.'));
-    const bool is_of_another = contains(algorithm_names(), section) && section != settings.options.train.algorithm;
-    if (is_of_another || !difference.shapes || !has_fields(loaded, difference.shapes->part)) continue;
+    if (!difference.shapes || !has_fields(loaded, difference.shapes->part)) continue;
+    if (is_of_another_algorithm(settings.table.find(difference.name), settings.options)) continue;
     advice.insert(advice.end(), {"--" + difference.name, difference.other});
     if (is_silent(difference))
       silent.push_back(
@@ -123,18 +122,15 @@ StateList weights_in(const StateList& state, Loaded loaded) {
 
 // Chooses what --init_from loads: what the source and this run both have. Removes the rest of the source's weights.
 Loaded choose_weights(Source& source, const Settings& settings, const StateList& state) {
-  const auto is_of_critic = [](const Tensor& tensor) {
-    return tensor.name.starts_with("policy/critic/") || tensor.name.starts_with("normalizer/critic_obs/");
-  };
-  const auto has_teacher = [&](const std::string& algorithm) {
-    return std::ranges::any_of(settings.options.algorithms,
-                               [&](const auto& kind) { return kind->name() == algorithm && kind->needs_teacher(); });
-  };
   std::vector<Tensor>& tensors = source.checkpoint.tensors;
-  const bool is_student = has_teacher(algorithm_of(source, settings)) && !settings.options.algorithm().needs_teacher();
-  if (is_student) std::erase_if(tensors, [](const Tensor& tensor) { return is_std(tensor.name); });
-  if (has_critic(state) && std::ranges::any_of(tensors, is_of_critic)) return Loaded::weights;
-  std::erase_if(tensors, is_of_critic);
+  const auto remove = [&](bool (*is_unwanted)(const std::string&)) {
+    return std::erase_if(tensors, [&](const Tensor& tensor) { return is_unwanted(tensor.name); });
+  };
+  const bool is_student =
+      algorithm_of(source, settings) == algorithm_with_teacher() && !settings.options.algorithm().needs_teacher();
+  if (is_student) remove(is_std);
+  if (has_critic(state) && std::ranges::any_of(tensors, is_of_critic, &Tensor::name)) return Loaded::weights;
+  remove(is_of_critic);
   if (has_critic(state)) log::info("{} has no critic: the critic starts anew", source.file);
   return is_student ? Loaded::means : Loaded::actor;
 }
@@ -216,8 +212,7 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
   });
   comm.broadcast(std::as_writable_bytes(std::span(&loaded, 1)), 0);
   if (loaded == Loaded::nothing) return;
-  if (loaded == Loaded::means || loaded == Loaded::actor || loaded == Loaded::weights)
-    state = weights_in(state, loaded);
+  if (loaded <= Loaded::weights) state = weights_in(state, loaded);
   restore_state(state, source.checkpoint, comm, why_anew.empty());
   trainer.state_loaded(elapsed);
   if (loaded == Loaded::all_but_learning_rate) algorithm.restart_learning_rate();

@@ -21,11 +21,11 @@ namespace {
 
 constexpr size_t kMostConfigBytes = 1 << 20;
 
+}  // namespace
+
 bool is_of_another_algorithm(const Option& option, const Options& options) {
   return contains(algorithm_names(), option.section) && option.section != options.train.algorithm;
 }
-
-}  // namespace
 
 void CommandOptions::describe(OptionVisitor& v) {
   constexpr Where here = Where::command_line;

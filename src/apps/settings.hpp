@@ -59,12 +59,15 @@ struct RunTexts {
   std::string teacher{};  // the run or file that --teacher means
 };
 
+// Returns whether the option belongs to an algorithm that is not the run's.
+bool is_of_another_algorithm(const Option& option, const Options& options);
+
 // Returns the value of an option that the command line, else `texts.config`, else `texts.run_ini` gives, or its
 // default. Empty values do not count: --print_config without --task prints an empty task.
 std::string given(const Settings& typed, const RunTexts& texts, const std::string& name);
 
 // All settings of a run, with decreasing priority: command line, config file, the resumed run, the networks of
-// --init_from, presets of the task.
+// the origin, presets of the task.
 struct RunPlan : Settings {
   // See resolve().
   RunPlan(const Settings& typed, const RunTexts& texts);

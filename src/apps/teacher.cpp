@@ -23,12 +23,6 @@ constexpr const char* kTeacher = "teacher";  // attribute of the copy: the value
 
 const char* name_of(ObservationGroup group) { return group == ObservationGroup::critic ? "critic" : "policy"; }
 
-std::string text_attribute(const Checkpoint& checkpoint, const std::string& name) {
-  const auto found = checkpoint.attributes.find(name);
-  const auto* text = found == checkpoint.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return text ? *text : "";
-}
-
 }  // namespace
 
 std::string meaning_of_teacher(const std::string& teacher, const fs::path& run, const std::string& recorded) {
@@ -49,14 +43,14 @@ TeacherRun::TeacherRun(const Options& student, const fs::path& resumed, Communic
                        "pretrained/NAME");
     std::string file = (resumed / kTeacherFile).string();
     if (!resumed.empty() && path_exists(file)) checkpoint_ = read_checkpoint(file);
-    is_kept_ = text_attribute(checkpoint_, kTeacher) == run;
+    is_kept_ = text_or_empty(checkpoint_, kTeacher) == run;
     if (!is_kept_) file = find_checkpoint(run).string(), checkpoint_ = read_checkpoint(file);
     load_task_of(checkpoint_, file);
     return file;
   });
   task_ = on_rank_zero(comm, [&] { return attribute<std::string>(checkpoint_, file_, "task"); });
   const std::string ini = on_rank_zero(comm, [&] { return attribute<std::string>(checkpoint_, file_, "options"); });
-  const std::string library = on_rank_zero(comm, [&] { return text_attribute(checkpoint_, "task_library"); });
+  const std::string library = on_rank_zero(comm, [&] { return text_or_empty(checkpoint_, "task_library"); });
   if (!library.empty()) on_all_ranks(comm, [&] { load_recorded_library(task_, library); });
   is_alone_ = !on_rank_zero(comm, [&] { return std::string(is_policy_alone(checkpoint_) ? "alone" : ""); }).empty();
   on_all_ranks(comm, [&] {

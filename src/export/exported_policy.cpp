@@ -195,19 +195,18 @@ void describe_policy(Checkpoint& checkpoint, const PolicySpec& policy) {
   std::vector<int32_t> steps_before;
   for (const NamedNumber& observation : policy.observations) steps_before.push_back(observation.steps_before);
   tensors.push_back(row("policy/observation/steps_before", DType::i32, steps_before));
-  const auto number = [&](const std::string& what, double NamedNumber::*member, bool of_actions = true) {
+  const auto list = [&](const std::string& name, const std::vector<NamedNumber>& all, double NamedNumber::*member) {
     std::vector<double> numbers;
-    for (const NamedNumber& number : of_actions ? policy.actions : policy.observations)
-      numbers.push_back(number.*member);
-    tensors.push_back(row((of_actions ? "policy/action/" : "policy/observation/") + what, DType::f64, numbers));
+    for (const NamedNumber& number : all) numbers.push_back(number.*member);
+    tensors.push_back(row("policy/" + name, DType::f64, numbers));
   };
-  for (const bool of_actions : {true, false}) {
-    number("unit_scale", &NamedNumber::scale, of_actions);
-    number("unit_offset", &NamedNumber::offset, of_actions);
-  }
+  list("observation/unit_scale", policy.observations, &NamedNumber::scale);
+  list("observation/unit_offset", policy.observations, &NamedNumber::offset);
+  list("action/unit_scale", policy.actions, &NamedNumber::scale);
+  list("action/unit_offset", policy.actions, &NamedNumber::offset);
   if (std::ranges::any_of(policy.actions, [](const NamedNumber& action) { return action.stiffness > 0; })) {
-    number("stiffness", &NamedNumber::stiffness);
-    number("damping", &NamedNumber::damping);
+    list("action/stiffness", policy.actions, &NamedNumber::stiffness);
+    list("action/damping", policy.actions, &NamedNumber::damping);
   }
   if (space.discrete) {
     std::vector<int32_t> choices(space.heads.begin(), space.heads.end());

@@ -15,7 +15,7 @@ std::vector<std::string> mpirun_command(int ranks, int cores, const std::vector<
 // before any rank began, or if a rank was killed by a signal.
 int run_under_mpirun(int ranks, const std::vector<std::string>& command);
 
-// What mpirun needs from the place where it runs.
+// The facts about this machine that decide whether mpirun can start.
 struct LauncherPlace {
   std::string mpi;                         // "Open MPI"
   std::string folder;                      // its files are here

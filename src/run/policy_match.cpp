@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostNamed = 3;
 
-// The number of index `k` in a list.
+// Returns the name that policy_spec() gives to number `k` of a task without names.
 std::string made_up_name(const std::string& what, size_t k) {
   return fmt::format("{}[{}]", what == "observation" ? "obs" : what, k);
 }
@@ -47,9 +47,8 @@ std::string text_of(const NamedNumber& number, const NamedNumber& other) {
 // Returns the numbers of this kind that the checkpoint's group policy/ lists.
 std::vector<NamedNumber> recorded_numbers(const Checkpoint& checkpoint, const std::string& what) {
   const auto lines = [&](const std::string& key) {
-    const auto found = checkpoint.attributes.find("policy/" + what + "_" + key);
-    const auto* text = found == checkpoint.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-    return text ? split(*text, '\n') : std::vector<std::string>();
+    const std::string text = text_or_empty(checkpoint, "policy/" + what + "_" + key);
+    return text.empty() ? std::vector<std::string>() : split(text, '\n');
   };
   std::vector<NamedNumber> list;
   for (const std::string& name : lines("names"))
@@ -107,14 +106,10 @@ void require_policy_of_task(const Checkpoint& checkpoint, const std::string& fil
 }
 
 std::string described_policy(const Checkpoint& checkpoint, const std::string& name) {
-  std::string text = name;
-  const auto& all = checkpoint.attributes;
-  const auto iteration = all.find("iteration"), task = all.find("task");
-  if (iteration != all.end())
-    if (const auto* number = std::get_if<int64_t>(&iteration->second)) text += fmt::format(", iteration {}", *number);
-  if (task != all.end())
-    if (const auto* words = std::get_if<std::string>(&task->second)) text += " of " + printable(*words);
-  return text;
+  const auto found = checkpoint.attributes.find("iteration");
+  const auto* iteration = found == checkpoint.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  return name + (iteration ? fmt::format(", iteration {}", *iteration) : "") + " of " +
+         printable(text_or_empty(checkpoint, "task"));
 }
 
 void warn_of_task_options(const Checkpoint& checkpoint, const std::string& file, const OptionTable& table,

@@ -1,5 +1,5 @@
-// What a policy and the task that uses it must agree on. Sizes alone do not tell: HalfCheetah-v5 and Walker2d-v5 have
-// 17 observations and 6 actions each.
+// Compares a policy with the task that uses it. Equal sizes are not enough: HalfCheetah-v5 and Walker2d-v5 have 17
+// observations and 6 actions each.
 #pragma once
 
 #include <span>

@@ -37,11 +37,10 @@ struct RunStart {
   std::vector<std::filesystem::path> damaged = {};  // checkpoints that could not be loaded
   // Set by load_start: what --init_from does not find in the checkpoint begins as the options say.
   bool has_new_critic = false, has_new_std = false;
-  std::string loaded =
-      {};  // the checkpoint that load_start loaded: "runs/T/a/checkpoints/iter_000100.h5, iteration 100 of T"
+  std::string loaded = {};  // by load_start, of a new run: "runs/T/a/checkpoints/iter_000100.h5, iteration 100 of T"
 };
 
-// What run.json in a run's directory says; "" if it does not.
+// The facts in the run.json of a run's directory. A fact that is missing there is "".
 struct RecordedRun {
   std::string task, library, status;
 };

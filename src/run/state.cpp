@@ -142,9 +142,12 @@ StateList policy_state(const StateList& state) {
   return list;
 }
 
+bool is_of_critic(const std::string& name) {
+  return name.starts_with("policy/critic/") || name.starts_with("normalizer/critic_obs/");
+}
+
 bool is_of_actor(const std::string& name) {
-  const bool is_of_critic = name.starts_with("policy/critic/") || name.starts_with("normalizer/critic_obs/");
-  return (is_policy(name) && !is_description(name) && !is_of_critic) || name.starts_with("curriculum/");
+  return (is_policy(name) && !is_description(name) && !is_of_critic(name)) || name.starts_with("curriculum/");
 }
 
 StateList actor_state(const StateList& state) {

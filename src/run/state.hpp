@@ -52,6 +52,8 @@ struct PolicyMemory {
 // Returns the fields of weights and normaliser, which --init_from loads.
 StateList policy_state(const StateList& state);
 
+// Returns whether a checkpoint's array belongs to the critic or its normaliser.
+bool is_of_critic(const std::string& name);
 // Returns whether a checkpoint's array belongs to the actor, its normaliser or the curriculum, and not to the critic.
 bool is_of_actor(const std::string& name);
 // Returns the fields of the actor.

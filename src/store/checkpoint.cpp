@@ -84,6 +84,12 @@ FileImage image_with_header(const std::string& format, const Checkpoint& content
 
 }  // namespace
 
+std::string text_or_empty(const Checkpoint& checkpoint, const std::string& name) {
+  const auto found = checkpoint.attributes.find(name);
+  const auto* text = found == checkpoint.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text ? *text : "";
+}
+
 const Tensor* Checkpoint::find(std::string_view name) const {
   const auto found = std::ranges::find(tensors, name, &Tensor::name);
   return found == tensors.end() ? nullptr : &*found;

@@ -54,6 +54,9 @@ const T& attribute(const Checkpoint& checkpoint, const std::string& file, const 
   return *value;
 }
 
+// Returns the text of an attribute, or "" if the checkpoint has no such text.
+std::string text_or_empty(const Checkpoint& checkpoint, const std::string& name);
+
 // Writes the checkpoint with write_file_atomically (store/file.hpp), after verifying that HDF5 reads back the same
 // tensors. Adds the attributes `format` and `format_version`. Equal content gives equal bytes, because the time stamps
 // of HDF5 are turned off. Throws Error with the reason of the system or HDF5; the previous file is then untouched, and
