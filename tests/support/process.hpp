@@ -72,6 +72,14 @@ inline void write_program(const std::filesystem::path& path, const std::string& 
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
+// Returns the text without the lines of mpirun itself: its libevent warns if a rank ends while mpirun writes to it
+// (https://github.com/open-mpi/ompi/issues/2004).
+inline std::string without_warnings_of_mpirun(std::string text) {
+  for (size_t at; (at = ("\n" + text).find("\n[warn] Epoll ")) != std::string::npos;)
+    text.erase(at, std::min(text.find('\n', at), text.size() - 1) - at + 1);
+  return text;
+}
+
 // A program in a separate process group. The destructor kills it if it is still running.
 class Process {
  public:
@@ -103,7 +111,8 @@ class Process {
   Result wait(double seconds = 60) {
     if (!wait_until([this] { return !running(); }, seconds))
       throw std::runtime_error("the program did not end; its output: " + out() + err());
-    return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_), out(), err()};
+    return {WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_), out(),
+            without_warnings_of_mpirun(err())};
   }
 
  private:
