@@ -105,9 +105,8 @@ struct UpdateOptions {
       "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
       only_with("obs_normalization"), changes_policy());
   }
-  bool anneals() const {
-    return entropy_coef_end || (desired_kl_end && schedule == "adaptive");
-  }  // whether options change to an end value
+  // Returns whether an option changes to an end value during the run.
+  bool anneals() const { return entropy_coef_end || (desired_kl_end && schedule == "adaptive"); }
   // Returns the facts that decide whether these options have an effect.
   std::vector<Circumstance> circumstances() const;
   // Describes the update for users, see AlgorithmKind.

@@ -87,7 +87,8 @@ inline constexpr ChangesEnvState changes_env_state{};
 struct Always {};
 inline constexpr Always always{};
 
-// A ParamCondition that owns its texts.
+// A condition on another option under which an option has an effect. ParamCondition is the same for parameters of tasks,
+// whose texts are literals.
 struct Condition {
   std::string other, value;
   Relation relation = Relation::equals;
