@@ -111,13 +111,14 @@ std::vector<std::string> includes_of_headers(const std::string& folder) {
   return found;
 }
 
-// Authors of tasks include the headers of include/drl itself. Of the directories below, lanes/ is the lowest, and
-// physics/ the highest.
+// Authors of tasks include the headers of include/drl itself, and those of robots/. Of the directories below, lanes/ is
+// the lowest, and robots/ the highest.
 TEST(Structure, NoInstalledHeaderIncludesUpwards) {
   for (const std::string& path : includes_of_headers("lanes")) EXPECT_TRUE(path.starts_with("lanes/")) << path;
   const std::vector<std::string> of_task = includes_of_headers("task");
   EXPECT_GT(of_task.size(), 20u);
   for (const std::string& path : of_task) EXPECT_FALSE(path.starts_with("physics/") || path == "robot.hpp") << path;
+  for (const std::string& path : includes_of_headers("physics")) EXPECT_FALSE(path.starts_with("robots/")) << path;
   std::vector<std::string> authors;
   for (const auto& entry : fs::directory_iterator(kSource.parent_path() / "include/drl"))
     if (entry.is_regular_file()) authors.push_back(entry.path().filename().string());

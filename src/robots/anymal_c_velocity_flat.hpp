@@ -3,7 +3,7 @@
 // velocity; here each motor is an ideal controller, with the stiffness and damping of legged_gym's anymal_c_flat.
 #pragma once
 
-#include "robots/quadruped.hpp"
+#include "drl/robots/quadruped.hpp"
 
 namespace drl {
 

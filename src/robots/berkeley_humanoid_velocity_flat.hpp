@@ -2,7 +2,7 @@
 // Posture, stiffness and damping are those of MuJoCo Playground's BerkeleyHumanoidJoystickFlatTerrain.
 #pragma once
 
-#include "robots/humanoid_velocity.hpp"
+#include "drl/robots/humanoid.hpp"
 
 namespace drl {
 

@@ -1,7 +1,7 @@
 // Unitree's G1, for the velocity tasks.
 #pragma once
 
-#include "robots/humanoid_velocity.hpp"
+#include "drl/robots/humanoid.hpp"
 
 namespace drl {
 

@@ -1,8 +1,8 @@
 // G1-Tracking is mjlab 1.6.0's Mjlab-Tracking-Flat-Unitree-G1 (tasks/tracking/config/g1): a humanoid follows a motion.
 #pragma once
 
+#include "drl/robots/tracking.hpp"
 #include "robots/g1.hpp"
-#include "robots/tracking.hpp"
 
 namespace drl {
 

@@ -2,8 +2,8 @@
 // commanded velocities over slopes, stairs and other rough ground.
 #pragma once
 
+#include "drl/robots/rough.hpp"
 #include "robots/g1.hpp"
-#include "robots/rough.hpp"
 
 namespace drl {
 

@@ -1,7 +1,7 @@
 // Unitree's Go1, for the velocity tasks.
 #pragma once
 
-#include "robots/quadruped.hpp"
+#include "drl/robots/quadruped.hpp"
 
 namespace drl {
 

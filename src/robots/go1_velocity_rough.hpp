@@ -2,8 +2,8 @@
 // follows commanded velocities over slopes, stairs and other rough ground.
 #pragma once
 
+#include "drl/robots/rough.hpp"
 #include "robots/go1.hpp"
-#include "robots/rough.hpp"
 
 namespace drl {
 

@@ -2,7 +2,7 @@
 // with its reward terms. Stiffness, damping and posture are those of Isaac Lab's UNITREE_GO2_CFG.
 #pragma once
 
-#include "robots/quadruped.hpp"
+#include "drl/robots/quadruped.hpp"
 
 namespace drl {
 

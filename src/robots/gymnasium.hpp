@@ -1,7 +1,7 @@
 // Shared code of Gymnasium's robot tasks (version 1.4.0, the v5 tasks).
 #pragma once
 
-#include "robots/common.hpp"
+#include "drl/robots/common.hpp"
 
 namespace drl::gym {
 

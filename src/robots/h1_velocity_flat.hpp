@@ -2,7 +2,7 @@
 // damping are those of Isaac Lab's H1_CFG; torque limits and feet are MuJoCo Menagerie's.
 #pragma once
 
-#include "robots/humanoid_velocity.hpp"
+#include "drl/robots/humanoid.hpp"
 
 namespace drl {
 

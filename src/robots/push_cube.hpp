@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "robots/common.hpp"
+#include "drl/robots/common.hpp"
 
 namespace drl {
 

@@ -7,7 +7,7 @@
 // last time step, 0.01 s before the joints' angles. Quaternions are (w, x, y, z).
 #pragma once
 
-#include "robots/common.hpp"
+#include "drl/robots/common.hpp"
 
 namespace drl {
 

@@ -2,7 +2,7 @@
 // Go1-Velocity-Flat, with its reward terms, and with the posture of Isaac Lab's SPOT_CFG.
 #pragma once
 
-#include "robots/quadruped.hpp"
+#include "drl/robots/quadruped.hpp"
 
 namespace drl {
 

@@ -1,6 +1,6 @@
-// Tests what the velocity tasks add on rough ground (src/robots/rough.hpp), by hand. lanes_robot_test.cpp compares
+// Tests what the velocity tasks add on rough ground (drl/robots/rough.hpp), by hand. lanes_robot_test.cpp compares
 // the tasks in lanes with libmujoco.
-#include "robots/rough.hpp"
+#include "drl/robots/rough.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // difficult for those that walk far. What differs from mjlab is in docs/terrain.md.
 #pragma once
 
+#include "drl/robots/velocity.hpp"
 #include "drl/terrain.hpp"
-#include "robots/velocity.hpp"
 
 namespace drl::velocity {
 
@@ -13,7 +13,7 @@ struct Touch {
   int counts_as;
 };
 
-// Config has the following members, besides those that velocity.hpp uses:
+// Config has the following members, besides those that velocity.hpp uses (example: src/robots/go1_velocity_rough.hpp):
 // - `ends`: {"fell_over"} or {"illegal_contact"}, then {"out_of_terrain_bounds", EndsAs::time_out};
 // - `ends_by_touch`: whether the first kind of touches ends an episode, instead of a fall;
 // - `touches`, `touch_kinds`: contact sensors, and the number of their kinds. Each kind but the first is a reward term;

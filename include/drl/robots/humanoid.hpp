@@ -1,7 +1,7 @@
 // The parameters that humanoids share in the velocity tasks: mjlab's numbers for G1. Only G1 touches itself.
 #pragma once
 
-#include "robots/velocity.hpp"
+#include "drl/robots/velocity.hpp"
 
 namespace drl::velocity {
 

@@ -1,6 +1,26 @@
 // Implements mjlab's velocity tasks (version 1.6.0, tasks/velocity), on flat ground or rough ground (rough.hpp): a
 // robot with a motor in each joint follows commanded velocities, is pushed now and then, and differs slightly between
-// environments. A header such as go1_velocity_flat.hpp configures the robot.
+// environments. A struct `Config` describes the robot, for example H1:
+//
+//   struct H1 : drl::velocity::Humanoid {  // or Quadruped (quadruped.hpp): friction, reward terms, preset
+//     static constexpr const char* name = "H1-Velocity-Flat";
+//     static constexpr char description[] = "a humanoid robot (Unitree H1) walks at a commanded velocity";
+//     static constexpr drl::RobotModel model{"h1.xml", 4};  // 4 time steps of 5 ms per step of the task
+//     static constexpr drl::velocity::Motor hip{200, 150, 5};  // N m, N m/rad, N m s/rad
+//     static constexpr drl::velocity::Joint joints[] = {{"left_hip_yaw", 0, hip, 0.05, 0.15, 0.2}, ...};
+//     static constexpr drl::velocity::Foot feet[] = {{"left_foot", "left_ankle_link", "left_foot_contact"}, ...};
+//     static constexpr const char* foot_geoms[] = {"left_foot1", ...};
+//     static constexpr const char *root = "pelvis", *torso = "torso_link";  // bodies
+//     static constexpr double height = 0.978;  // m, of the root at the start
+//   };
+//   template <class R>
+//   struct H1VelocityFlat : drl::velocity::Flat<R, H1> {};  // Rough (rough.hpp): on rough ground
+//   DRL_ROBOT(H1VelocityFlat)
+//
+// The model needs a position actuator for each joint, in the order of `joints`; the free joint "floating_base_joint";
+// the sensors imu_ang_vel (gyro), imu_lin_vel (velocimeter) and root_angmom (subtreeangmom) of the root; and for each
+// foot a site at its sole and a contact sensor (data="found force" reduce="netforce") with the floor.
+// `drl_new_task --robot` writes such a header and such a model for a robot of yours.
 //
 // As in mjlab, rewards and the end of an episode use the bodies' positions and velocities at the beginning of the last
 // time step, and the feet's heights of the previous observation. Joint angles and all observations are up to date.
@@ -10,7 +30,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "robots/mjlab.hpp"
+#include "drl/robots/mjlab.hpp"
 
 namespace drl::velocity {
 

@@ -1,5 +1,5 @@
 // Implements mjlab's tracking task (version 1.6.0, tasks/tracking; BeyondMimic): a robot with a motor in each joint
-// follows a motion of a file (motion/motion.hpp), is pushed now and then, and differs slightly between environments.
+// follows a motion of a file of drl_motion, is pushed now and then, and differs slightly between environments.
 // Episodes begin at a random frame; those in parts of the motion where episodes fail are drawn more often. What differs
 // from mjlab is in docs/motion.md. A header such as g1_tracking.hpp configures the robot.
 //
@@ -14,8 +14,8 @@
 #include <iterator>
 #include <string>
 
-#include "motion/motion.hpp"
-#include "robots/mjlab.hpp"
+#include "drl/robots/mjlab.hpp"
+#include "drl/robots/motion.hpp"
 
 namespace drl::tracking {
 

@@ -1,7 +1,7 @@
 // What four-legged robots share in the velocity tasks: mjlab's numbers for Go1, unless a robot has its own.
 #pragma once
 
-#include "robots/velocity.hpp"
+#include "drl/robots/velocity.hpp"
 
 namespace drl::velocity {
 

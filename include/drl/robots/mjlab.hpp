@@ -5,7 +5,7 @@
 #include <array>
 #include <iterator>
 
-#include "robots/common.hpp"
+#include "drl/robots/common.hpp"
 
 namespace drl::mjlab {
 
