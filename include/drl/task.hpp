@@ -19,6 +19,7 @@
 #include "drl/lanes/philox.hpp"
 #include "drl/math.hpp"
 #include "drl/task/mirror.hpp"
+#include "drl/task/param_types.hpp"
 #include "drl/task/range.hpp"
 #include "drl/task/spec.hpp"
 #include "drl/task/training_stats.hpp"

@@ -80,21 +80,25 @@ struct TerrainOptions {
   FileName file;          // a picture of the ground, in place of the kinds above (drl/physics/terrain_picture.hpp)
   float file_height = 1;  // m, between the lowest and the highest point of the picture
 
+  // Saved robots would stand in a hill on another ground. The levels only decide where episodes begin.
   template <class V>
   void describe(V& v) {
     constexpr ParamCondition no_file = only_with("terrain_file", "none");
-    v("terrain", terrain, "kind of the ground", named_values(kTerrainNames), no_file);
+    v("terrain", terrain, "kind of the ground", named_values(kTerrainNames), no_file, changes_env_state);
     v("terrain_seed", seed, "seed of the ground's random heights", at_least(0), no_file,
-      only_with("terrain", "rough|random_rough|boxes|stepping_stones|all"));
-    v("terrain_rows", rows, "rows (levels), from the easiest to the most difficult", between(1, 1000));
-    v("terrain_columns", columns, "columns, which the ground's kinds share", between(1, 1000));
-    v("terrain_size", size, "length of a side of a patch", between(2, 100), unit("m"));
-    v("terrain_border", border, "width of the flat ground around all patches", between(1, 100), unit("m"));
-    v("terrain_resolution", resolution, "length of a side of a cell of the height field", between(0.01, 1), unit("m"));
+      only_with("terrain", "rough|random_rough|boxes|stepping_stones|all"), changes_env_state);
+    v("terrain_rows", rows, "rows (levels), from the easiest to the most difficult", between(1, 1000),
+      changes_env_state);
+    v("terrain_columns", columns, "columns, which the ground's kinds share", between(1, 1000), changes_env_state);
+    v("terrain_size", size, "length of a side of a patch", between(2, 100), unit("m"), changes_env_state);
+    v("terrain_border", border, "width of the flat ground around all patches", between(1, 100), unit("m"),
+      changes_env_state);
+    v("terrain_resolution", resolution, "length of a side of a cell of the height field", between(0.01, 1), unit("m"),
+      changes_env_state);
     v("terrain_stair", stair, "height of a step of the stairs in the last row", between(0, 1), unit("m"), no_file,
-      only_with("terrain", "rough|stairs|all"));
+      only_with("terrain", "rough|stairs|all"), changes_env_state);
     v("terrain_slope", slope, "gradient of the slopes in the last row", between(0, 2), no_file,
-      only_with("terrain", "rough|slopes|all"));
+      only_with("terrain", "rough|slopes|all"), changes_env_state);
     v("terrain_level_min", level_min, "lowest level at which environments begin", at_least(0),
       below_option("terrain_rows"), at_most_option("terrain_level_max"));
     v("terrain_level_max", level_max, "highest level at which environments begin", at_least(0),
@@ -104,7 +108,7 @@ struct TerrainOptions {
       not_with("terrain_rows", "1"));
     v("terrain_file", file, "a picture of the ground (PNG; white is high) that is stretched over all patches");
     v("terrain_file_height", file_height, "height of the picture's highest point above its lowest", between(0, 100),
-      unit("m"), not_with("terrain_file", "none"));
+      unit("m"), not_with("terrain_file", "none"), changes_env_state);
   }
 
   // Return the coordinates of the middle of a patch in m. F holds numbers of rows and columns.

@@ -20,9 +20,10 @@ std::string text_of(double value) { return number_text(value); }
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(const std::optional<double>& value) { return value ? text_of(*value) : "none"; }
 std::string text_of(const std::vector<std::string>& values) { return values.empty() ? "none" : join(values, ":"); }
-std::string text_of(const std::vector<int>& values) {
+template <class Number>
+std::string text_of(const std::vector<Number>& values) {
   std::vector<std::string> texts;
-  for (int value : values) texts.push_back(text_of(value));
+  for (const Number value : values) texts.push_back(text_of(value));
   return values.empty() ? "none" : join(texts, ",");
 }
 
@@ -69,9 +70,19 @@ class Reader {
     for (const std::string& name : split(text_, ':'))
       if (!name.empty()) values.push_back(as_typed(name));
   }
-  void read(std::vector<int>& values) const {
+  template <class Number>
+  void read(std::vector<Number>& values) const {
     if (trim(text_) == "none") return;
     for (const std::string& element : elements()) read_number(element, values.emplace_back());
+    const auto [numbers, is_range] = option_.length;
+    if (is_range && values.size() == 1) values.push_back(values[0]);
+    const auto wanted = static_cast<size_t>(numbers);
+    if (wanted > 0 && values.size() != wanted)
+      refuse(text_, "has " + counted(static_cast<int64_t>(values.size()), "number"),
+             "the option takes " + std::to_string(numbers), is_range ? "give LOW,HIGH, or none" : "give all, or none");
+    if (is_range && values[0] > values[1])
+      refuse(text_, "is not a range", text_of(values[0]) + " is greater than " + text_of(values[1]),
+             "give LOW,HIGH, or none");
   }
 
  private:

@@ -76,16 +76,15 @@ inline ShapesPolicy changes_policy(std::string part = "", std::vector<std::strin
   return {.part = std::move(part), .keeps_arrays = true, .synonyms = std::move(synonyms)};
 }
 
-// The saved state of environments fits only runs with the same value (of a path: the same content of the file): others
-// begin new episodes when they load it.
-struct ChangesEnvState {
-  bool value = true;
-};
-inline constexpr ChangesEnvState changes_env_state{};
-
 // Each option declares when it has an effect: always, or only while conditions hold (drl/task/range.hpp).
 struct Always {};
 inline constexpr Always always{};
+
+// A list has this many numbers (or is none). Those of a range do not decrease; one number is both of its ends.
+struct ListLength {
+  int numbers = 0;
+  bool is_range = false;
+};
 
 // A condition on another option under which an option has an effect. ParamCondition is the same for parameters of tasks,
 // whose texts are literals.
@@ -107,7 +106,7 @@ inline Condition not_with(std::string other, std::string value) {
 
 // --- The option ------------------------------------------------------------------------------------------------------
 
-using OptionTarget = std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<int>*,
+using OptionTarget = std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<int>*, std::vector<double>*,
                                   std::vector<std::string>*, std::optional<double>*>;
 
 struct Option {
@@ -118,6 +117,7 @@ struct Option {
   OptionTarget target;
   std::string default_text;  // the value at registration
   Range range{};
+  ListLength length{};  // 0 numbers: any
   std::vector<std::string> choices{};
   std::string unit{};
   Effect effect = Effect::numbers;
@@ -146,6 +146,7 @@ struct Option {
   std::string limits() const;  // "s, 0 to 1" or "adaptive, fixed, linear" or ""
 
   void add(const Range& r) { range = r; }
+  void add(const ListLength& l) { length = l; }
   void add(const Choices& c) { choices = c.values; }
   void add(const Unit& u) { unit = u.text; }
   void add(Effect e) { effect = e; }

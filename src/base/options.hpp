@@ -30,14 +30,14 @@ namespace drl {
 
 class OptionTable;
 
-// The argument of an options struct's describe(). T is bool, int, int64_t, double, std::string, std::vector<int>
-// (written 1,2,3 or "1 2 3"; none is the empty list), std::vector<std::string> (written a:b; each further occurrence on
-// the command line appends) or std::optional<double> (none means "not set").
+// The argument of an options struct's describe(). T is bool, int, int64_t, double, std::string, std::vector<int> or
+// std::vector<double> (written 1,2,3 or "1 2 3"; none is the empty list), std::vector<std::string> (written a:b; each
+// further occurrence on the command line appends) or std::optional<double> (none means "not set").
 class OptionVisitor {
  public:
-  // Attributes: Range, Choices, Unit, Effect, Where, as_path, hidden, common, letter, per_rank, added_later,
-  // shapes_policy, changes_policy, changes_env_state, always, only_with, not_with, below_option, at_most_option, in any
-  // order. The default must be valid.
+  // Attributes: Range, ListLength, Choices, Unit, Effect, Where, as_path, hidden, common, letter, per_rank,
+  // added_later, shapes_policy, changes_policy, changes_env_state, always, only_with, not_with, below_option,
+  // at_most_option, in any order. The default must be valid.
   template <class T, class... Attributes>
   void operator()(std::string_view name, T& value, std::string_view help, const Attributes&... attributes) {
     constexpr bool is_number =

@@ -8,8 +8,8 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
-#include "drl/terrain.hpp"
 #include "envs/motor_network.hpp"
+#include "envs/schedule.hpp"
 #include "envs/task_envs.hpp"
 
 namespace drl {
@@ -36,18 +36,17 @@ double as_written(float value) {
   return number;
 }
 
-// Returns whether saved environments continue only with the same value of a task's option: a file, or the form of the
-// ground, where robots would else stand in a hill. Levels only decide where episodes begin.
-bool holds_env_state(const TaskParam& param) {
-  bool is_of_ground = false;
-  TerrainOptions ground;
-  const auto compare = [&](const char* name, auto& value, const auto&...) {
-    const void* at = &value;
-    const bool chooses_level = at == &ground.level_min || at == &ground.level_max || at == &ground.curriculum;
-    is_of_ground = is_of_ground || (std::string_view(name) == param.name && !chooses_level);
-  };
-  ground.describe(compare);
-  return param.kind == TaskParamKind::file || is_of_ground;
+Range range_of(const TaskParam& p) { return {p.low, p.high, p.low_is_out != 0, p.high_is_out != 0}; }
+
+bool names_file(const TaskParam& param) {
+  return param.kind == TaskParamKind::file || param.kind == TaskParamKind::schedule;
+}
+
+// Writes a list of numbers, and then how many there are or, for `numbers`, whether they are given.
+void write_list(std::vector<std::byte>& bytes, int32_t offset, const std::vector<float>& numbers, int64_t room,
+                int32_t last) {
+  for (const float number : numbers) write<float>(bytes, offset, number), offset += 4, --room;
+  write<int32_t>(bytes, offset + static_cast<int32_t>(4 * room), last);
 }
 
 // Returns the value of an option with this name.
@@ -69,6 +68,17 @@ FileName file_name(const TaskParam& param, const std::string& text) {
                      "): move the file");
   path.copy(name.path, path.size());
   return name;
+}
+
+// Writes the content of a file, "" for none.
+void write_schedule(std::vector<std::byte>& bytes, const TaskParam& param, const std::string& path) {
+  std::vector<float> numbers;
+  if (!path.empty())
+    for (const std::vector<float>& row : read_schedule("env." + std::string(param.name), path,
+                                                       {param.number_count - 1, param.most_rows, range_of(param)}))
+      numbers.insert(numbers.end(), row.begin(), row.end());
+  const int64_t rows = static_cast<int64_t>(numbers.size()) / param.number_count;
+  write_list(bytes, param.offset, numbers, int64_t{param.most_rows} * param.number_count, static_cast<int32_t>(rows));
 }
 
 }  // namespace
@@ -98,6 +108,16 @@ TaskParams::TaskParams(const TaskRecord& record) : record_(record) {
       case TaskParamKind::file:
         values_.emplace_back(or_none(read<FileName>(from, param.offset).path));
         break;
+      case TaskParamKind::schedule:
+        values_.emplace_back(or_none(""));
+        break;
+      case TaskParamKind::numbers: {
+        std::vector<double>& list = values_.emplace_back().emplace<std::vector<double>>();
+        const int32_t end = param.offset + 4 * param.number_count;
+        if (read<int32_t>(from, end) != 0)
+          for (int32_t at = param.offset; at < end; at += 4) list.push_back(as_written(read<float>(from, at)));
+        break;
+      }
     }
   }
 }
@@ -106,8 +126,8 @@ void TaskParams::describe(OptionVisitor& v) {
   for (int k = 0; k < record_.param_count; ++k) {
     const TaskParam& p = record_.params[k];
     auto& value = values_[static_cast<size_t>(k)];
-    const Range range{p.low, p.high, p.low_is_out != 0, p.high_is_out != 0};
-    const ChangesEnvState state{holds_env_state(p)};
+    const Range range = range_of(p);
+    const ChangesEnvState state{p.changes_env_state != 0};
     // A task's own option that declares no condition always has an effect.
     const std::vector<Condition> conditions(p.conditions, p.conditions + p.condition_count);
     const auto add = [&](auto& to, const auto&... attributes) {
@@ -117,8 +137,10 @@ void TaskParams::describe(OptionVisitor& v) {
     if (bool* flag = std::get_if<bool>(&value)) add(*flag);
     if (int* number = std::get_if<int>(&value)) add(*number, range, unit(p.unit));
     if (double* number = std::get_if<double>(&value)) add(*number, range, unit(p.unit));
+    if (std::vector<double>* list = std::get_if<std::vector<double>>(&value))
+      add(*list, range, unit(p.unit), ListLength{p.number_count, p.is_interval != 0});
     if (std::string* text = std::get_if<std::string>(&value)) {
-      if (p.kind == TaskParamKind::file)
+      if (names_file(p))
         add(*text, as_path);
       else
         add(*text, one_of({p.choices, p.choices + p.choice_count}));
@@ -178,7 +200,7 @@ std::string TaskParams::check_lanes() const {
 void TaskParams::choose_physics() {
   for (int k = 0; k < record_.param_count; ++k)
     if (std::string* text = std::get_if<std::string>(&values_[static_cast<size_t>(k)]))
-      if (record_.params[k].kind == TaskParamKind::file) *text = or_none(file_name(record_.params[k], *text).path);
+      if (names_file(record_.params[k])) *text = or_none(file_name(record_.params[k], *text).path);
   if (!record_.robot) return;
   model_numbers_.make_absolute();
   std::error_code ignored;
@@ -194,7 +216,7 @@ std::vector<OptionFile> TaskParams::files() const {
   std::vector<OptionFile> files;
   for (int k = 0; k < record_.param_count; ++k) {
     const TaskParam& param = record_.params[k];
-    if (param.kind != TaskParamKind::file) continue;
+    if (!names_file(param)) continue;
     const std::string path = file_name(param, std::get<std::string>(values_[static_cast<size_t>(k)])).path;
     if (!path.empty()) files.push_back({"env." + std::string(param.name), path});
   }
@@ -250,9 +272,13 @@ std::vector<std::byte> TaskParams::params(const TaskRecord& record) const {
     if (const std::string* text = std::get_if<std::string>(&value)) {
       if (param.kind == TaskParamKind::file)
         write<FileName>(bytes, param.offset, file_name(param, *text));
+      else if (param.kind == TaskParamKind::schedule)
+        write_schedule(bytes, param, file_name(param, *text).path);
       else
         write<int32_t>(bytes, param.offset, index_of(param, *text));
     }
+    if (const std::vector<double>* list = std::get_if<std::vector<double>>(&value))
+      write_list(bytes, param.offset, {list->begin(), list->end()}, param.number_count, list->empty() ? 0 : 1);
     if (const double* number = std::get_if<double>(&value)) {
       if (param.kind == TaskParamKind::f32) {
         write<float>(bytes, param.offset, *number);

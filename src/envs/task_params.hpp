@@ -78,9 +78,9 @@ class TaskParams {
   bool is_in_lanes() const { return record_.robot && physics_ != "mujoco" && check_lanes().empty(); }
 
   const TaskRecord& record_;
-  std::vector<std::variant<bool, int, double, std::string>> values_;  // [param_count]
-  std::vector<double> weights_;                                       // [reward_term_count], or empty
-  std::string model_;                                                 // for a robot
+  std::vector<std::variant<bool, int, double, std::string, std::vector<double>>> values_;  // [param_count]
+  std::vector<double> weights_;  // [reward_term_count], or empty
+  std::string model_;            // for a robot
   int frame_skip_ = 0;
   WrapperOptions wrappers_;
   ModelOptions model_numbers_;

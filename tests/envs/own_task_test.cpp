@@ -10,6 +10,7 @@
 #include "../support/task_options.hpp"
 #include "../support/temp_folder.hpp"
 #include "base/check.hpp"
+#include "drl/task/give_numbers.hpp"
 #include "own_task_table.hpp"
 #include "scalar_env.hpp"
 #include "tasks.hpp"
@@ -144,6 +145,75 @@ TEST(Spring, AgreesWithTheEquationSolvedInDouble) {
   }
 }
 
+template <class Params>
+Params params_of(const TaskOptions& options) {
+  Params read;
+  const std::vector<std::byte> bytes = options.params.setup().params;
+  EXPECT_GE(bytes.size(), sizeof(read));
+  std::memcpy(static_cast<void*>(&read), bytes.data(), sizeof(read));
+  return read;
+}
+
+// Options may be lists of numbers, ranges, and files of numbers that change with time.
+TEST_F(TestTasks, SpringTakesListsRangesAndSchedules) {
+  const TaskOptions none("Spring");
+  EXPECT_EQ(none.table.find("env.gust_range").value(), "-1,0.5");
+  EXPECT_EQ(none.table.find("env.wind_at").value(), "none");
+  const Spring::Params before = params_of<Spring::Params>(none);
+  EXPECT_EQ(before.gust_range.low, -1);
+  EXPECT_EQ(before.gust_range.high, 0.5f);
+  EXPECT_EQ(before.gust_range.is_given, 1);
+  EXPECT_EQ(before.wind_at.is_given, 0);
+  EXPECT_EQ(before.wind_plan.count, 0);
+
+  const TempFolder folder;
+  const std::string plan = folder / "plan.txt";
+  spill(plan, "# seconds x y\n0.5 1 -2\n\n2\t3,4  # faster\r\n");
+  const TaskOptions options("Spring", {{"gust_range", "0.25"}, {"wind_at", "1, -2 3"}, {"wind_plan", plan}});
+  const auto now = params_of<Spring::Params>(options);
+  EXPECT_EQ(now.gust_range.low, 0.25f);
+  EXPECT_EQ(now.gust_range.high, 0.25f);
+  EXPECT_EQ(std::vector(now.wind_at.at, now.wind_at.at + 3), (std::vector<float>{1, -2, 3}));
+  EXPECT_EQ(now.wind_at.is_given, 1);
+  ASSERT_EQ(now.wind_plan.count, 2);
+  SpringTask<double>::Params exact;
+  copy_numbers(now, exact);
+  EXPECT_EQ(exact.max_rounds, 50);  // follows the lists
+  const double expected[][3] = {{0.25, 0, 0}, {0.5, 1, -2}, {1.75, 1, -2}, {2, 3, 4}, {100, 3, 4}};
+  for (const auto& [seconds, x, y] : expected) {
+    double numbers[2] = {9, 9};
+    exact.wind_plan.read(seconds, numbers);
+    EXPECT_EQ(numbers[0], x) << seconds;
+    EXPECT_EQ(numbers[1], y) << seconds;
+  }
+
+  for (const auto& [name, value] : {std::pair{"gust_range", "1,0"},
+                                    {"gust_range", "1,2,3"},
+                                    {"gust_range", "-6,0"},
+                                    {"wind_at", "1,2"},
+                                    {"wind_at", "1,x,3"},
+                                    {"wind_at", "1,nan,3"}})
+    EXPECT_THROW(TaskOptions("Spring", {{name, value}}), UsageError) << name << " " << value;
+  for (const auto& [text, place] : {std::pair{"0 1 2\n1 2\n", ":2: "},
+                                    {"0 1 2\n1 2 three\n", ":2: "},
+                                    {"\n\n0 1 20\n", ":3: "},
+                                    {"-1 1 2\n", ":1: "},
+                                    {"1 1 2\n1 2 3\n", ":2: "},
+                                    {"0 0 0\n1 1 1\n2 2 2\n3 3 3\n", ":4: "},
+                                    {"# nothing\n", "plan.txt: "}}) {
+    spill(plan, text);
+    try {
+      options.params.setup();
+      ADD_FAILURE() << text;
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(plan.substr(plan.rfind('/') + 1)), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(place), std::string::npos) << error.what();
+    }
+  }
+  std::filesystem::remove(plan);
+  EXPECT_THROW(options.params.setup(), UsageError);
+}
+
 // Setting an option equals changing the parameter in the header.
 TEST_F(TestTasks, SpringTakesItsParametersFromOptions) {
   TaskOptions options("Spring");
@@ -171,6 +241,9 @@ TEST_F(TestTasks, SpringTakesItsParametersFromOptions) {
     else
       EXPECT_THROW(other.params.setup(), UsageError);
   }
+
+  EXPECT_TRUE(table.find("env.winds").changes_env_state && table.find("env.wind_at").changes_env_state);
+  EXPECT_FALSE(table.find("env.gust").changes_env_state || table.find("env.wind_plan").changes_env_state);
 
   Stepped s("Spring", {.num_envs = 20, .seed = kSeed, .setup = params.setup()}, 1);
   s.step_with(0, 0, 1);

@@ -29,13 +29,19 @@ struct SpringTask {
     S gust = S(0.5), noise = S(0.01), x_limit = S(0.45);
     int max_rounds = 50;
     int32_t wind = 1;
-    FileName winds;  // not read
+    FileName winds;  // this one and the following are not read
+    Interval gust_range{.low = -1, .high = S(0.5), .is_given = 1};
+    Numbers<3> wind_at;
+    Schedule<2, 3> wind_plan;
     template <class V>
     void describe(V& v) {
       v("stiffness", stiffness, "stiffness of the spring", above(0), unit("N/m"));
       v("gust", gust, "standard deviation of the wind's force", at_least(0), unit("N"));
       v("wind", wind, "whether there is wind", named_values(kWinds));
       v("winds", winds, "file of winds");
+      v("gust_range", gust_range, "range of gusts", between(-5, 5), unit("N"), only_with("wind", "gusts"));
+      v("wind_at", wind_at, "place of the wind", any_number(), changes_env_state);
+      v("wind_plan", wind_plan, "file of winds: lines of SECONDS X Y", between(-10, 10));
       v("max_rounds", max_rounds, "largest number of Newton iterations", between(1, 1000));
     }
   };

@@ -16,7 +16,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 13;
+inline constexpr int32_t kTaskAbi = 14;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -72,7 +72,7 @@ struct TaskField {
   int32_t count;   // how many numbers it has
 };
 
-enum class TaskParamKind : int32_t { f32, f64, i32, boolean, file };
+enum class TaskParamKind : int32_t { f32, f64, i32, boolean, file, numbers, schedule };
 struct TaskParam {
   const char *name, *help, *unit;
   TaskParamKind kind;
@@ -84,6 +84,10 @@ struct TaskParam {
   static constexpr int kMostConditions = 4;
   ParamCondition conditions[kMostConditions];
   int32_t condition_count;
+  int32_t changes_env_state;
+  int32_t number_count;  // of `numbers` (floats, then an int32 that is 1 if they are given) and of a row of a schedule
+  int32_t is_interval;   // 1: these are the lowest and the highest value
+  int32_t most_rows;     // of a schedule (rows of floats, then an int32 with the number of rows)
 };
 
 // A simulator is a task whose environments are one object of its library per rank (drl/simulator.hpp). drl's threads

@@ -64,6 +64,13 @@ constexpr ParamCondition not_with(const char* other, const char* value) { return
 constexpr ParamCondition below_option(const char* other) { return {other, "", Relation::below}; }
 constexpr ParamCondition at_most_option(const char* other) { return {other, "", Relation::at_most}; }
 
+// The saved state of environments fits only runs with the same value (of a path: the same content of the file): others
+// begin new episodes when they load it. FileName parameters always have this attribute.
+struct ChangesEnvState {
+  bool value = true;
+};
+inline constexpr ChangesEnvState changes_env_state{};
+
 // A parameter of a task that is a file: v("motion", motion, "help"). drl makes the path absolute; "" means that none
 // was given.
 struct FileName {

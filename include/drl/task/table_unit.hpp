@@ -284,7 +284,9 @@ class TableEntry {
       static_assert(has_range != (std::is_same_v<T, bool> || std::is_same_v<T, FileName>),
                     "each number needs a range, for example any_number()");
       static_assert(!has_names || std::is_same_v<T, int32_t>, "only an int32_t has named values");
-      TaskParam param{name, help, "", kind_of<T>(), offset(&value), 0, 0, 0, 0, 0, nullptr, {}, 0};
+      TaskParam param{};
+      param.name = name, param.help = help, param.unit = "", param.offset = offset(&value);
+      add_shape(param, &value);
       static_assert((std::is_same_v<Attributes, ParamCondition> + ... + 0) <= TaskParam::kMostConditions);
       (add(param, attributes), ...);
       entry.params_.push_back(param);
@@ -300,19 +302,29 @@ class TableEntry {
     }
     static void add(TaskParam& param, const ParamCondition& c) { param.conditions[param.condition_count++] = c; }
     static void add(TaskParam& param, const Unit& unit) { param.unit = unit.text; }
+    static void add(TaskParam& param, const ChangesEnvState& changes) { param.changes_env_state = changes.value; }
     static void add(TaskParam& param, const NamedValues& values) {
       param.choices = values.names, param.choice_count = values.count;
     }
+    template <int N>
+    static void add_shape(TaskParam& param, const Numbers<N>*) {
+      param.kind = TaskParamKind::numbers, param.number_count = N;
+    }
+    static void add_shape(TaskParam& param, const Interval*) {
+      param.kind = TaskParamKind::numbers, param.number_count = 2, param.is_interval = 1;
+    }
+    template <int N, int Rows>
+    static void add_shape(TaskParam& param, const Schedule<N, Rows>*) {
+      param.kind = TaskParamKind::schedule, param.number_count = 1 + N, param.most_rows = Rows;
+    }
+    static void add_shape(TaskParam& param, const float*) { param.kind = TaskParamKind::f32; }
+    static void add_shape(TaskParam& param, const double*) { param.kind = TaskParamKind::f64; }
+    static void add_shape(TaskParam& param, const int32_t*) { param.kind = TaskParamKind::i32; }
+    static void add_shape(TaskParam& param, const bool*) { param.kind = TaskParamKind::boolean; }
+    static void add_shape(TaskParam& param, const FileName*) {
+      param.kind = TaskParamKind::file, param.changes_env_state = 1;
+    }
   };
-
-  template <class T>
-  static constexpr TaskParamKind kind_of() {
-    if constexpr (std::is_same_v<T, float>) return TaskParamKind::f32;
-    if constexpr (std::is_same_v<T, double>) return TaskParamKind::f64;
-    if constexpr (std::is_same_v<T, int32_t>) return TaskParamKind::i32;
-    if constexpr (std::is_same_v<T, bool>) return TaskParamKind::boolean;
-    if constexpr (std::is_same_v<T, FileName>) return TaskParamKind::file;
-  }
 
   ActionSpace action_;
   std::vector<const char*> terms_;
