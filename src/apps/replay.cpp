@@ -140,9 +140,16 @@ void print_step(OneEnv& env, const LostState& state) {
   const TaskSpec& task = env.spec();
   Table table;
   add_fields(table, env, state);
-  for (int k = 0; k < task.action.numbers(); ++k)
-    table.add(name_of(task.actions, "action", static_cast<size_t>(k)), state.action.type,
-              &state.action.data[4 * static_cast<size_t>(k)], nullptr);
+  for (size_t k = 0; k < static_cast<size_t>(task.action.numbers()); ++k) {
+    const std::byte* action = &state.action.data[4 * k];
+    float received = 0;
+    if (!task.action.discrete) {
+      std::memcpy(&received, action, sizeof(received));
+      received = task.action.received(k, received);
+      action = reinterpret_cast<const std::byte*>(&received);
+    }
+    table.add(name_of(task.actions, "action", k), state.action.type, action, nullptr);
+  }
   const auto* observation = reinterpret_cast<const float*>(state.observation.data.data());
   for (size_t k = 0; k < after.observation.size(); ++k)
     table.add(name_of(task.observations, "observation", k), observation + k, &after.observation[k]);

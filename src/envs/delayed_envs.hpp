@@ -55,6 +55,11 @@ class DelayedEnvs final : public WrappedEnvs {
   void announce_step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void step(Queue& queue, LifetimeStep step, int64_t begin, int64_t count, const StepRow& row) override;
   void visit_state(StateVisitor& visitor) override;
+  const void* received_actions(const StepRow& row) const override {
+    StepRow passed = row;
+    if (!delivered_.empty()) passed.action = delivered_.data();
+    return wrapped().received_actions(passed);
+  }
 
  private:
   // The memory of a DelayLine.

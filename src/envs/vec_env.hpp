@@ -56,6 +56,9 @@ class VecEnv {
   // order of EpisodeSums' members, and clears them. Episodes that started at a random age, and those that Start
   // excludes, are not counted. `scratch` has sum_scratch(queue, episode_columns(spec())) elements.
   virtual void take_episode_sums(Queue& queue, double* out, double* scratch) = 0;
+  // Returns the actions [num_envs, spec().action.numbers()] that the task received in the last step, before its scale
+  // and offset. `row` was the argument of that step, and the numbers are valid until the next.
+  virtual const void* received_actions(const StepRow& row) const { return row.action; }
   // Draws the current state of environment `env`. Requires a host's queue. Throws UsageError if the task has no draw().
   virtual void draw(int64_t /*env*/, const CanvasCalls&) {}
   virtual void visit_state(StateVisitor& visitor) = 0;

@@ -29,6 +29,7 @@ class WrappedEnvs : public VecEnv {
   void take_episode_sums(Queue& queue, double* out, double* scratch) override {
     envs_->take_episode_sums(queue, out, scratch);
   }
+  const void* received_actions(const StepRow& row) const override { return envs_->received_actions(row); }
   void draw(int64_t env, const CanvasCalls& canvas) override { envs_->draw(env, canvas); }
   void visit_state(StateVisitor& visitor) override { envs_->visit_state(visitor); }
   std::string files() const override { return envs_->files(); }

@@ -52,7 +52,7 @@ int drl_actions(void) { return DRL_POLICY_ACTIONS; }
 
 // One episode of a recording.
 struct Played {
-  std::vector<double> observations, actions;
+  std::vector<double> observations, actions;  // the policy's actions, before bounds and scale
   size_t steps = 0;
 };
 
@@ -63,7 +63,9 @@ struct Played {
 
 Played read_episode(const ExportedPolicy& policy, const Checkpoint& recording, const std::string& group,
                     const std::string& file) {
-  const Tensor *observations = recording.find(group + "observations"), *actions = recording.find(group + "actions");
+  const Tensor *observations = recording.find(group + "observations"),
+               *actions = recording.find(group + "policy_actions");
+  if (!actions) actions = recording.find(group + "actions");  // a recording of before `policy_actions`
   if (!observations || !actions || observations->type != DType::f32 || observations->shape.size() != 2)
     refuse(file, group + " has no observations and actions");
   if (observations->shape[1] != policy.observations())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <span>
 
@@ -29,6 +30,12 @@ class EpisodeCollector {
 
   bool done() const { return finished_ == static_cast<int64_t>(played_.size()); }
 
+  // Keeps the actions that all environments received in step t of a rollout.
+  void take_received(const void* actions, int64_t t) {
+    const size_t bytes = 4 * static_cast<size_t>(space_.numbers()) * open_.size();
+    received_.resize(kStepsAtATime * bytes);
+    std::memcpy(&received_[static_cast<size_t>(t) * bytes], actions, bytes);
+  }
   void take(const RolloutView& rollout) {
     for (int64_t env = 0; env < rollout.num_envs; ++env) {
       int64_t ended = 0;
@@ -68,17 +75,25 @@ class EpisodeCollector {
 
   void record(const RolloutView& r, int64_t i, Episode& episode) const {
     append(episode.observations, r.obs + i * r.obs_dim, r.obs_dim);
-    if (space_.discrete) {
-      const int32_t* action = reinterpret_cast<const int32_t*>(r.action) + i * space_.numbers();
-      episode.discrete_actions.insert(episode.discrete_actions.end(), action, action + space_.numbers());
-    } else {
-      const float* action = reinterpret_cast<const float*>(r.action) + i * space_.size;
-      for (int k = 0; k < space_.size; ++k)
-        episode.actions.push_back(std::clamp(action[k], space_.low[k], space_.high[k]));
-    }
+    append_actions(episode.policy_actions, r.action, i, false);
+    append_actions(episode.actions, received_.data(), i, true);
     episode.rewards.push_back(r.reward[i]);
     episode.terminated.push_back(r.terminated[i]);
     episode.truncated.push_back(r.truncated[i]);
+  }
+
+  // Appends row i of an array of actions. With `scaled`, these become what the task's step() receives.
+  void append_actions(EpisodeActions& to, const std::byte* from, int64_t i, bool scaled) const {
+    for (int k = 0; k < space_.numbers(); ++k) {
+      const std::byte* number = from + 4 * (i * space_.numbers() + k);
+      if (space_.discrete) {
+        std::memcpy(&to.discrete.emplace_back(), number, 4);
+      } else {
+        float& action = to.continuous.emplace_back();
+        std::memcpy(&action, number, 4);
+        if (scaled) action = space_.received(static_cast<size_t>(k), action);
+      }
+    }
   }
 
   struct PartialEpisode {
@@ -91,8 +106,19 @@ class EpisodeCollector {
   const std::function<void(const Episode&)>& on_episode_;
   std::vector<PartialEpisode> open_;  // [num_envs]
   std::vector<int64_t> played_;       // [num_envs], episodes
+  std::vector<std::byte> received_;   // [kStepsAtATime, num_envs, numbers] of 4 bytes
   int64_t finished_ = 0;              // environments that have played their share
 };
+
+std::vector<double> take_metrics(VecEnv& envs, Queue& queue) {
+  const auto columns = static_cast<int64_t>(episode_columns(envs.spec()));
+  Array<double> sums(queue, static_cast<size_t>(columns)), scratch(queue, sum_scratch(queue, columns));
+  envs.take_episode_sums(queue, sums.data(), scratch.data());
+  queue.synchronize();
+  EpisodeSums episodes = read_episodes(sums.data(), envs.spec());
+  for (double& metric : episodes.metrics) metric /= episodes.count;
+  return episodes.metrics;
+}
 
 void set_curriculum(VecEnv& envs, std::span<const float> numbers) {
   if (numbers.empty()) return;
@@ -125,15 +151,21 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
                actor.queue());
   Rollout rollout(actor.queue(), envs->spec(), kStepsAtATime, plan.num_envs, true, 0, 0, actor.outputs());
   Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
-  collector.call_each_step(plan.each_step);
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
+  int64_t steps = 0;
+  collector.call_each_step([&] {
+    const int64_t t = steps++ % kStepsAtATime;
+    if (on_episode) episodes.take_received(envs->received_actions(rollout.row(t)), t);
+    if (plan.each_step) plan.each_step();
+  });
   set_curriculum(*envs, plan.curriculum);
-  envs->reset(actor.queue(), rollout.start_row(), {});
+  envs->reset(actor.queue(), rollout.start_row(), {.group_size = 1});  // sums only the first episodes
   for (int64_t step = 0; !episodes.done(); step += kStepsAtATime) {
     collector.collect(&step);
     episodes.take(rollout.view());
     rollout.roll_over();
   }
+  episodes.result.metrics = take_metrics(*envs, actor.queue());
   return episodes.result;
 }
 

@@ -27,6 +27,8 @@ struct Evaluation {
   std::vector<double> returns;   // undiscounted, one per episode
   std::vector<int64_t> lengths;  // steps
   int64_t lost = 0;              // episodes that ended because a value was not finite; not in the two lists above
+  // The means of the task's metrics over the first episode of each environment, in the order of TaskSpec::metrics.
+  std::vector<double> metrics;
 };
 
 struct Summary {

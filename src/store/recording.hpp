@@ -11,19 +11,25 @@
 
 namespace drl {
 
-// One whole episode of T steps. Actions are as the environment received them: `actions` for continuous tasks,
-// `discrete_actions` for discrete ones; the other is empty.
-struct Episode {
-  std::vector<float> observations{};        // [T+1, obs_dim]
-  std::vector<float> actions{};             // [T, dim]
-  std::vector<int32_t> discrete_actions{};  // [T], or [T, heads] for several discrete actions
-  std::vector<float> rewards{};             // [T]
-  std::vector<uint8_t> terminated{};        // [T]
-  std::vector<uint8_t> truncated{};         // [T]
+// The actions of T steps: `continuous` [T, dim], or `discrete` [T] ([T, heads] for several discrete actions). The other
+// one is empty.
+struct EpisodeActions {
+  std::vector<float> continuous{};
+  std::vector<int32_t> discrete{};
 };
 
-// A file with groups `episode_000000/`, `episode_000001/`, ..., which hold the arrays above. Both kinds of actions are
-// named `actions`.
+// One whole episode of T steps.
+struct Episode {
+  std::vector<float> observations{};  // [T+1, obs_dim]
+  EpisodeActions actions{};           // that the environment received: delayed, clipped, scaled
+  EpisodeActions policy_actions{};    // that the policy chose in the same steps
+  std::vector<float> rewards{};       // [T]
+  std::vector<uint8_t> terminated{};  // [T]
+  std::vector<uint8_t> truncated{};   // [T]
+};
+
+// A file with groups `episode_000000/`, `episode_000001/`, ..., which hold the arrays above. Files of
+// earlier versions have no `policy_actions`, and their `actions` are those of the policy, clipped.
 class Recording {
  public:
   // `attributes` of the file: task, dt, checkpoint, ...

@@ -167,7 +167,7 @@ TEST(DrlExport, FailsIfARecordedActionDiffers) {
   const Trained trained("Pendulum-v1");
   Checkpoint content = read_recording(trained.recording);
   for (Tensor& tensor : content.tensors)
-    if (tensor.name == "episode_000001/actions") {
+    if (tensor.name == "episode_000001/policy_actions") {
       float action = 0;
       std::memcpy(&action, tensor.data.data() + 4 * sizeof(float), sizeof(float));
       action += 1e-3f;
@@ -177,6 +177,22 @@ TEST(DrlExport, FailsIfARecordedActionDiffers) {
   const Result result = run_program({kExport, "--run", trained.run, "--verify", trained.recording});
   EXPECT_EQ(result.exit_code, 1);
   expect_mentions(result.err, {"error: ", "step 4", "episode 1"});
+}
+
+// Delayed actions are not those of the policy, which a recording of before `policy_actions` has as `actions`.
+TEST(DrlExport, VerifiesDelayedActionsAndOldRecordings) {
+  const Trained trained("Pendulum-v1", "--env.delay.action 2,2"_words);
+  const Words verify = {kExport, "--run", trained.run, "--verify", trained.recording};
+  const Result delayed = run_program(verify);
+  EXPECT_EQ(delayed.exit_code, 0) << delayed.err;
+  Checkpoint content = read_recording(trained.recording);
+  std::erase_if(content.tensors, [](const Tensor& tensor) { return tensor.name.ends_with("/actions"); });
+  for (Tensor& tensor : content.tensors)
+    if (const size_t at = tensor.name.find("policy_actions"); at != std::string::npos)
+      tensor.name.replace(at, std::string::npos, "actions");
+  write_arrays(trained.recording, "drl-recording", content);
+  const Result old = run_program(verify);
+  EXPECT_EQ(old.exit_code, 0) << old.err;
 }
 
 TEST(DrlExport, RefusesRecordingsOfAnotherTask) {

@@ -51,11 +51,13 @@ class Recording(unittest.TestCase):
             first, second = file["episode_000000"], file["episode_000001"]
             self.assertTrue(same(first["observations"], np.array([[1, 2], [3, 4], [5, 6]], np.float32)))
             self.assertTrue(same(first["actions"], np.array([[0.5], [-0.5]], np.float32)))
+            self.assertTrue(same(first["policy_actions"], np.array([[1], [-9]], np.float32)))
             self.assertTrue(same(first["rewards"], np.array([-1, -2], np.float32)))
             self.assertTrue(same(first["terminated"], np.array([0, 0], np.uint8)))
             self.assertTrue(same(first["truncated"], np.array([0, 1], np.uint8)))
             self.assertTrue(same(second["observations"], np.array([[7, 8], [9, 10]], np.float32)))
             self.assertTrue(same(second["actions"], np.array([3], np.int32)))
+            self.assertTrue(same(second["policy_actions"], np.array([2], np.int32)))
             self.assertTrue(same(second["terminated"], np.array([1], np.uint8)))
 
 

@@ -33,12 +33,17 @@ void write_checkpoint(const std::filesystem::path& path) {
 void write_recording(const std::filesystem::path& path) {
   drl::Recording recording({{"task", std::string("Pendulum-v1")}, {"dt", 0.05}});
   recording.add({.observations = {1, 2, 3, 4, 5, 6},
-                 .actions = {.5f, -.5f},
+                 .actions = {.continuous = {.5f, -.5f}},
+                 .policy_actions = {.continuous = {1, -9}},
                  .rewards = {-1, -2},
                  .terminated = {0, 0},
                  .truncated = {0, 1}});
-  recording.add(
-      {.observations = {7, 8, 9, 10}, .discrete_actions = {3}, .rewards = {1}, .terminated = {1}, .truncated = {0}});
+  recording.add({.observations = {7, 8, 9, 10},
+                 .actions = {.discrete = {3}},
+                 .policy_actions = {.discrete = {2}},
+                 .rewards = {1},
+                 .terminated = {1},
+                 .truncated = {0}});
   recording.write(path);
 }
 
@@ -61,6 +66,7 @@ void write_events(const std::filesystem::path& directory) {
   std::filesystem::create_directory(directory);
   drl::EventWriter first(directory);
   first.append_text("options", "num_envs = 512");
+  first.append_hparams({{"num_envs", "512"}, {"ppo.gamma", "0.99"}, {"policy.activation", "elu"}, {"fresh", "true"}});
   for (int i = 1; i <= 10; ++i) first.append(metrics_of(i, i == 1 ? std::nan("") : i));
   first.flush();
   drl::EventWriter second(directory, 6);

@@ -1,11 +1,13 @@
 // Trains and evaluates test tasks. Tests their metrics, curricula, and episodes that end because a value is not finite.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
 
 #include "../support/mentions.hpp"
+#include "../support/task_options.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "envs/make_env.hpp"
@@ -208,11 +210,11 @@ TEST(MultiDiscrete, IsLearnedAndEvaluated) {
   int64_t right = 0, steps = 0;
   Actor actor(*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer);
   const Evaluation played = evaluate(plan, actor, [&](const Episode& episode) {
-    ASSERT_EQ(episode.discrete_actions.size(), 2 * episode.rewards.size());
+    ASSERT_EQ(episode.actions.discrete.size(), 2 * episode.rewards.size());
     for (size_t t = 0; t < episode.rewards.size(); ++t, ++steps) {
       int reward = 0;
       for (size_t k = 0; k < 2; ++k)
-        reward += static_cast<float>(episode.discrete_actions[2 * t + k]) == episode.observations[2 * t + k];
+        reward += static_cast<float>(episode.actions.discrete[2 * t + k]) == episode.observations[2 * t + k];
       ASSERT_EQ(static_cast<float>(reward), episode.rewards[t]);
       right += reward;
     }
@@ -220,6 +222,49 @@ TEST(MultiDiscrete, IsLearnedAndEvaluated) {
   EXPECT_EQ(steps, 160);
   EXPECT_GT(right, 1.8 * static_cast<double>(steps));
   EXPECT_EQ(played.returns.size(), 16u);
+}
+
+// The velocity of the task Robot changes by 0.1 s times the action that it receives: that of two steps before, clipped,
+// scaled and shifted.
+TEST(Episodes, HaveTheActionsThatTheEnvironmentReceived) {
+  Training training("Robot");
+  const EnvSetup setup = setup_with("Robot", {{"push", "0"}, {"noise", "0"}, {"delay.action", "2,2"}});
+  const EvaluationPlan plan{"Robot", 16, 16, 1, ActionChoice::sample, setup};
+  const PolicyView policy = training.learner->policy();
+  const PolicySpec spec = training.options.algorithm().policy(training.envs->spec(), training.options.policy);
+  Actor actor(*training.queue, *training.nets, spec, policy.params.data(), policy.normalizer);
+  const std::vector<NamedNumber>& names = training.envs->spec().observations;
+  const size_t dim = names.size();
+  size_t velocity[2] = {dim, dim};
+  for (size_t k = 0; k < dim; ++k)
+    for (const int axis : {0, 1})
+      if (names[k].steps_before == 0 && names[k].name == "velocity[" + std::to_string(axis) + "]") velocity[axis] = k;
+  ASSERT_LT(std::max(velocity[0], velocity[1]), dim);
+  constexpr float kLow[2] = {-1, -INFINITY}, kHigh[2] = {2, INFINITY}, kScale[2] = {0.5f, 2}, kOffset[2] = {0.25f, 0};
+  int clipped = 0, steps = 0;
+  double mean_speed = 0;
+  const Evaluation played = evaluate(plan, actor, [&](const Episode& episode) {
+    const size_t length = episode.rewards.size();
+    ASSERT_EQ(episode.actions.continuous.size(), 2 * length);
+    ASSERT_EQ(episode.policy_actions.continuous.size(), 2 * length);
+    for (size_t t = 0; t < length; ++t)
+      for (size_t k = 0; k < 2; ++k, ++steps) {
+        const float chosen = episode.policy_actions.continuous[2 * (t < 2 ? 0 : t - 2) + k];
+        clipped += chosen < kLow[k] || chosen > kHigh[k];
+        const float received = episode.actions.continuous[2 * t + k];
+        EXPECT_FLOAT_EQ(received, kOffset[k] + kScale[k] * std::clamp(chosen, kLow[k], kHigh[k])) << t << " " << k;
+        const float *before = &episode.observations[t * dim], *after = before + dim;
+        EXPECT_NEAR(after[velocity[k]] - before[velocity[k]], 0.1 * static_cast<double>(received), 1e-5) << t;
+      }
+    for (size_t t = 1; t <= length; ++t) {
+      const float* now = &episode.observations[t * dim];
+      mean_speed += std::hypot(now[velocity[0]], now[velocity[1]]) / static_cast<double>(length) / 16;
+    }
+  });
+  ASSERT_EQ(played.metrics.size(), 2u);  // speed, pushed
+  EXPECT_NEAR(played.metrics[0], mean_speed, 1e-5);
+  EXPECT_GT(steps, 100);
+  EXPECT_GT(clipped, 0);
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ struct ActionSpace {
   int head_count() const { return heads.empty() ? 1 : static_cast<int>(heads.size()); }
   int choices(int head) const { return heads.empty() ? size : heads[static_cast<size_t>(head)]; }
   int numbers() const { return discrete ? head_count() : size; }  // how many 4-byte numbers an action consists of
+  // Returns what step() receives for number k of a clipped, continuous action.
+  float received(size_t k, float clipped) const { return scale.empty() ? clipped : offset[k] + scale[k] * clipped; }
 };
 
 // Signed permutations that mirror observations and actions; empty if the task has no symmetry. A discrete action's
