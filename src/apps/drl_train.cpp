@@ -100,7 +100,8 @@ struct RunOutput {
 };
 
 // Trains with these settings, on ranks that have one device each.
-int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm) {
+int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
+          const std::vector<std::string>& arguments) {
   // 3. Device and cores; environments, networks, algorithm.
   const Options& options = settings.options;
   on_all_ranks(comm, [&] { options.env->choose_physics(); });
@@ -120,6 +121,7 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm)
   RunStart start = claim_directory(request, settings.command.preflight != "off", comm);
   RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   facts.files = learner.contents();
+  facts.command = shell_line(arguments);
   if (learner.teacher()) facts.teacher = on_rank_zero(comm, [&] { return learner.teacher()->text(); });
   load_start(start, {settings, facts, trainer, learner.algorithm(), learner.policy()}, comm);
   facts.loaded = start.loaded;
@@ -169,7 +171,7 @@ int prepare(const Settings& typed, const LaunchInfo& launch, Communicator& comm,
   const TrainOptions& options = plan->options.train;
   const RankRequest request{plan->command.ranks, options.device == "cpu", options.gpu_ids};
   const auto outcome = start_one_rank_per_device(comm, launch, request, arguments, kStopRelay);
-  return outcome ? *outcome : train(*plan, launch, comm);
+  return outcome ? *outcome : train(*plan, launch, comm, arguments);
 }
 
 int run_on(const LaunchInfo& launch, const std::vector<std::string>& arguments) {

@@ -19,11 +19,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kGpuEnergy = "gpu_energy_joules";
 
-Json job_ids(const Json& earlier, const std::string& job_id) {
-  Json ids = value_or(earlier, "job_ids", Json::array());
-  if (!ids.is_array()) ids = Json::array();
-  if (!job_id.empty() && std::find(ids.begin(), ids.end(), job_id) == ids.end()) ids.push_back(job_id);
-  return ids;
+// Returns the list `name` of earlier starts, and `value` after them unless it is empty or listed already.
+Json with_earlier(const Json& earlier, const char* name, const std::string& value) {
+  Json list = value_or(earlier, name, Json::array());
+  if (!list.is_array()) list = Json::array();
+  if (!value.empty() && std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+  return list;
 }
 
 }  // namespace
@@ -113,7 +114,8 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
   manifest["git_hash"] = facts_.git_hash;
   manifest["lock"] = facts_.lock;
   manifest["launcher"] = facts_.launcher.empty() ? "none" : facts_.launcher;
-  manifest["job_ids"] = job_ids(earlier, facts_.job_id);
+  manifest["commands"] = with_earlier(earlier, "commands", facts_.command);
+  manifest["job_ids"] = with_earlier(earlier, "job_ids", facts_.job_id);
   if (facts_.job)
     manifest["slurm"] = {{"job", facts_.job->job},
                          {"partition", facts_.job->partition},
@@ -135,7 +137,7 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
                                {"all_reduces_float32", comm.all_reduces_f32},
                                {"bytes_float32", comm.bytes_f32},
                                {"wait_seconds", comm.wait_seconds}};
-  write_file_atomically(path_, bytes_of(manifest.dump(2) + "\n"));
+  write_file_atomically(path_, bytes_of(manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
 }
 
 }  // namespace drl

@@ -33,6 +33,7 @@ struct RunFacts {
   std::string files = {};         // see contents_of (run/option_files.hpp)
   std::string teacher = {};       // see TeacherRun::text
   std::string loaded = {};        // see RunStart::loaded
+  std::string command = {};       // as typed, quoted for a shell
 };
 
 // The progress of a run.
@@ -53,7 +54,8 @@ void require_known_task(const Checkpoint& checkpoint, const std::string& file);
 // Does the same after it has loaded the library that the run recorded, if any (load_recorded_library).
 void load_task_of(const Checkpoint& checkpoint, const std::string& file);
 
-// Writes run.json. Adds this start to what earlier starts of the run recorded (job ids, time, node-hours, GPU energy).
+// Writes run.json. Adds this start to what earlier starts of the run recorded (commands, job ids, time, node-hours, GPU
+// energy).
 class RunManifest {
  public:
   RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time);

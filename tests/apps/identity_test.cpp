@@ -288,11 +288,14 @@ TEST(RunJson, DescribesTheRun) {
   const nlohmann::json first = run_json(runs.run("r"));
   for (const char* key :
        {"task", "run", "status", "iteration", "env_steps", "world_size", "hosts", "devices", "versions", "git_hash",
-        "launcher", "job_ids", "node_hours", "starts", "elapsed_seconds", "communication"})
+        "launcher", "commands", "job_ids", "node_hours", "starts", "elapsed_seconds", "communication"})
     EXPECT_TRUE(first.contains(key)) << key;
   expect_exit(runs.train("--run_name r"_words + iterations_of(6)), 0);
   const nlohmann::json second = run_json(runs.run("r"));
   EXPECT_EQ(second.at("first_started"), first.at("first_started"));
+  ASSERT_EQ(second.at("commands").size(), 2u);
+  EXPECT_EQ(second.at("commands").at(0), first.at("commands").at(0));
+  EXPECT_NE(second.at("commands").at(1).get<std::string>().find(" --max_iterations 6"), std::string::npos);
   // Each of the two starts counts once. On one node, node-hours are seconds / 3600.
   const double seconds = second.at("elapsed_seconds");
   EXPECT_GT(seconds, first.at("elapsed_seconds").get<double>());

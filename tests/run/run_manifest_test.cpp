@@ -54,5 +54,15 @@ TEST(GpuEnergyOfARun, IsUnknownIfTheFileHasAnotherType) {
   EXPECT_EQ(run.start("cuda:0", 1.0), "");
 }
 
+// Bytes that are not UTF-8 may be in a command, and cannot be in JSON.
+TEST(CommandsOfARun, AreListedOnceEach) {
+  const TempFolder folder;
+  for (const char* command : {"drl_train --seed 1", "drl_train --seed 1", "drl_train --after_checkpoint '\xff'"})
+    RunManifest(folder / "run.json", {.command = command}, "now").write({}, "done");
+  const nlohmann::json commands = nlohmann::json::parse(slurp(folder / "run.json")).at("commands");
+  ASSERT_EQ(commands.size(), 2u);
+  EXPECT_EQ(commands[0], "drl_train --seed 1");
+}
+
 }  // namespace
 }  // namespace drl
