@@ -1,5 +1,5 @@
-// Tests the layout of README.md and docs/, that their links lead somewhere, and that every heading that a comment or a
-// message mentions exists.
+// Tests the layout of README.md and docs/, that their links lead somewhere, that every page is in the site's
+// navigation, and that every heading that a comment or a message mentions exists.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -31,8 +32,9 @@ std::string text_of(const fs::path& path) {
 
 std::vector<fs::path> pages() {
   std::vector<fs::path> all{kRoot / "README.md", kRoot / "CONTRIBUTING.md", kRoot / "CHANGELOG.md"};
-  for (const auto& entry : fs::directory_iterator(kRoot / "docs"))
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs"))
     if (entry.path().extension() == ".md") all.push_back(entry.path());
+  all.push_back(kRoot / "examples/deploy/README.md");
   return all;
 }
 
@@ -105,12 +107,38 @@ TEST(Documentation, TheReadmeIsOnePage) {
   EXPECT_LE(std::ranges::count(text, '\n'), 150);
 }
 
+// Returns whether tools/options_page writes the page.
+bool is_generated(const fs::path& page) { return page.filename() == "options.md"; }
+
+TEST(Documentation, PagesHaveAtMostTwoThousandWords) {
+  for (const fs::path& page : pages()) {
+    if (is_generated(page)) continue;
+    std::istringstream text(text_of(page));
+    const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
+    const auto words = std::count_if(std::istream_iterator<std::string>(text), std::istream_iterator<std::string>(),
+                                     [&](const std::string& word) { return std::ranges::any_of(word, is_letter); });
+    EXPECT_LE(words, 2000) << page;
+  }
+}
+
+TEST(Documentation, EveryPageIsInTheNavigationAndOnTheHomePage) {
+  const std::string navigation = text_of(kRoot / "mkdocs.yml"), home = text_of(kRoot / "docs/index.md");
+  for (const fs::path& page : pages()) {
+    const std::string name = fs::relative(page, kRoot / "docs").generic_string();
+    if (name.starts_with("..") || name == "index.md") continue;
+    EXPECT_NE(navigation.find(name), std::string::npos) << "mkdocs.yml lacks " << name;
+    EXPECT_NE(home.find("(" + name + ")"), std::string::npos) << "docs/index.md lacks " << name;
+  }
+}
+
 TEST(Documentation, TableCellsAreShort) {
-  for (const fs::path& page : pages())
+  for (const fs::path& page : pages()) {
+    if (is_generated(page)) continue;
     for (const std::string& line : prose(page)) {
       if (!line.starts_with("|")) continue;
       for (const std::string& cell : cells(line)) EXPECT_LE(cell.size(), 102u) << page << ": " << cell;
     }
+  }
 }
 
 TEST(Documentation, LinksLeadSomewhere) {
@@ -134,7 +162,7 @@ TEST(Documentation, LinksLeadSomewhere) {
 }
 
 TEST(Documentation, SourcesMentionOnlyExistingHeadings) {
-  static const std::regex page(R"re((README\.md|docs/[A-Za-z_]+\.md)(?:, "([^"]+)")?)re");
+  static const std::regex page(R"re((README\.md|docs/[A-Za-z_/]+\.md)(?:, "([^"]+)")?)re");
   static const std::regex heading_without_page(R"re((README|DESIGN)(?:'s)?,? ?(?:section )?"[A-Z])re");
   int count = 0;
   for (const auto& [name, text] : sources()) {
@@ -151,11 +179,12 @@ TEST(Documentation, SourcesMentionOnlyExistingHeadings) {
   EXPECT_GT(count, 2);
 }
 
-// docs/cluster.md quotes messages in its table of problems. "..." in a quotation stands for text that varies.
+// docs/reference/messages.md quotes messages in its table of problems. "..." in a quotation stands for text that
+// varies.
 TEST(Documentation, QuotedMessagesOccurInTheSources) {
   std::vector<std::string> quotations;
   bool in_section = false;
-  for (const std::string& line : prose(kRoot / "docs/cluster.md")) {
+  for (const std::string& line : prose(kRoot / "docs/reference/messages.md")) {
     if (line.starts_with("#")) in_section = line == "## When something is wrong";
     static const std::regex quoted(R"(^\| `([^`]+)`)");
     std::smatch match;

@@ -9,6 +9,6 @@ if [ -n "$drl_newest" ]; then
   PATH=$(dirname "$drl_newest"):$PATH
   export PATH
 else
-  echo "drl is not built in $drl_root/build: type ./tools/quickstart, or see docs/install.md" >&2
+  echo "drl is not built in $drl_root/build: type ./tools/quickstart, or see docs/howto/install.md" >&2
 fi
 unset drl_root drl_program drl_newest

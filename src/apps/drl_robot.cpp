@@ -53,7 +53,8 @@ struct RobotOptions {
       "as libmujoco has in random motion. Where there are more, the step counts in Metrics/unsolved",
       at_least(0));
     v("randomised", randomised,
-      "let masses, gains and other numbers of the model differ between copies, for --env.dr (docs/randomisation.md)");
+      "let masses, gains and other numbers of the model differ between copies, for --env.dr "
+      "(docs/howto/randomisation.md)");
     v("task", task, "instead, write a task of this name for the robot, to edit (drl_new_task --robot uses it)");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));

@@ -14,7 +14,7 @@ struct Habit {
 constexpr const char* kPpo = "options of an algorithm begin with its name";
 constexpr const char* kSteps = "training is measured in iterations of num_envs * num_steps_per_env steps on each rank";
 constexpr const char* kWandb = "drl writes metrics.csv and TensorBoard files, and uploads nothing";
-constexpr const char* kSync = "log the run's metrics.csv with the script in docs/coming_from.md";
+constexpr const char* kSync = "log the run's metrics.csv with the script in docs/howto/coming_from.md";
 constexpr const char* kRun = "a run's directory is runs/TASK/NAME";
 constexpr Habit kHabits[] = {
     {"video", "videos are recorded from checkpoints",
@@ -45,7 +45,8 @@ constexpr Habit kHabits[] = {
 };
 // Options of a task, which other tasks may have.
 constexpr const char* kStepLimit = "a task's step limit is a constant of its header";
-constexpr const char* kOwnTask = "to change it, write a task of your own with another step_limit (docs/tasks.md)";
+constexpr const char* kOwnTask =
+    "to change it, write a task of your own with another step_limit (docs/reference/tasks.md)";
 constexpr Habit kTaskHabits[] = {
     {"env.max_episode_steps", kStepLimit, kOwnTask},
     {"env.max_episode_length", kStepLimit, kOwnTask},

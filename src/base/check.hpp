@@ -6,7 +6,7 @@
 
 namespace drl {
 
-// Exit codes of every program (docs/runs.md, "Exit codes").
+// Exit codes of every program (docs/reference/runs.md, "Exit codes").
 enum ExitCode : int { kDone = 0, kFailure = 1, kUsage = 2, kContinue = 75, kInterrupted = 130, kTerminated = 143 };
 
 // A failure that the user's input did not cause. Exit code 1.

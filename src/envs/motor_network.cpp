@@ -32,7 +32,7 @@ constexpr auto kActivationNames = by_enum<Net::Activation, const char*>(Net::sof
                                                                                         {Net::softsign, "softsign"}});
 const std::vector<std::string> kActivations(kActivationNames.begin(), kActivationNames.end());
 const std::vector<std::string> kOrders = {"pos_vel", "vel_pos"};
-constexpr const char* kSame = "make it from the state_dict of one network (docs/randomisation.md)";
+constexpr const char* kSame = "make it from the state_dict of one network (docs/howto/randomisation.md)";
 constexpr const char* kLstmName = "weight_ih_l";
 
 // A network and the arrays that it points to.

@@ -1,4 +1,4 @@
-// Reads a network that gives the torques of a robot's motors (--env.dr.motor_network, docs/randomisation.md).
+// Reads a network that gives the torques of a robot's motors (--env.dr.motor_network, docs/howto/randomisation.md).
 #pragma once
 
 #include <string>

@@ -10,8 +10,9 @@ namespace {
 constexpr std::string_view kSame = "";
 constexpr std::string_view kMjlabs = "its rewards and observations follow mjlab's, and its physics is MuJoCo's";
 constexpr std::string_view kGymnasiums = "it has Gymnasium's model, rewards and observations";
-constexpr std::string_view kGround = "its ground is one height field, and other numbers of it differ (docs/terrain.md)";
-constexpr std::string_view kDexsuite = "docs/robots.md lists the differences";
+constexpr std::string_view kGround =
+    "its ground is one height field, and other numbers of it differ (docs/howto/terrain.md)";
+constexpr std::string_view kDexsuite = "docs/reference/robots.md lists the differences";
 
 constexpr OtherName kNames[] = {
     // mjlab 1.6.0
@@ -20,7 +21,7 @@ constexpr OtherName kNames[] = {
     {"Mjlab-Velocity-Rough-Unitree-Go1", "Go1-Velocity-Rough", kGround},
     {"Mjlab-Velocity-Rough-Unitree-G1", "G1-Velocity-Rough", kGround},
     {"Mjlab-Tracking-Flat-Unitree-G1", "G1-Tracking",
-     "its terms are the same, its motions are files of drl_motion, and docs/motion.md lists the differences"},
+     "its terms are the same, its motions are files of drl_motion, and docs/howto/motion.md lists the differences"},
     {"Mjlab-Cartpole-Balance", "Cartpole", "it has Isaac Lab's model and rewards"},
     {"Mjlab-Cartpole-Swingup", "Cartpole", "it has Isaac Lab's model and rewards, and the pole begins upright"},
     // Isaac Lab

@@ -170,7 +170,7 @@ const TaskParams::Inspection& TaskParams::inspection() const {
   inspected.why_not_lanes = error, inspected.is_mistaken = code == 3;
   if (code == 0 && !record_in_lanes())
     inspected.why_not_lanes =
-        "its library was built with constant masses and gains: see RANDOMISED in docs/randomisation.md";
+        "its library was built with constant masses and gains: see RANDOMISED in docs/howto/randomisation.md";
   return inspection_.emplace(std::move(inspected));
 }
 

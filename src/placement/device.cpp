@@ -285,7 +285,7 @@ DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda, const GpuVend
   if (gpus.granted && gpus.physical)
     throw UsageError("the job's GPUs would be idle (" + why + "): " +
                      (cuda.built ? remedy(cuda, fmt::format("run {} and drl_doctor on this node", ours.show_gpus))
-                                 : "build drl with GPU support (docs/install.md, \"GPUs\")") +
+                                 : "build drl with GPU support (docs/howto/install.md, \"GPUs\")") +
                      ", or use --device cpu");
   if (gpus.granted) {
     choice.gpus = gpus;
@@ -294,7 +294,7 @@ DeviceChoice choose_cpu(const Gpus& gpus, const CudaSupport& cuda, const GpuVend
         ours.name);
   } else if (gpus.physical && !gpus.in_job) {
     choice.info = fmt::format("the {} GPU of this machine is not used ({}{})", ours.name, why,
-                              cuda.built ? "" : "; docs/install.md, \"GPUs\", says how to build one that has");
+                              cuda.built ? "" : "; docs/howto/install.md, \"GPUs\", says how to build one that has");
   }
   return choice;
 }
@@ -308,7 +308,7 @@ DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids
   if (says_hip && ours.pci != kAmd.pci)
     throw UsageError("--device " + printable(device) +
                      " is not available (this build of drl is not for AMD GPUs): use --device cuda or --device cpu, or "
-                     "build drl with -DDRL_WITH_HIP=ON (docs/install.md, \"AMD GPUs\")");
+                     "build drl with -DDRL_WITH_HIP=ON (docs/howto/install.md, \"AMD GPUs\")");
   if (device != "auto" && device != "cpu" && !wants_cuda)
     throw UsageError("--device " + printable(device) +
                      " is not valid (choices: auto, cpu, cuda, cuda:N): use --device auto");
@@ -318,11 +318,11 @@ DeviceChoice choose_device(const std::string& device, const std::string& gpu_ids
         printable(device), gpus.vendor,
         cuda.built ? fmt::format("this build of drl runs on {} GPUs and CPUs only", ours.name)
                    : "this build of drl has no GPU support",
-        ours.name, cuda.built ? "" : " and a build with GPU support (docs/install.md, \"GPUs\")"));
+        ours.name, cuda.built ? "" : " and a build with GPU support (docs/howto/install.md, \"GPUs\")"));
   if (wants_cuda && !cuda.built)
     throw UsageError("--device " + printable(device) +
                      " is not available (this build of drl has no GPU support): build drl with GPU support "
-                     "(docs/install.md, \"GPUs\"), or use --device cpu");
+                     "(docs/howto/install.md, \"GPUs\"), or use --device cpu");
   if (wants_cuda && cuda.devices == 0)
     throw UsageError("--device " + printable(device) + " is not available (" + cuda.trouble + "): " +
                      remedy(cuda, fmt::format("request GPUs (srun --gpus-per-node=4), check {}", ours.show_gpus)) +

@@ -26,7 +26,7 @@ struct Row {
   int through_srun;  // the signal that passes it on
 };
 
-// The effect of each signal (docs/cluster.md, "Signals"). A second SIGINT, more than a second
+// The effect of each signal (docs/howto/cluster.md, "Signals"). A second SIGINT, more than a second
 // after the first, ends the process.
 constexpr auto kRows = by_enum<Stop, Row>(
     Stop::terminated,

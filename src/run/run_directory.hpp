@@ -58,8 +58,8 @@ struct RunRequest {
   RunContext context;
 };
 
-// Decides how the run starts, as docs/runs.md, "Resume" describes. `own_lock` is the lock that this process already
-// holds, or null. Writes nothing. Throws UsageError.
+// Decides how the run starts, as docs/reference/runs.md, "Resume" describes. `own_lock` is the lock that this process
+// already holds, or null. Writes nothing. Throws UsageError.
 RunStart plan_run(const RunRequest& request, const RunLock* own_lock = nullptr);
 
 // Calls plan_run and locks the run's directory. Programs that start at the same time get separate runs, unless the user

@@ -62,7 +62,7 @@ void require_known_task(const Checkpoint& checkpoint, const std::string& file) {
       is_robot          ? "it has a robot, and drl was installed without robots"
       : library.empty() ? "no loaded library has it"
                         : "it is in the task library " + printable(library),
-      is_robot ? "build drl with MuJoCo (docs/install.md, Robots and videos)" : "give --task_library FILE"));
+      is_robot ? "build drl with MuJoCo (docs/howto/install.md, Robots and videos)" : "give --task_library FILE"));
 }
 
 void load_task_of(const Checkpoint& checkpoint, const std::string& file) {

@@ -146,7 +146,7 @@ void Trainer::check_lost_environments(bool is_reporting) {
                       " (--nan_policy stop): find the step with --nan_policy dump, or go on with --nan_policy reset");
   if (is_reporting)
     log::warn("{}; these environments were reset{}", what,
-              train_.nan_policy == "dump" ? "" : ": --nan_policy dump shows the steps (docs/evaluate.md)");
+              train_.nan_policy == "dump" ? "" : ": --nan_policy dump shows the steps (docs/howto/evaluate.md)");
 }
 
 // All ranks see all fingerprints, so they decide alike.

@@ -1,4 +1,4 @@
-// Tests which run a command starts or resumes (docs/runs.md, "Resume").
+// Tests which run a command starts or resumes (docs/reference/runs.md, "Resume").
 #include <cmath>
 #include <csignal>
 #include <map>

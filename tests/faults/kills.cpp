@@ -39,7 +39,7 @@ struct Options {
 };
 
 constexpr int kInterval = 10, kLast = 100;  // iterations
-constexpr int kWaitingSaves = 8;            // docs/runs.md
+constexpr int kWaitingSaves = 8;            // docs/reference/runs.md
 constexpr double kPatience = 600;           // seconds for processes to end, and for a run
 constexpr double kLauncherPatience = 60;    // seconds for processes to end; --ranks ends a hung mpirun after 30
 

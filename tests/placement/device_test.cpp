@@ -302,7 +302,7 @@ TEST(ChooseDevice, AcceptsTheCpuAndRefusesInvalidDevices) {
     EXPECT_EQ(choice.warning + choice.info, "");
   }
   expect_mentions(refused("cuda:0", kFour, kNoCuda),
-                  {"--device cuda:0 ", "no GPU support", "docs/install.md, \"GPUs\"", "--device cpu"});
+                  {"--device cuda:0 ", "no GPU support", "docs/howto/install.md, \"GPUs\"", "--device cpu"});
   expect_mentions(refused("tpu", {}, kNoCuda), {"--device tpu ", "auto, cpu, cuda, cuda:N", "--device auto"});
   expect_mentions(refused("cuda:x", {}, kTwoGpus), {"--device cuda:x ", "number", "--device cuda:0"});
 }
@@ -311,7 +311,7 @@ TEST(ChooseDevice, GrantedGpusMustNotBeIdle) {
   Gpus nvidia = kFour, amd = kFour;
   nvidia.physical = true, amd.vendor = "AMD", amd.vendor_granted = true;
   expect_mentions(refused("auto", nvidia, kNoCuda),
-                  {"idle", "no GPU support", "docs/install.md, \"GPUs\"", "--device cpu"});
+                  {"idle", "no GPU support", "docs/howto/install.md, \"GPUs\"", "--device cpu"});
   expect_mentions(refused("auto", nvidia, kCudaWithoutGpu),
                   {"idle", kCudaWithoutGpu.trouble, "nvidia-smi", "drl_doctor", "--device cpu"});
   for (const CudaSupport& cuda : {kNoCuda, kCudaWithoutGpu})

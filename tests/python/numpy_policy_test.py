@@ -1,4 +1,4 @@
-"""Tests that the numpy policy in docs/evaluate.md takes the actions that drl_eval recorded, for Gaussian and
+"""Tests that the numpy policy in docs/howto/evaluate.md takes the actions that drl_eval recorded, for Gaussian and
 categorical policies.
 
     numpy_policy_test.py BIN PAGE

@@ -1,6 +1,6 @@
 """One update of PPO equals rsl_rl's: advantages, losses, gradients, and parameters after each mini-batch.
 
-rsl_rl's own classes compute the update from drl's rollout. docs/algorithms.md lists the points in which drl differs;
+rsl_rl's own classes compute the update from drl's rollout. docs/reference/algorithms.md lists the points in which drl differs;
 here each of them is handed to rsl_rl, so that all else can be compared:
 - a truncated episode's reward includes gamma V of its true last observation,
 - each epoch is an update() of its own, with drl's permutation,

@@ -1,4 +1,4 @@
-// The quantities of a robot's model that options may change (--env.dr, docs/randomisation.md).
+// The quantities of a robot's model that options may change (--env.dr, docs/howto/randomisation.md).
 #pragma once
 
 #include <array>

@@ -339,7 +339,7 @@ class MujocoTask : public Task<MujocoRobot> {
 
   static constexpr const char* kMakeEqual =
       "make the two numbers equal; a robot with other joints or actuators needs a task of its own (examples/own_robot, "
-      "docs/robots.md)";
+      "docs/reference/robots.md)";
 
   void check(MujocoRobot& robot) const {
     const auto fail = [&](const std::string& problem) { throw std::invalid_argument(file_ + " " + problem); };

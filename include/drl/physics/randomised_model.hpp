@@ -1,6 +1,6 @@
 // The numbers of a robot's model that options may change per environment, and the ranges from which environments draw
-// them (--env.dr, docs/randomisation.md). Numbers that MuJoCo has precomputed for its solver (invweight0) stay those of
-// the file.
+// them (--env.dr, docs/howto/randomisation.md). Numbers that MuJoCo has precomputed for its solver (invweight0) stay
+// those of the file.
 #pragma once
 
 #include <mujoco/mujoco.h>

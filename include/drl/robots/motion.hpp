@@ -1,4 +1,4 @@
-// What tasks that track motions read of a file of drl_motion (docs/motion.md).
+// What tasks that track motions read of a file of drl_motion (docs/howto/motion.md).
 #pragma once
 
 #include <cstdint>

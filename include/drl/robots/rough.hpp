@@ -1,5 +1,5 @@
 // Rough ground for the velocity tasks, as in mjlab 1.6.0: robots see the ground around them, and patches become more
-// difficult for those that walk far. What differs from mjlab is in docs/terrain.md.
+// difficult for those that walk far. What differs from mjlab is in docs/howto/terrain.md.
 #pragma once
 
 #include "drl/robots/velocity.hpp"

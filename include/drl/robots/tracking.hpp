@@ -1,7 +1,7 @@
 // Implements mjlab's tracking task (version 1.6.0, tasks/tracking; BeyondMimic): a robot with a motor in each joint
 // follows a motion of a file of drl_motion, is pushed now and then, and differs slightly between environments.
 // Episodes begin at a random frame; those in parts of the motion where episodes fail are drawn more often. What differs
-// from mjlab is in docs/motion.md. A header such as g1_tracking.hpp configures the robot.
+// from mjlab is in docs/howto/motion.md. A header such as g1_tracking.hpp configures the robot.
 //
 // As in mjlab, rewards and the end of an episode use the bodies' positions and velocities at the beginning of the last
 // time step, and the reference's bodies relative to the anchor of the previous observation.
