@@ -12,7 +12,7 @@ constexpr std::string_view kMjlabs = "its rewards and observations follow mjlab'
 constexpr std::string_view kGymnasiums = "it has Gymnasium's model, rewards and observations";
 constexpr std::string_view kGround =
     "its ground is one height field, and other numbers of it differ (docs/howto/terrain.md)";
-constexpr std::string_view kDexsuite = "docs/reference/robots.md lists the differences";
+constexpr std::string_view kDexsuite = "docs/reference/robots.md lists the main differences";
 
 constexpr OtherName kNames[] = {
     // mjlab 1.6.0

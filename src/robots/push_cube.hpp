@@ -1,6 +1,6 @@
 // PushCube: a robot arm (UR10) pushes a cube over a table to a goal. The task follows EmbodiChain's PushCubeRL
 // (configs/agents/rl/push_cube/gym_config.json in its embodichain_tasks), which that project trains with PPO and GRPO.
-// docs/reference/robots.md lists all differences.
+// docs/reference/robots.md lists the main differences.
 //
 // EmbodiChain rewards each step for nearness, so that waiting beside the goal pays more than success, which ends the
 // episode. Here these terms are costs, which are 0 at their best. As in EmbodiChain, `action_rate` depends on the

@@ -1,6 +1,6 @@
 // Reorient: a hand (Allegro) on a robot arm (KUKA iiwa) brings a cube that it holds to a commanded pose. The task
 // follows Isaac Lab's Isaac-Dexsuite-Kuka-Allegro-Reorient-v0, with its actions, rewards and weights.
-// docs/reference/robots.md lists all differences.
+// docs/reference/robots.md lists the main differences.
 //
 // A success ends the episode like a time-out, so that the rewards that would follow count by the critic's value of the
 // last state: otherwise, waiting beside the goal would pay more. Positions, orientations and forces are those of the
