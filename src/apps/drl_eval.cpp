@@ -39,7 +39,7 @@ constexpr const char* kUsage =
     "                                                  episodes\n"
     "  drl_eval --checkpoint F --record episodes.h5    a given checkpoint; records\n"
     "                                                  the episodes in a file\n"
-    "  drl_eval --run R --episodes 1 --video run.mp4   a video of one episode\n"
+    "  drl_eval --run R --episodes 1 --video run.mp4   a video of 10 seconds\n"
     "  drl_eval --run R --env.noise 0                  with another value of one of\n"
     "                                                  the task's options\n"
     "  drl_eval --task T --agent random --video a.gif  a task without a policy\n"
