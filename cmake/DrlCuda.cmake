@@ -27,7 +27,7 @@ if(DRL_WITH_CUDA AND NOT DRL_HIP)
   if(NOT trouble)
     set(DRL_CUDA ON)
   elseif(DRL_WITH_CUDA STREQUAL "AUTO")
-    message(STATUS "CUDA: none (${trouble})")
+    list(APPEND drl_notes "No GPU support, because ${trouble} (-DDRL_WITH_CUDA=ON requires it, OFF removes this line)")
   else()
     message(FATAL_ERROR "DRL_WITH_CUDA=${DRL_WITH_CUDA} is not possible (${trouble}): load the modules of CUDA and NCCL, or set "
       "CMAKE_CUDA_COMPILER and NCCL_ROOT, or build for CPUs with -DDRL_WITH_CUDA=OFF")

@@ -131,8 +131,6 @@ class Drl(CMakePackage, CudaPackage):
 
     def cmake_args(self):
         args = [
-            self.define("DRL_TESTS", False),
-            self.define("DRL_BENCHMARKS", False),
             self.define("DRL_ISAS", "all"),
             self.define_from_variant("DRL_WITH_CUDA", "cuda"),
             self.define_from_variant("DRL_WITH_MUJOCO", "mujoco"),
