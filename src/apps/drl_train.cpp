@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "apps/banner.hpp"
+#include "apps/check_run.hpp"
 #include "apps/learner.hpp"
 #include "apps/loading.hpp"
 #include "apps/program.hpp"
@@ -166,6 +167,7 @@ int prepare(const Settings& typed, const LaunchInfo& launch, Communicator& comm,
     plan->require_usable();
   });
   require_same_tasks(comm);  // now including the libraries found in lib/drl/tasks
+  if (typed.command.check) return check_run(*plan, texts, launch, comm), int{kDone};
 
   // 2. One rank per device: if the launcher started fewer ranks, start drl_train again through srun and wait for it.
   const TrainOptions& options = plan->options.train;
@@ -196,7 +198,7 @@ int run_on(const LaunchInfo& launch, const std::vector<std::string>& arguments) 
   };
   if (is_answered) return compare_after_answer(launch, compare_ranks);
   if (typed) {
-    const int ranks = launch.launched() ? 0 : typed->command.ranks;
+    const int ranks = launch.launched() || typed->command.check ? 0 : typed->command.ranks;
     if (const std::string problem = limits_problem("drl_train", ranks); !problem.empty()) {
       if (launch.local_rank == 0) log::error("{}", problem);  // MPI may be unable to start, and nodes may differ
       return report_exit_code(launch.rank, ExitCode::kUsage);
@@ -210,7 +212,7 @@ int run_on(const LaunchInfo& launch, const std::vector<std::string>& arguments) 
       return start_ranks(ranks, arguments, kStopRelay);
     }
     log::init(launch.rank, launch.world_size, host_name(), typed->command.quiet);
-    hint_at_idle_devices(launch, arguments);
+    if (!typed->command.check) hint_at_idle_devices(launch, arguments);
   }
   return run_connected(launch, [&](Communicator& comm) {
     take_stops_as_requests();

@@ -67,8 +67,9 @@ std::unique_ptr<Communicator> gpu_communicator(const GpuOptions&, int, Communica
 
 #endif
 
-// Throws UsageError if --nets and --precision name an engine that the device does not have. The run would otherwise
-// record an engine that did not train it.
+}  // namespace
+
+// The run would otherwise record an engine that did not train it.
 void require_engine(const TrainOptions& train, bool on_gpu) {
   if (!on_gpu) {
     if (train.precision == "fp16" || train.precision == "tf32")
@@ -97,8 +98,6 @@ void require_engine(const TrainOptions& train, bool on_gpu) {
                     train.precision, kGpuVendor.blas, kGpuVendor.has_tf32 ? " or TF32" : "",
                     kGpuVendor.has_tf32 ? ", --precision tf32" : ""));
 }
-
-}  // namespace
 
 RunEngine::RunEngine(const Options& options, const Workplace& place) : options_(options), place_(place) {
   require_engine(options.train, on_gpu());

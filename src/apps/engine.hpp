@@ -12,6 +12,9 @@
 
 namespace drl {
 
+// Throws UsageError if --nets and --precision name an engine that the device does not have.
+void require_engine(const TrainOptions& train, bool on_gpu);
+
 class RunEngine final : public Engine {
  public:
   // Opens the GPU's libraries. Throws UsageError if the device does not have what --nets and --precision name. The

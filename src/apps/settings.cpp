@@ -43,6 +43,10 @@ void CommandOptions::describe(OptionVisitor& v) {
   v("preflight", preflight,
     "check before training that all nodes have the same build and see the run directory; off skips this",
     one_of({"quick", "off"}), Effect::none, here, always);
+  v("check", check,
+    "find what is wrong with the run without devices and without writing files; 0 is the exit code if drl_train would "
+    "start, else 2",
+    Effect::none, here, common, always);
   v("help", help, "print the common options, with the values of --task's preset; --help all prints all options",
     Effect::none, here, letter('h'), common, always);
   v("help_all", help_all, "what --help all means", Effect::none, here, hidden, always);
@@ -95,7 +99,9 @@ std::string given(const Settings& typed, const RunTexts& texts, const std::strin
   return value;
 }
 
-RunPlan::RunPlan(const Settings& typed, const RunTexts& texts) : Settings(typed.program, typed.command_line) {
+RunPlan::RunPlan(const Settings& typed, const RunTexts& texts, const std::vector<NamedValue>& more)
+    : Settings(typed.program, typed.command_line) {
+  command_line.insert(command_line.end(), more.begin(), more.end());
   const std::string task = own_task_name(given(typed, texts, "task"));
   const std::string task_of_run = table.value_in(texts.run_ini, kOptionsIni, "task").value_or(task);
   if (task != task_of_run)  // the other task may not have these options

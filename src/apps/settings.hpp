@@ -18,6 +18,7 @@ struct CommandOptions {
   int threads = 0;  // 0: taken from the allocation
   bool quiet = false;
   std::string preflight = "quick";
+  bool check = false;
   bool help = false, help_all = false, version = false, list_tasks = false, print_config = false;
   // Isaac Lab's options: accepted, and a log message explains their meaning here.
   bool headless = false, distributed = false;
@@ -70,7 +71,7 @@ std::string given(const Settings& typed, const RunTexts& texts, const std::strin
 // the origin, presets of the task.
 struct RunPlan : Settings {
   // See resolve().
-  RunPlan(const Settings& typed, const RunTexts& texts);
+  RunPlan(const Settings& typed, const RunTexts& texts, const std::vector<NamedValue>& more);
 
   // The options that the user has set for this run: those of the command line, and those of the config file that change
   // the results and have neither their default nor their preset. A file of --print_config has all options, and a file
@@ -87,10 +88,11 @@ struct RunPlan : Settings {
   std::vector<NamedValue> chosen_in(const RunTexts& texts) const;
 };
 
-// Returns the settings of the run. Throws UsageError if they are wrong, or if the resumed run has another task. Pure:
-// the result depends on the arguments and the known tasks.
-inline std::unique_ptr<const RunPlan> resolve(const Settings& typed, const RunTexts& texts) {
-  return std::make_unique<const RunPlan>(typed, texts);
+// Returns the settings of the run. `more` comes after the options of the command line. Throws UsageError if they are
+// wrong, or if the resumed run has another task. Pure: the result depends on the arguments and the known tasks.
+inline std::unique_ptr<const RunPlan> resolve(const Settings& typed, const RunTexts& texts,
+                                              const std::vector<NamedValue>& more = {}) {
+  return std::make_unique<const RunPlan>(typed, texts, more);
 }
 
 // Returns the help: the common options, or all of them if the user typed --help all.

@@ -385,6 +385,14 @@ void wait_until_free(const fs::path& run) {
 
 }  // namespace
 
+void require_writable(const fs::path& run) {
+  std::error_code error;
+  fs::path there = fs::absolute(run, error);
+  while (!fs::exists(there, error) && there != there.root_path()) there = there.parent_path();
+  if (!fs::is_directory(there, error)) cannot_write(run, reason_of(ENOTDIR));
+  if (access(there.c_str(), W_OK | X_OK) != 0) cannot_write(run, reason_of(errno));
+}
+
 // Another process may have started or even ended the same run between plan and lock. Therefore the plan is made again
 // under the lock, and must not have changed.
 RunStart claim_run(const RunRequest& request) {

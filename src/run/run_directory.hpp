@@ -62,6 +62,9 @@ struct RunRequest {
 // already holds, or null. Writes nothing. Throws UsageError.
 RunStart plan_run(const RunRequest& request, const RunLock* own_lock = nullptr);
 
+// Throws UsageError if the directory could not be created, or if its files could not be written. Writes nothing.
+void require_writable(const std::filesystem::path& run);
+
 // Calls plan_run and locks the run's directory. Programs that start at the same time get separate runs, unless the user
 // named the run; throws UsageError if a named run is in use. Creates at most the directory and its lock: a RunDirectory
 // creates the other files.
