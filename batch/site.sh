@@ -6,8 +6,7 @@
 #
 # Slurm needs account and partition before a job starts. sbatch reads them, and other options ("INPUT ENVIRONMENT
 # VARIABLES" in `man sbatch`), from SBATCH_* variables of the shell in which you type it. To set them for drl's jobs
-# only, put this line into ~/.bashrc and type drl_sbatch instead of sbatch:
-#   drl_sbatch() ( . ~/.config/drl/site.sh; sbatch "$@" )
+# only, type drl_sbatch instead of sbatch: it reads ~/.config/drl/site.sh, and checks the runs before it submits them.
 
 # export SBATCH_ACCOUNT=project         # the account to charge; for srun and salloc: SLURM_ACCOUNT, SALLOC_ACCOUNT
 # export SBATCH_PARTITION=gpu           # for srun and salloc: SLURM_PARTITION, SALLOC_PARTITION

@@ -84,7 +84,7 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   output_of({"cmake", "--install", built(""), "--prefix", folder / "tree"});
   const std::string job =
       complete(Words{"-N1", "--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} + small_run(1));
-  for (const char* program : {"drl_train", "drl_eval", "drl_job", "drl_geometry", "drl_requeue", "drl_sbcast"})
+  for (const char* program : {"drl_train", "drl_eval", "drl_job", "drl_geometry", "drl_requeue", "drl_sbatch", "drl_sbcast"})
     EXPECT_TRUE(fs::exists(folder / "tree/bin" / program));
   for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "tree/share/drl/batch" / script));
 }
@@ -230,8 +230,8 @@ TEST_F(SharedGpus, HaveOneDaemonForAllRuns) {
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(used));
   fs::remove_all(used);
-  // Three runs have GPU 0, and each run has a quarter of the eight CPUs.
-  const std::string first = "0 2 " + directory, second = "1 2 " + directory;
+  // Three runs have GPU 0, and each run has a quarter of the script's four CPUs.
+  const std::string first = "0 1 " + directory, second = "1 1 " + directory;
   EXPECT_EQ(sorted_lines("runs_seen"), (Words{first, first, first, second, second}));
 }
 
@@ -241,7 +241,7 @@ TEST_F(SharedGpus, WorkWithoutADaemon) {
   const std::string array = start(2), file = "drl-sweep-" + array + "_0.out";
   ASSERT_TRUE(completes(array + "_0")) << log(file);
   expect_mentions(log(file), {"drl_job: ", "take turns", "no driver", "nvidia-cuda-mps-control"});
-  EXPECT_EQ(sorted_lines("runs_seen"), (Words{"0 2 none", "0 2 none", "1 2 none", "1 2 none"}));
+  EXPECT_EQ(sorted_lines("runs_seen"), (Words{"0 1 none", "0 1 none", "1 1 none", "1 1 none"}));
 }
 
 // As with sbatch --signal=B:USR1@300, only the batch script gets the signal.
