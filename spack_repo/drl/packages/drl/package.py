@@ -1,3 +1,4 @@
+from os import environ
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -6,6 +7,7 @@ from spack_repo.builtin.build_systems.cuda import CudaPackage
 
 from spack.package import (
     EnvironmentModifications,
+    Executable,
     ancestor,
     conflicts,
     depends_on,
@@ -51,8 +53,8 @@ class Drl(CMakePackage, CudaPackage):
         "aarch64": "12bfb2bb70f760e0d51fd59f3c43b2906c7660a23954fd717321da52ba85a617",
     }
 
-    variant("torch", default=True, description="libtorch, for --nets torch")
-    variant("mujoco", default=False, description="Robots, which need MuJoCo 3.5.0")
+    variant("torch", default=False, description="libtorch, for --nets torch")
+    variant("mujoco", default=True, description="Robots and videos, which need MuJoCo 3.5.0")
 
     generator("ninja")
 
@@ -73,8 +75,8 @@ class Drl(CMakePackage, CudaPackage):
     depends_on("py-torch@1.13:", when="+torch")
     depends_on("py-torch ~cuda", when="+torch ~cuda")
 
-    # Spack has no recipe of MuJoCo. A release fetches the wheel of tools/fetch_mujoco; in a checkout, which has no
-    # resources, type tools/fetch_mujoco, or set MUJOCO_ROOT.
+    # Spack has no recipe of MuJoCo 3. A release fetches the wheel of tools/fetch_mujoco. A checkout has no resources, so
+    # the recipe calls tools/fetch_mujoco, unless MUJOCO_ROOT is set.
     for target, checksum in mujoco_wheels.items():
         resource(
             name=f"mujoco-{target}",
@@ -86,6 +88,7 @@ class Drl(CMakePackage, CudaPackage):
             when=f"+mujoco target={target}:",
         )
 
+    depends_on("python@3:", type="build", when="@develop +mujoco")  # for tools/fetch_mujoco
     depends_on("libpng@1.6:", when="+mujoco")  # videos
     depends_on("giflib@5:", when="+mujoco")
 
@@ -117,6 +120,9 @@ class Drl(CMakePackage, CudaPackage):
     def unpack_mujoco(self) -> None:
         """puts libmujoco where tools/fetch_mujoco does; cmake finds and installs it there"""
         source = Path(self.stage.source_path)
+        is_dev = self.spec.satisfies("+mujoco") and "dev_path" in self.spec.variants
+        if is_dev and "MUJOCO_ROOT" not in environ:
+            Executable(str(source / "tools/fetch_mujoco"))()
         for wheel in source.glob("mujoco_wheel/*.whl"):
             with ZipFile(wheel) as files:
                 files.extractall(source / "mujoco_wheel")
