@@ -29,7 +29,8 @@ with tempfile.TemporaryDirectory() as directory:
     run("cc", *FLAGS, EXAMPLES / "replay.c", "-lm", "-o", "replay")
     run(BIN / "drl_eval", "--pretrained", "Pendulum-v1", "--episodes", "2", "--record", "episodes.h5")
     with h5py.File(f"{directory}/episodes.h5") as episodes:
-        log = np.concatenate([np.concatenate([e["observations"][:-1], e["policy_actions"][:]], axis=1) for e in episodes.values()])
+        # Pendulum has no scale: the environment receives the clipped action.
+        log = np.concatenate([np.concatenate([e["observations"][:-1], e["actions"][:]], axis=1) for e in episodes.values()])
     assert log.shape == (400, 4), log.shape
     result = replay(log)
     assert result.returncode == 0, result
