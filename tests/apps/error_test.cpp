@@ -16,7 +16,9 @@ class Errors : public testing::Test {
     SCOPED_TRACE(join(options, " "));
     const Result result = runs.train(options);
     drl::expect_error(result, parts);
-    if (rank_count == 1) EXPECT_EQ(runs.train(options + Words{"--check"}).err, result.err);
+    if (rank_count == 1) {
+      EXPECT_EQ(runs.train(options + Words{"--check"}).err, result.err);
+    }
     EXPECT_EQ(left_behind(), files);
   }
   fs::path write(const std::string& name, const std::string& text) {
