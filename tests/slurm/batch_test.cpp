@@ -84,7 +84,8 @@ TEST_F(BatchTest, AnInstalledTreeFindsItsOwnPrograms) {
   output_of({"cmake", "--install", built(""), "--prefix", folder / "tree"});
   const std::string job =
       complete(Words{"-N1", "--gpus-per-node=1", folder / "tree/share/drl/batch/train_2node.sbatch"} + small_run(1));
-  for (const char* program : {"drl_train", "drl_eval", "drl_job", "drl_geometry", "drl_requeue", "drl_sbatch", "drl_sbcast"})
+  for (const char* program :
+       {"drl_train", "drl_eval", "drl_job", "drl_geometry", "drl_requeue", "drl_sbatch", "drl_sbcast"})
     EXPECT_TRUE(fs::exists(folder / "tree/bin" / program));
   for (const std::string& script : kScripts) EXPECT_TRUE(fs::exists(folder / "tree/share/drl/batch" / script));
 }
