@@ -8,9 +8,9 @@
 
 namespace drl {
 
-// Collective. Prepares the run up to its first iteration, on this machine's cores, and prints how it would start. Writes
-// no files. Throws an error that drl_train would end with, except those about devices, the number of ranks, and the
-// memory of other machines. `plan` is that of `texts`.
+// Collective. Prepares the run up to its first iteration, on this machine's cores, and prints how it would start.
+// Writes no files. Throws an error that drl_train would end with, except those about devices, the number of ranks, and
+// the memory of other machines. `plan` is that of `texts`.
 void check_run(const RunPlan& plan, const RunTexts& texts, const LaunchInfo& launch, Communicator& comm);
 
 }  // namespace drl
