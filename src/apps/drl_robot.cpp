@@ -8,10 +8,11 @@
 #include <filesystem>
 #include <regex>
 #include <span>
+#include <sstream>
 #include <utility>
 
+#include "apps/new_task/robot_task.hpp"
 #include "apps/program.hpp"
-#include "apps/robot_task.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -40,7 +41,7 @@ constexpr const char* kUsage =
     "\n";
 
 struct RobotOptions {
-  std::string output, task;
+  std::string output, task, kind = "model", feet;
   int places = 0;
   bool explain = false, all = false, randomised = false, if_possible = false, help = false, version = false;
 
@@ -55,7 +56,14 @@ struct RobotOptions {
     v("randomised", randomised,
       "let masses, gains and other numbers of the model differ between copies, for --env.dr "
       "(docs/howto/randomisation.md)");
-    v("task", task, "instead, write a task of this name for the robot, to edit (drl_new_task --robot uses it)");
+    v("task", task,
+      "instead, write a project with a task of this name for the robot to the directory --output, which must be empty "
+      "(drl_new_task --robot uses it)");
+    v("kind", kind,
+      "with --task: velocity, reach or bare (docs/tutorials/own_robot.md); model = the one that suits the model",
+      one_of({"model", "velocity", "reach", "bare"}));
+    v("feet", feet,
+      "with --task: the names of the bodies that are feet, such as left,right; empty = found in the model");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -127,6 +135,25 @@ void refuse_unsupported(const RobotModel& model, bool all) {
   if (left + hidden > 0) list += "\n--explain all lists every element";
   throw UsageError(printable(model.file) + " cannot be compiled (the features below are not supported): " + kRemedy +
                    list);
+}
+
+// Writes a project to the directory --output, and prints what a user should know about it.
+void write_task(const std::string& file, const RobotOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(options.output, error) || !std::filesystem::is_empty(options.output, error))
+    throw UsageError("--output " + options.output + " is no empty directory (--task writes several files): make one");
+  RobotTask task{.file = file, .name = options.task};
+  if (options.kind == "velocity") task.kind = TaskKind::velocity;
+  if (options.kind == "reach") task.kind = TaskKind::reach;
+  if (options.kind == "bare") task.kind = TaskKind::bare;
+  std::istringstream feet(options.feet);
+  for (std::string foot; std::getline(feet, foot, ',');) task.feet.push_back(foot);
+  std::vector<std::string> notes;
+  {
+    const QuietStandardError quiet;
+    notes = write_robot_task(task, options.output);
+  }
+  for (const std::string& note : notes) std::printf("%s\n", note.c_str());
 }
 
 void check_output(const std::string& output, const std::string& model) {
@@ -227,17 +254,17 @@ int run(const std::vector<std::string>& words) {
   const std::string& file = models[0];
   if (models.size() > 1)
     throw UsageError("two models are given, " + file + " and " + models[1] + " (a header holds one): give one");
-  if (!options.output.empty()) check_output(options.output, file);
+  if (!options.output.empty() && options.task.empty()) check_output(options.output, file);
   if (!options.task.empty()) {
-    if (options.output.empty()) throw UsageError("--task writes a header (which needs a file name): add --output");
+    if (options.output.empty())
+      throw UsageError("--task writes a project (which needs an empty directory): add --output");
     if (options.explain || options.if_possible || options.places > 0)
       throw UsageError(
           "--task only writes a task (it compiles nothing): leave out --explain, --if_possible and --places");
     if (!std::regex_match(options.task, std::regex("[A-Za-z][A-Za-z0-9_]*")))
       throw UsageError("--task " + shown(options.task) +
                        " is no name of a task (which has letters, digits and _): give another");
-    const QuietStandardError quiet;
-    return write(options.output, robot_task(file, options.task)), kDone;
+    return write_task(file, options), kDone;
   }
   const RobotModel model = read(file, options);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {

@@ -7,19 +7,11 @@
 
 namespace drl {
 
-struct G1Rough : G1Robot {
+struct G1Rough : velocity::OnRoughGround<G1Robot> {
   static constexpr const char* name = "G1-Velocity-Rough";
   static constexpr char description[] = "a humanoid robot (Unitree G1) walks over rough ground";
   static constexpr RobotModel model{"g1_rough.xml", 4, "unitree_g1/g1.xml",
                                     "tools/fetch_robots in drl's source directory"};
-
-  static constexpr EndCause ends[] = {{"fell_over"}, {"out_of_terrain_bounds", EndsAs::time_out}};
-  static constexpr bool ends_by_touch = false, follows_ground = false;
-  static constexpr int touch_kinds = 0;
-  static constexpr std::array<velocity::Touch, 0> touches{};
-  static constexpr double half = 0.015, far = 0.025980762113533160;  // of 0.03 m, at 60 degrees
-  static constexpr std::array<Vec<double, 2>, 6> ring{
-      {{{0.03, 0}}, {{half, far}}, {{-half, far}}, {{-0.03, 0}}, {{-half, -far}}, {{half, -far}}}};
 };
 
 template <class R>

@@ -48,9 +48,9 @@ inline std::vector<std::filesystem::path> listed_model_directories() {
 
 // Returns the directories that are searched for model files, in this order: those of DRL_MODELS (separated by colons);
 // the directory of the task's header `header` (may be null) and that of the library's CMakeLists.txt, in which the
-// library's build found its models; the directory of the shared library that contains the address `here`;
-// share/drl/models of that library's installation and of the program's installation.
-// Throws std::invalid_argument if DRL_MODELS contains a directory that does not exist.
+// library's build found its models; the directory of the shared library that contains the address `here`, and the one
+// above; share/drl/models of that library's installation and of the program's installation. Throws
+// std::invalid_argument if DRL_MODELS contains a directory that does not exist.
 inline std::vector<std::filesystem::path> model_directories(const void* here, const char* header) {
   namespace fs = std::filesystem;
   std::vector<fs::path> directories = listed_model_directories();
@@ -63,6 +63,7 @@ inline std::vector<std::filesystem::path> model_directories(const void* here, co
   if (dladdr(here, &library) != 0 && library.dli_fname) {
     const fs::path directory = fs::absolute(library.dli_fname, ignored).parent_path();  // <prefix>/lib/drl/tasks
     directories.push_back(directory);
+    directories.push_back(directory.parent_path());  // of a build directory inside the project
     directories.push_back((directory / "../../../share/drl/models").lexically_normal());
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);

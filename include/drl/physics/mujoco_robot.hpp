@@ -63,7 +63,10 @@ class MujocoRobot {
   double qvel(int k) const { return data_->qvel[k]; }
   double qpos(JointId joint) const { return data_->qpos[joint.qpos]; }
   double qvel(JointId joint) const { return data_->qvel[joint.qvel]; }
-  Vec<double, 2> range(JointId joint) const { return row<2>(model_->jnt_range, model_->dof_jntid[joint.qvel]); }
+  Vec<double, 2> range(JointId joint) const {
+    const int index = model_->dof_jntid[joint.qvel];
+    return model_->jnt_limited[index] ? row<2>(model_->jnt_range, index) : Vec<double, 2>{};
+  }
   double qacc(int k) const { return data_->qacc[k]; }
   double ctrl(int k) const { return data_->ctrl[k]; }
   void set_qpos(int k, double x) { data_->qpos[k] = x; }

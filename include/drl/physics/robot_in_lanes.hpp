@@ -168,7 +168,7 @@ class PhysicsRobot {
   DRL_HD Vec<F, 2> range(JointId joint) const {
     for (int l = 0; l < P::kLimits; ++l)
       if (P::limited(l) == joint.qvel) return range_of(l);
-    return lacks<2>("the range of a joint without limits");
+    return {{F(0), F(0)}};
   }
   DRL_HD F qacc(int k) const { return first(solved().qacc[k]); }
   DRL_HD F ctrl(int k) const {

@@ -1,4 +1,5 @@
-// The parameters that humanoids share in the velocity tasks: mjlab's numbers for G1. Only G1 touches itself.
+// The parameters that humanoids share in the velocity tasks: mjlab's numbers for G1. Only G1 touches itself. The
+// example in velocity.hpp is a humanoid.
 #pragma once
 
 #include "drl/robots/velocity.hpp"
@@ -6,7 +7,8 @@
 namespace drl::velocity {
 
 struct Humanoid {
-  static constexpr const char* self_contact = nullptr;
+  static constexpr const char *base = "floating_base_joint", *self_contact = nullptr;
+  static constexpr bool is_symmetric = true;
   static constexpr const char *sides[][2] = {{"left", "right"}}, *flips[] = {"_roll", "_yaw"};
 
   static constexpr auto reward_terms = velocity::reward_terms(-0.05, -0.02);

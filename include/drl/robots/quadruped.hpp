@@ -1,4 +1,15 @@
-// What four-legged robots share in the velocity tasks: mjlab's numbers for Go1, unless a robot has its own.
+// What four-legged robots share in the velocity tasks: mjlab's numbers for Go1, unless a robot has its own. For
+// example:
+//
+//   struct Go2 : drl::velocity::Quadruped {
+//     static constexpr const char* name = "Go2-Velocity-Flat";
+//     static constexpr char description[] = "a quadruped (Unitree Go2) walks at a commanded velocity";
+//     static constexpr drl::RobotModel model{"go2.xml", 4};
+//     static constexpr drl::velocity::Motor hip{23.7, 25, 0.5}, knee{45.43, 25, 0.5};
+//     static constexpr drl::velocity::Joint joints[] = {hip_joint("FL_hip_joint", 0.1, hip), ...};
+//     static constexpr const char *root = "base", *torso = "base";
+//     static constexpr double height = 0.333;  // m, of the root at the start
+//   };
 #pragma once
 
 #include "drl/robots/velocity.hpp"
@@ -57,7 +68,10 @@ schedule_iterations = )",
 }
 
 struct Quadruped {
-  static constexpr const char* self_contact = nullptr;
+  static constexpr const char *base = "floating_base_joint", *self_contact = nullptr;
+  // A mirror exchanges parts whose names begin with the texts of a pair of `sides`, and reverses joints whose names
+  // contain a text of `flips`.
+  static constexpr bool is_symmetric = true;
   static constexpr const char *sides[][2] = {{"FR", "FL"}, {"RR", "RL"}}, *flips[] = {"_hip_"};
 
   // A joint that moves a whole leg, and a knee, with the deviations that are tolerated.

@@ -13,7 +13,29 @@ struct Touch {
   int counts_as;
 };
 
-// Config has the following members, besides those that velocity.hpp uses (example: src/robots/go1_velocity_rough.hpp):
+// A robot that walks on flat ground also walks on rough ground, with the model on a height field instead of a plane:
+//
+//   struct H1Rough : drl::velocity::OnRoughGround<H1> {
+//     static constexpr const char* name = "H1-Velocity-Rough";
+//     static constexpr drl::RobotModel model{"h1_rough.xml", 4};
+//   };
+//   template <class R>
+//   struct H1VelocityRough : drl::velocity::Rough<R, H1Rough> {};
+//   DRL_ROBOT(H1VelocityRough)
+//
+// Here, an episode ends when the robot falls or leaves the ground, and only feet have contact sensors.
+template <class Robot>
+struct OnRoughGround : Robot {
+  static constexpr EndCause ends[] = {{"fell_over"}, {"out_of_terrain_bounds", EndsAs::time_out}};
+  static constexpr bool ends_by_touch = false, follows_ground = false;
+  static constexpr int touch_kinds = 0;
+  static constexpr std::array<Touch, 0> touches{};
+  static constexpr double half = 0.015, far = 0.025980762113533160;  // m, of 0.03 m, at 60 degrees
+  static constexpr std::array<Vec<double, 2>, 6> ring{
+      {{{0.03, 0}}, {{half, far}}, {{-half, far}}, {{-0.03, 0}}, {{-half, -far}}, {{half, -far}}}};
+};
+
+// Config has the following members, besides those that velocity.hpp uses:
 // - `ends`: {"fell_over"} or {"illegal_contact"}, then {"out_of_terrain_bounds", EndsAs::time_out};
 // - `ends_by_touch`: whether the first kind of touches ends an episode, instead of a fall;
 // - `touches`, `touch_kinds`: contact sensors, and the number of their kinds. Each kind but the first is a reward term;

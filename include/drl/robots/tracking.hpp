@@ -1,7 +1,20 @@
 // Implements mjlab's tracking task (version 1.6.0, tasks/tracking; BeyondMimic): a robot with a motor in each joint
 // follows a motion of a file of drl_motion, is pushed now and then, and differs slightly between environments.
 // Episodes begin at a random frame; those in parts of the motion where episodes fail are drawn more often. What differs
-// from mjlab is in docs/howto/motion.md. A header such as g1_tracking.hpp configures the robot.
+// from mjlab is in docs/howto/motion.md. A struct `Config` describes the robot, as for velocity.hpp, and what it
+// tracks:
+//
+//   struct G1Follower : G1Robot {  // joints, motors, feet
+//     static constexpr const char* name = "G1-Tracking";
+//     static constexpr drl::RobotModel model{"g1.xml", 4};
+//     static constexpr const char* bodies[] = {"pelvis", "left_knee_link", ..., "torso_link", ...};
+//     static constexpr int anchor = 7, ends_at[] = {3, 6, 10, 13};
+//     static constexpr const char* clip = "g1_exercise.h5";
+//     static constexpr char preset[] = R"(...)";
+//   };
+//   template <class R>
+//   struct G1Tracking : drl::tracking::Task<R, G1Follower> {};
+//   DRL_ROBOT(G1Tracking)
 //
 // As in mjlab, rewards and the end of an episode use the bodies' positions and velocities at the beginning of the last
 // time step, and the reference's bodies relative to the anchor of the previous observation.
@@ -233,7 +246,7 @@ struct Task {
     SensorId gyro, velocimeter, self_contact;
     template <class Find>
     constexpr void find(Find& find) {
-      find(base, "floating_base_joint"), find(root, Config::root);
+      find(base, Config::base), find(root, Config::root);
       for (int k = 0; k < joints; ++k) find(joint[k], Config::joints[k].name);
       for (int k = 0; k < bodies; ++k) find(body[k], Config::bodies[k]);
       for (int k = 0; k < geoms; ++k) find(foot_geom[k], Config::foot_geoms[k]);

@@ -17,7 +17,7 @@
 //   struct H1VelocityFlat : drl::velocity::Flat<R, H1> {};  // Rough (rough.hpp): on rough ground
 //   DRL_ROBOT(H1VelocityFlat)
 //
-// The model needs a position actuator for each joint, in the order of `joints`; the free joint "floating_base_joint";
+// The model needs a position actuator for each joint, in the order of `joints`; a free joint `base`;
 // the sensors imu_ang_vel (gyro), imu_lin_vel (velocimeter) and root_angmom (subtreeangmom) of the root; and for each
 // foot a site at its sole and a contact sensor (data="found force" reduce="netforce") with the floor.
 // `drl_new_task --robot` writes such a header and such a model for a robot of yours.
@@ -58,6 +58,16 @@ constexpr MirrorTable<N> mirrored_parts(const Sides& sides, const Name& name) {
       if (are_mirrored(name(table.size), name(k), sides)) source = k;
   }
   return table;
+}
+
+// Returns the table, or an empty struct for a robot without a mirror.
+struct NoMirror {};
+template <class Config, class Table>
+constexpr auto mirror_if_symmetric(const Table& table) {
+  if constexpr (Config::is_symmetric)
+    return table;
+  else
+    return NoMirror{};
 }
 
 // Returns mjlab's reward terms. The weights of the first two and further terms differ between robots.
@@ -188,12 +198,13 @@ struct Task {
     const Table table = empty.add("+-+").add("-+-").add("+-+").add(mirrored_action).add(mirrored_action);
     return Ground::mirror_scan(table.add(mirrored_action).add("+--"));
   }
-  static constexpr MirrorTable<obs_dim> mirrored_obs = mirror_observation(MirrorTable<obs_dim>());
-  static constexpr MirrorTable<critic_obs_dim> mirrored_critic_obs = mirror_observation(MirrorTable<critic_obs_dim>())
-                                                                         .add(mirrored_feet)
-                                                                         .add(mirrored_feet)
-                                                                         .add(mirrored_feet)
-                                                                         .add(mirrored_feet, "+-+");
+  static constexpr auto mirrored_obs = mirror_if_symmetric<Config>(mirror_observation(MirrorTable<obs_dim>()));
+  static constexpr auto mirrored_critic_obs =
+      mirror_if_symmetric<Config>(mirror_observation(MirrorTable<critic_obs_dim>())
+                                      .add(mirrored_feet)
+                                      .add(mirrored_feet)
+                                      .add(mirrored_feet)
+                                      .add(mirrored_feet, "+-+"));
   static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
   static constexpr auto& ends = Ground::ends;
@@ -232,7 +243,7 @@ struct Task {
     [[no_unique_address]] typename Ground::Parts ground;
     template <class Find>
     constexpr void find(Find& find) {
-      find(base, "floating_base_joint"), find(root, Config::root), find(torso, Config::torso);
+      find(base, Config::base), find(root, Config::root), find(torso, Config::torso);
       for (int k = 0; k < joints; ++k) find(joint[k], Config::joints[k].name);
       for (int k = 0; k < feet; ++k) {
         find(foot[k], Config::feet[k].site), find(foot_body[k], Config::feet[k].body),
@@ -476,9 +487,9 @@ struct Task {
       const F moving = math::select(speed < F(1.5), F(joint.walking), F(joint.running));
       deviation =
           deviation + square((angle - F(joint.angle)) / math::select(speed < F(0.05), F(joint.standing), moving));
-      const Vec<F, 2> range = robot.range(parts.joint[k]);  // the soft limits are the middle 90 %
+      const Vec<F, 2> range = robot.range(parts.joint[k]);  // the soft limits are the middle 90 %; (0, 0) is none
       const F excess = math::abs(angle - F(0.5) * (range[0] + range[1])) - F(0.45) * (range[1] - range[0]);
-      beyond = beyond + math::max(excess, F(0));
+      beyond = beyond + math::select(range[1] > range[0], math::max(excess, F(0)), F(0));
       change = change + square(s.action[k] - s.last_action[k]);
     }
     *term++ = math::exp(-deviation / F(joints));

@@ -16,6 +16,18 @@ namespace drl::inline DRL_ISA {
 
 template <template <class> class Task>
 struct HostLoops {
+  // Is the first function, so that its error precedes those of the code that uses a wrong member.
+  static void check([[maybe_unused]] void* state) {
+    if constexpr (!kNotCompiled<Task>) {
+      using F = Pack<float, kFloatLanes>;
+      auto member = [](const char*, auto& m) {
+        using Number = std::remove_all_extents_t<std::remove_reference_t<decltype(m)>>;
+        static_assert(std::is_same_v<Number, F> || std::is_same_v<Number, Int<F>>,
+                      "a State may hold F, Int<F> and arrays of them");
+      };
+      static_cast<typename Task<F>::State*>(state)->describe(member);
+    }
+  }
   static int32_t reset([[maybe_unused]] const LoopCall* call, char*, int64_t) {
     if constexpr (!kNotCompiled<Task>) loop(call->begin, call->end, reset_of<Task>(*call));
     return 0;

@@ -66,7 +66,7 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   { view.qvel(k) } -> std::same_as<typename R::F>;
   { view.qpos(joint) } -> std::same_as<typename R::F>;  // the joint's first number; number k is qpos(joint.qpos + k)
   { view.qvel(joint) } -> std::same_as<typename R::F>;
-  { view.range(joint) } -> std::same_as<Vec<typename R::F, 2>>;  // lower and upper limit
+  { view.range(joint) } -> std::same_as<Vec<typename R::F, 2>>;  // lower and upper limit; (0, 0): none
   { view.qacc(k) } -> std::same_as<typename R::F>;               // m/s^2 or rad/s^2
   { view.ctrl(k) } -> std::same_as<typename R::F>;
   robot.set_qpos(k, x);

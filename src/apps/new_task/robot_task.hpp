@@ -1,0 +1,27 @@
+// Writes a project with a task for a robot, to edit: what drl_new_task --robot needs to know about a model.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace drl {
+
+// velocity: a legged robot follows commanded velocities. reach: the last body of an arm reaches points. bare: the robot
+// moves, and the rewards are a start to write others. by_model: velocity for a robot with a free joint and feet, reach
+// for one without a free joint, else bare.
+enum class TaskKind { by_model, velocity, reach, bare };
+
+struct RobotTask {
+  std::string file;  // MJCF
+  std::string name;  // of the task
+  TaskKind kind = TaskKind::by_model;
+  std::vector<std::string> feet = {};  // names of bodies; empty: found in the model
+};
+
+// Writes the header of the task, CMakeLists.txt, README.md, and a copy of the model and its files to a directory, which
+// must be empty. Returns what a user should know, a sentence each. Throws UsageError if the file is no model, nothing
+// in it can be controlled, or a task of this kind cannot be written for it.
+std::vector<std::string> write_robot_task(const RobotTask& task, const std::filesystem::path& folder);
+
+}  // namespace drl
