@@ -52,7 +52,7 @@ class Replay : public Comparison<Task, Replay<Task>> {
     std::copy_n(next, 3, state.command);
   }
   void observe(const Moment& now, const std::string& when) {
-    Numbers actor(Task::obs_dim), critic(Task::critic_obs_dim);
+    NumberRow actor(Task::obs_dim), critic(Task::critic_obs_dim);
     Task::observe(state, robot, draws, parts, params, actor.data());
     Task::observe_critic(state, robot, parts, params, critic.data());
     ASSERT_EQ(critic.size(), now.at("critic").size());
@@ -230,6 +230,64 @@ TEST_F(Mjlab, CommandsHaveTheRangesOfTheCurriculumsStages) {
     EXPECT_NEAR(keeps_heading / kDraws, 0.3, 0.04);
     EXPECT_NEAR(straight / kDraws, 0.9 * 0.2, 0.04);
   }
+}
+
+// Ranges that are given hold at every stage, also for straight commands and for those that keep a heading.
+TEST_F(Mjlab, CommandsStayWithinTheRangesThatAreGiven) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  TaskOn<Task> d;
+  d.robot.forward();
+  d.params.curriculum.iteration = 10000;
+  d.params.command_x = {-0.5f, -0.25f, 1}, d.params.command_y = {0.25f, 0.75f, 1};
+  d.params.command_yaw = {-0.5f, 1.5f, 1};
+  Range ahead, left, turn;
+  int stands = 0;
+  for (int env = 0; env < kDraws; ++env) {
+    auto draws = draws_of(env);
+    d.state.until_command = 0.02;
+    Task::update_command(d.state, d.robot, draws, d.parts, d.params, 0.02);
+    const double* command = d.state.command;
+    stands += d.state.stands > 0;
+    if (d.state.stands > 0) continue;
+    EXPECT_TRUE(command[0] >= -0.5 && command[0] <= -0.25) << command[0];
+    EXPECT_TRUE(command[1] >= 0.25 && command[1] <= 0.75) << command[1];
+    EXPECT_TRUE(command[2] >= -0.5 && command[2] <= 1.5) << command[2];
+    if (command[1] == 0.25) continue;  // straight ahead, as far as the ranges allow
+    ahead.add(command[0]), left.add(command[1]);
+    if (d.state.keeps_heading == 0) turn.add(command[2]);
+  }
+  ahead.expect(-0.5, -0.25, "ahead"), left.expect(0.25, 0.75, "left"), turn.expect(-0.5, 1.5, "turn");
+  EXPECT_NEAR(stands, 0.1 * kDraws, 0.03 * kDraws);
+}
+
+// Steps of 0.02 s. The schedule's second row begins at 0.05 s, in the third step after the reset.
+TEST_F(Mjlab, CommandsAreFixedOrFollowASchedule) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  TaskOn<Task> d;
+  const auto expect_command = [&](double ahead, double left, double turn, const std::string& when) {
+    const double expected[3] = {ahead, left, turn};
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(d.state.command[k], expected[k]) << when;
+  };
+  for (const bool has_schedule : {false, true})
+    for (int env = 0; env < 40; ++env) {  // some of them would stand or keep a heading
+      d.params.command = {{1, 0, -0.5f}, 1};
+      d.params.command_schedule = {};
+      if (has_schedule) d.params.command_schedule = {{{0.01f, 0.5f, -0.25f, 2}, {0.05f, 0, 1, 0}}, 2};
+      d.robot.reset();
+      auto draws = draws_of(env);
+      Task::reset(d.state, d.robot, draws, d.parts, d.params);
+      for (int step = 0; step < 5; ++step) {
+        const std::string when = "step " + std::to_string(step);
+        if (!has_schedule) {
+          expect_command(1, 0, -0.5, when);
+        } else if (step == 0) {
+          expect_command(0, 0, 0, when);
+        } else {
+          step < 3 ? expect_command(0.5, -0.25, 2, when) : expect_command(0, 1, 0, when);
+        }
+        Task::update_command(d.state, d.robot, draws, d.parts, d.params, 0.02);
+      }
+    }
 }
 
 TEST_F(Mjlab, OnlyTheActorsObservationsHaveNoise) {

@@ -17,15 +17,15 @@
 namespace drl {
 namespace {
 
-using Numbers = std::vector<double>;
+using NumberRow = std::vector<double>;
 // The lines of an episode's start or of a step, by their first word (mjlab_record.py).
-using Record = std::map<std::string, Numbers>;
+using Record = std::map<std::string, NumberRow>;
 struct Moment : Record {
-  std::vector<Numbers> substeps;
+  std::vector<NumberRow> substeps;
 };
 struct Recording {
   std::vector<std::string> terms;
-  Numbers ground;                             // of rough ground: hfield_size [4] and heights
+  NumberRow ground;                           // of rough ground: hfield_size [4] and heights
   std::vector<std::vector<Moment>> episodes;  // the first moment of an episode is its start
 };
 
@@ -41,7 +41,7 @@ Recording recorded(const std::string& task) {
     if (kind == "#" || kind == "terms") continue;
     if (kind == "episode") all.episodes.emplace_back().emplace_back();
     if (kind == "step") all.episodes.back().emplace_back();
-    Numbers numbers;
+    NumberRow numbers;
     for (double x; line >> x;) numbers.push_back(x);
     if (kind == "ground") {
       all.ground = numbers;
@@ -64,12 +64,12 @@ struct RecordedRobot : MujocoRobot {
   const Moment* now = nullptr;
   int contact_sensors = 0;
   std::map<int, double> requested_qvel;
-  Numbers targets;
+  NumberRow targets;
 
   template <class Watch>
   void advance(const double* controls, const Watch& after_each) {
     targets.assign(controls, controls + nu());
-    for (const Numbers& substep : now->substeps) {
+    for (const NumberRow& substep : now->substeps) {
       contacts_ = &substep;
       if (&substep == &now->substeps.back()) set_state(now->at("before")), MujocoRobot::forward();
       after_each();
@@ -97,11 +97,11 @@ struct RecordedRobot : MujocoRobot {
   }
 
  private:
-  void set_state(const Numbers& state) {
+  void set_state(const NumberRow& state) {
     for (int k = 0; k < nq(); ++k) MujocoRobot::set_qpos(k, state[static_cast<size_t>(k)]);
     for (int k = 0; k < nv(); ++k) MujocoRobot::set_qvel(k, state[static_cast<size_t>(nq() + k)]);
   }
-  const Numbers* contacts_ = nullptr;
+  const NumberRow* contacts_ = nullptr;
 };
 
 void expect_near(double ours, double theirs, const std::string& what) {
@@ -158,7 +158,7 @@ class Comparison : public TaskOn<Task, RecordedRobot> {
   const Recording& all_;
 
  private:
-  static OwnModel model_on(const Numbers& ground) {
+  static OwnModel model_on(const NumberRow& ground) {
     OwnModel loaded = load_model(find_model(Task::model, nullptr));
     if (ground.empty()) return loaded;
     EXPECT_EQ(static_cast<size_t>(loaded->nhfielddata) + 4, ground.size());

@@ -58,7 +58,7 @@ class Replay : public Comparison<G1Tracking<RecordedRobot>, Replay> {
   }
   // The actor observes the critic's numbers without the bodies, and with the encoders' errors.
   void observe(const Moment& now, const std::string& when) {
-    Numbers actor(Task::obs_dim), critic(Task::critic_obs_dim);
+    NumberRow actor(Task::obs_dim), critic(Task::critic_obs_dim);
     Task::observe(state, robot, draws, parts, params, actor.data());
     Task::observe_critic(state, robot, parts, params, critic.data());
     ASSERT_EQ(critic.size(), now.at("critic").size());

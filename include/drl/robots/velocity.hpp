@@ -223,13 +223,28 @@ struct Task {
       void update(const TrainingStats& stats) { iteration = static_cast<float>(stats.iteration + 1); }
     } curriculum;
     [[no_unique_address]] typename Ground::Options terrain;
+    Interval command_x, command_y, command_yaw;
+    Numbers<3> command;
+    Schedule<3> command_schedule;
     template <class V>
     void describe(V& v) {
+      constexpr ParamCondition drawn = only_with("command", "none"), unplanned = only_with("command_schedule", "none");
       v("noise", noise, "factor on the noise in the actor's observations", at_least(0));
       v("push", push, "factor on the velocity changes by pushes", at_least(0));
       v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0),
-        at_most_option("fastest_after"));
-      v("fastest_after", fastest_after, "iterations until commands reach -2 to 3 m/s", at_least(0));
+        at_most_option("fastest_after"), drawn, unplanned);
+      v("fastest_after", fastest_after, "iterations until commands reach -2 to 3 m/s", at_least(0), drawn, unplanned);
+      const Range limits = between(-10, 10);
+      v("command_x", command_x, "range of commanded velocities ahead, LOW,HIGH; none = that of the curriculum", limits,
+        unit("m/s"), drawn, unplanned);
+      v("command_y", command_y, "range of commanded velocities to the left, LOW,HIGH; none = -1 to 1", limits,
+        unit("m/s"), drawn, unplanned);
+      v("command_yaw", command_yaw, "range of commanded turning rates, LOW,HIGH; none = that of the curriculum", limits,
+        unit("rad/s"), drawn, unplanned);
+      v("command", command, "command that never changes: AHEAD,LEFT,TURN, in m/s and rad/s; none = drawn commands",
+        limits, unplanned);
+      v("command_schedule", command_schedule,
+        "text file with the commands of an episode: lines of SECONDS AHEAD LEFT TURN, such as 2.5 1 0 -0.3", limits);
       terrain.describe(v);
     }
   };
@@ -396,7 +411,7 @@ struct Task {
   // --- Commands ---
 
   // Advances the command by `passed` seconds: draws a new one if the old one has expired, and turns a command that
-  // keeps a heading towards that heading.
+  // keeps a heading towards that heading. One in ten is to stand still; the others stay within the ranges.
   DRL_HD_CALLED_ON_GPU static void update_command(State& s, const R& robot, Draws<F>& draws, const Parts& parts,
                                                   const Params& p, F passed) {
     const Mask<F> faster = F(p.curriculum.iteration) >= F(p.faster_after);
@@ -404,24 +419,37 @@ struct Task {
     const F back = math::select(fastest, F(-2), math::select(faster, F(-1.5), F(-1)));
     const F ahead = math::select(fastest, F(3), math::select(faster, F(2), F(1)));
     const F turn = math::select(faster | fastest, F(0.7), F(0.5));
+    const F low[3] = {p.command_x.is_given ? F(p.command_x.low) : back,
+                      p.command_y.is_given ? F(p.command_y.low) : F(-1),
+                      p.command_yaw.is_given ? F(p.command_yaw.low) : -turn};
+    const F high[3] = {p.command_x.is_given ? F(p.command_x.high) : ahead,
+                       p.command_y.is_given ? F(p.command_y.high) : F(1),
+                       p.command_yaw.is_given ? F(p.command_yaw.high) : turn};
 
     s.until_command = s.until_command - passed;
     const Mask<F> expired = s.until_command <= F(0);
     const auto renew = [&](F& number, F drawn) DRL_LAMBDA { number = math::select(expired, drawn, number); };
     const auto chance = [&](double probability) DRL_LAMBDA { return draws.uniform(F(0), F(1)) <= F(probability); };
-    renew(s.until_command, draws.uniform(F(3), F(8)));
-    F command[3] = {draws.uniform(back, ahead), draws.uniform(F(-1), F(1)), draws.uniform(-turn, turn)};
+    const F next = draws.uniform(F(3), F(8));
+    if (p.command_schedule.count == 0) renew(s.until_command, next);
+    F command[3];
+    for (int k = 0; k < 3; ++k) command[k] = draws.uniform(low[k], high[k]);
     renew(s.heading, draws.uniform(F(-kPi), F(kPi)));
     renew(s.keeps_heading, math::select(chance(0.3), F(1), F(0)));
     renew(s.stands, math::select(chance(0.1), F(1), F(0)));
     const Mask<F> straight = chance(0.2);
-    command[0] = math::select(straight, math::max(math::abs(command[0]), F(0.3)), command[0]);
-    for (int k = 1; k < 3; ++k) command[k] = math::select(straight, F(0), command[k]);
+    const F swift = math::max(math::abs(command[0]), F(0.3));
+    for (int k = 0; k < 3; ++k)
+      command[k] = math::select(straight, math::clamp(k == 0 ? swift : F(0), low[k], high[k]), command[k]);
     for (int k = 0; k < 3; ++k) renew(s.command[k], command[k]);
 
     const F error = wrapped(s.heading - heading(robot.orientation(parts.root)));
-    s.command[2] = math::select(s.keeps_heading > F(0), math::clamp(F(0.5) * error, -turn, turn), s.command[2]);
+    s.command[2] = math::select(s.keeps_heading > F(0), math::clamp(F(0.5) * error, low[2], high[2]), s.command[2]);
     for (F& number : s.command) number = math::select(s.stands > F(0), F(0), number);
+    if (p.command.is_given)
+      for (int k = 0; k < 3; ++k) s.command[k] = F(p.command.at[k]);
+    // With a schedule, until_command is not renewed and counts the seconds of the episode, as a negative number.
+    if (p.command_schedule.count > 0) p.command_schedule.read(-s.until_command, s.command);
   }
 
  private:
