@@ -22,7 +22,7 @@ void require_task_of_origin(const Settings& typed, Communicator& comm) {
   const std::string origin = origin_of(typed.options.run), task = typed.options.train.task;
   if (origin.empty() || task.empty() || caught_usage_error([&] { task_record(task); }).empty()) return;
   on_rank_zero(comm, [&] {
-    const std::string file = find_checkpoint(origin).string();
+    const std::string file = find_checkpoint(origin, typed.options.run.runs_dir).string();
     const Checkpoint checkpoint = read_checkpoint(file);
     if (attribute<std::string>(checkpoint, file, "task") == task) require_known_task(checkpoint, file);
   });
@@ -36,10 +36,11 @@ std::filesystem::path run_of_same_name(const RunOptions& options, const RunConte
 
 // Returns the options of the run of --init_from or --checkpoint, or "". They may be gone when a job is requeued: its
 // run has recorded the same.
-std::string options_of_origin(const std::string& origin, const std::filesystem::path& run) {
+std::string options_of_origin(const RunOptions& options, const std::filesystem::path& run) {
+  const std::string origin = origin_of(options);
   if (origin.empty()) return "";
   try {
-    const std::filesystem::path file = find_checkpoint(origin);
+    const std::filesystem::path file = find_checkpoint(origin, options.runs_dir);
     return attribute<std::string>(read_checkpoint(file), file.string(), "options");
   } catch (const UsageError&) {
     return file_text(run / kOptionsIni);
@@ -84,11 +85,12 @@ RunTexts read_texts(const Settings& typed, const LaunchInfo& launch, Communicato
   const std::string library = on_rank_zero(comm, [&] { return recorded.library; });
   if (!task.empty()) on_all_ranks(comm, [&] { load_recorded_library(task, library); });
   const std::filesystem::path run = resumed.value_or(run_of_same_name(typed.options.run, context));
-  texts.origin = on_rank_zero(comm, [&] { return options_of_origin(origin_of(typed.options.run), run); });
+  texts.origin = on_rank_zero(comm, [&] { return options_of_origin(typed.options.run, run); });
   texts.teacher = on_rank_zero(comm, [&] {
     const std::string ini = file_text(run / kOptionsIni);
     return meaning_of_teacher(given(typed, texts, "teacher"), run,
-                              typed.table.value_in(ini, kOptionsIni, "teacher").value_or(""));
+                              typed.table.value_in(ini, kOptionsIni, "teacher").value_or(""),
+                              typed.options.run.runs_dir);
   });
   return texts;
 }

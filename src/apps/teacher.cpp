@@ -25,10 +25,11 @@ const char* name_of(ObservationGroup group) { return group == ObservationGroup::
 
 }  // namespace
 
-std::string meaning_of_teacher(const std::string& teacher, const fs::path& run, const std::string& recorded) {
+std::string meaning_of_teacher(const std::string& teacher, const fs::path& run, const std::string& recorded,
+                               const std::string& runs_dir) {
   if (teacher.empty() || teacher == recorded || fs::path(teacher).parent_path() == "pretrained") return teacher;
-  const fs::path file = fs::canonical(find_checkpoint(teacher));
-  if (std::error_code none; fs::is_regular_file(in_runs_folder(teacher), none)) return file.string();
+  const fs::path file = fs::canonical(find_checkpoint(teacher, runs_dir));
+  if (std::error_code none; fs::is_regular_file(in_runs_folder(teacher, runs_dir), none)) return file.string();
   const fs::path found = file.parent_path().parent_path();  // RUN/checkpoints/iter_000100.h5
   std::error_code missing;
   return !recorded.empty() && found == fs::canonical(run, missing) ? recorded : found.string();
@@ -44,7 +45,7 @@ TeacherRun::TeacherRun(const Options& student, const fs::path& resumed, Communic
     std::string file = (resumed / kTeacherFile).string();
     if (!resumed.empty() && path_exists(file)) checkpoint_ = read_checkpoint(file);
     is_kept_ = text_or_empty(checkpoint_, kTeacher) == run;
-    if (!is_kept_) file = find_checkpoint(run).string(), checkpoint_ = read_checkpoint(file);
+    if (!is_kept_) file = find_checkpoint(run, student.run.runs_dir).string(), checkpoint_ = read_checkpoint(file);
     load_task_of(checkpoint_, file);
     return file;
   });

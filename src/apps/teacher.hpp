@@ -24,9 +24,9 @@ inline constexpr const char* kTeacherFile = "teacher.h5";
 // Returns the absolute path of the run or file that --teacher means, which the run records. `run` is the directory that
 // this start may continue, or "". If its teacher is meant, or `teacher` is the run itself (a path such as
 // runs/TASK/latest leads to the student after the first start), returns what the run has recorded, which need not
-// exist. Throws UsageError.
+// exist. Names are looked up in `runs_dir` (see runs_folder()). Throws UsageError.
 std::string meaning_of_teacher(const std::string& teacher, const std::filesystem::path& run,
-                               const std::string& recorded);
+                               const std::string& recorded, const std::string& runs_dir);
 
 class TeacherRun {
  public:

@@ -200,10 +200,10 @@ RunStart plan_scratch(const fs::path& run, const RunOptions& options) {
   RunStart start{.directory = run};
   if (!options.checkpoint.empty()) {
     start.from = StartFrom::checkpoint;
-    start.checkpoints = {find_checkpoint(options.checkpoint)};
+    start.checkpoints = {find_checkpoint(options.checkpoint, options.runs_dir)};
   } else if (!options.init_from.empty()) {
     start.from = StartFrom::weights;
-    start.checkpoints = {find_checkpoint(options.init_from)};
+    start.checkpoints = {find_checkpoint(options.init_from, options.runs_dir)};
   }
   return start;
 }
@@ -279,12 +279,29 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
   return files;
 }
 
-fs::path find_checkpoint(const fs::path& given) {
-  fs::path path = in_runs_folder(given);
+namespace {
+
+// Returns the checkpoints of the newest run in a task's directory that has any.
+std::vector<fs::path> newest_checkpoints(const fs::path& task) {
+  std::vector<fs::path> newest;
+  for (const fs::path& run : entries_of(task)) {
+    const std::vector<fs::path> files = run.filename() == kLatest ? std::vector<fs::path>() : list_checkpoints(run);
+    std::error_code gone;
+    if (!files.empty() &&
+        (newest.empty() || fs::last_write_time(files.front(), gone) > fs::last_write_time(newest.front(), gone)))
+      newest = files;
+  }
+  return newest;
+}
+
+}  // namespace
+
+fs::path find_checkpoint(const fs::path& given, const std::string& runs_dir) {
+  fs::path path = in_runs_folder(given, runs_dir);
   if (!path_exists(path)) path = run_of(path);
   if (!path_exists(path) && given.parent_path() == "pretrained") return pretrained_file(given.filename());
   if (!path_exists(path) && !given.has_parent_path()) {
-    std::vector<fs::path> runs = runs_of_all_tasks(runs_folder(), given.string());
+    std::vector<fs::path> runs = runs_of_all_tasks(runs_folder(runs_dir), given.string());
     std::erase_if(runs, [](const fs::path& run) { return list_checkpoints(run).empty(); });
     require_one(runs, given.string(), "give the run's path");
     if (!runs.empty()) path = runs.front();
@@ -297,6 +314,9 @@ fs::path find_checkpoint(const fs::path& given) {
   for (const fs::path& run : {path, path / kLatest})
     if (files.empty()) files = list_checkpoints(run_of(run));
   if (files.empty()) files = list_checkpoints((path / "..").lexically_normal());  // path: RUN/checkpoints
+  // The newest run may have ended before its first checkpoint.
+  const bool is_latest = (path.has_filename() ? path : path.parent_path()).filename() == kLatest;
+  if (files.empty()) files = newest_checkpoints(is_latest ? (path / "..").lexically_normal() : path);
   if (files.empty())
     throw UsageError("run " + path.string() + " has no checkpoint yet: give another run or a checkpoint file");
   return files.front();

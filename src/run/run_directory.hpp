@@ -78,9 +78,10 @@ std::string recorded_options(const std::filesystem::path& run);
 // Returns `<run>/checkpoints/iter_<number>.h5`, newest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
 // Returns `given` if it is a file, or the newest checkpoint if it is a run directory or a run's name. A task's
-// directory stands for its newest run, and paths may be relative to the directory of all runs. "pretrained/NAME" is a
-// policy that was installed with drl (run/pretrained.hpp). Throws UsageError.
-std::filesystem::path find_checkpoint(const std::filesystem::path& given);
+// directory and latest/ in it stand for its newest run that has a checkpoint. Paths may be relative to the directory of
+// all runs (`runs_dir`, or the default of runs_folder()). "pretrained/NAME" is a policy that was installed with drl
+// (run/pretrained.hpp). Throws UsageError.
+std::filesystem::path find_checkpoint(const std::filesystem::path& given, const std::string& runs_dir = "");
 
 // An open run directory, locked until this object is destroyed.
 class RunDirectory {

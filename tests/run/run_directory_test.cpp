@@ -112,6 +112,12 @@ TEST_F(RunDirectoryTest, FindsTheCheckpointOfAName) {
   spill(mine / "checkpoints" / "iter_000005.h5", "");
   EXPECT_EQ(find_checkpoint("mine"), mine / "checkpoints" / "iter_000005.h5");
   EXPECT_THROW(find_checkpoint("other"), UsageError);
+  const TempFolder elsewhere;  // a directory of runs that is given takes precedence over the variable
+  const fs::path same = elsewhere / "Cartpole" / "mine";
+  fs::create_directories(same / "checkpoints");
+  spill(same / "checkpoints" / "iter_000008.h5", "");
+  for (const char* name : {"mine", "Cartpole/mine"})
+    EXPECT_EQ(find_checkpoint(name, elsewhere.path()), same / "checkpoints" / "iter_000008.h5");
   spill(other / "checkpoints" / "iter_000005.h5", "");
   EXPECT_THROW(find_checkpoint("mine"), UsageError);
   unsetenv("DRL_RUNS_DIR");
@@ -231,6 +237,20 @@ TEST_F(RunDirectoryTest, LatestHasTheFilesOfTheRunButNoEvents) {
   EXPECT_EQ(find_checkpoint(folder / "latest").filename(), "iter_000003.h5");
   spill(folder / "latest/STOP", "");
   EXPECT_TRUE(run.take_stop_request());
+}
+
+// A run that ended before its first checkpoint has no policy, so latest/ and the task's directory mean the run before.
+TEST_F(RunDirectoryTest, CheckpointsOfLatestAreThoseOfTheNewestRunThatHasAny) {
+  const fs::file_time_type now = fs::file_time_type::clock::now();
+  for (const auto& [name, age] : {std::pair{"a", 2}, {"b", 3}})
+    fs::last_write_time(make_run(name, {7}) / "checkpoints/iter_000007.h5", now - std::chrono::hours(age));
+  const RunDirectory run(start("c"));
+  EXPECT_TRUE(fs::exists(folder / "latest/checkpoints"));
+  for (const fs::path& path : {folder / "latest", folder / "latest/", folder.path()})
+    EXPECT_EQ(find_checkpoint(path), folder / "a/checkpoints/iter_000007.h5") << path;
+  EXPECT_THROW(find_checkpoint(run.path()), UsageError);
+  spill(run.checkpoint(1), "");
+  EXPECT_EQ(find_checkpoint(folder / "latest").filename(), "iter_000001.h5");
 }
 
 TEST_F(RunDirectoryTest, NamesARunByRunNameElseJobElseTime) {
