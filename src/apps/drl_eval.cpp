@@ -12,6 +12,7 @@
 #include "apps/program.hpp"
 #include "apps/replay.hpp"
 #include "base/check.hpp"
+#include "base/clock.hpp"
 #include "base/format.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
@@ -35,8 +36,8 @@ constexpr const char* kUsage =
     "drl_eval: plays whole episodes with a trained policy.\n"
     "\n"
     "  drl_eval --pretrained T --video walk.gif        a policy that comes with drl\n"
-    "  drl_eval --run runs/Cartpole/latest             its newest checkpoint, 100\n"
-    "                                                  episodes\n"
+    "  drl_eval runs/Cartpole/latest                   its newest checkpoint, 100\n"
+    "                                                  episodes (or --run R)\n"
     "  drl_eval --checkpoint F --record episodes.h5    a given checkpoint; records\n"
     "                                                  the episodes in a file\n"
     "  drl_eval --run R --episodes 1 --video run.mp4   a video of 10 seconds\n"
@@ -170,22 +171,37 @@ EvaluationPlan plan_of(const EvalOptions& options, const EvalPolicy& policy) {
           .curriculum = policy.curriculum()};
 }
 
-void print_lines(const Evaluation& result, const EvalOptions& options, const std::string& file) {
+// Returns "FILE (iteration 50 of 300)", as far as the checkpoint says so.
+std::string described(const std::string& file, const Checkpoint& checkpoint) {
+  const auto found = checkpoint.attributes.find("iteration");
+  const auto* iteration = found == checkpoint.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  if (!iteration) return file;
+  OptionTable table;
+  Options options;
+  options.add_to(table);
+  const auto total = table.value_in(text_or_empty(checkpoint, "options"), file, "max_iterations");
+  return fmt::format("{} (iteration {}{})", file, *iteration, total ? " of " + *total : "");
+}
+
+void print_lines(const Evaluation& result, const EvalOptions& options, const TaskSpec& task, const std::string& file) {
   const Summary r = summarize(result.returns), l = summarize(result.lengths);
   std::printf("return mean %.6g std %.6g min %.6g max %.6g\n", r.mean, r.std, r.min, r.max);
   std::printf("length mean %.6g std %.6g min %.6g max %.6g\n", l.mean, l.std, l.min, l.max);
+  for (size_t m = 0; m < result.metrics.size(); ++m)
+    std::printf("%s mean %.6g\n", task.metrics[m].c_str(), result.metrics[m]);
   const std::string who = options.agent != "policy" ? options.agent + " actions"
                           : options.stochastic      ? "sampled actions of " + file
                                                     : "the most probable actions of " + file;
   std::printf("%s with %s\n", counted(static_cast<int64_t>(result.returns.size()), "episode").c_str(), who.c_str());
 }
 
-void print_json(const Evaluation& result, const EvalOptions& options, const std::string& task,
-                const std::string& file) {
+void print_json(const Evaluation& result, const EvalOptions& options, const TaskSpec& task, const std::string& file) {
+  nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
+  for (size_t m = 0; m < result.metrics.size(); ++m) metrics[task.metrics[m]] = result.metrics[m];
   const auto summary = [](const Summary& s) {
     return nlohmann::ordered_json{{"mean", s.mean}, {"std", s.std}, {"min", s.min}, {"max", s.max}};
   };
-  const nlohmann::ordered_json json = {{"task", task},
+  const nlohmann::ordered_json json = {{"task", task.name},
                                        {"agent", options.agent},
                                        {"checkpoint", file},
                                        {"episodes", result.returns.size()},
@@ -193,16 +209,20 @@ void print_json(const Evaluation& result, const EvalOptions& options, const std:
                                        {"stochastic", options.stochastic},
                                        {"return", summary(summarize(result.returns))},
                                        {"length", summary(summarize(result.lengths))},
+                                       {"metrics", metrics},
                                        {"returns", result.returns},
                                        {"lengths", result.lengths}};
   std::printf("%s\n", json.dump().c_str());
 }
+
+constexpr double kFirstProgress = 2, kProgressInterval = 2;  // seconds until the first message, and between two
 
 // Records a video of environment 0.
 void make_film(const FilmOptions& options, int threads, const EvaluationPlan& plan, EvalPolicy& policy) {
   const TaskSpec task = task_spec(plan.task, plan.setup);
   require_draw(task_record(plan.task));
   Film film(options, task.name, task.dt, threads);
+  double next_message = steady_seconds() + kFirstProgress;
   watch(plan, policy.actor(), [&](VecEnv& envs, const Moment& moment) {
     if (film.wants(moment.step)) {
       Picture picture;
@@ -211,6 +231,10 @@ void make_film(const FilmOptions& options, int threads, const EvaluationPlan& pl
       picture.write("episode", std::to_string(moment.episode + 1));
       envs.draw(0, picture.canvas());
       film.show(picture);
+      if (steady_seconds() >= next_message) {
+        log::info("video: {} of {} frames", film.frames(), film.plan().frames);
+        next_message = steady_seconds() + kProgressInterval;
+      }
     }
     return !film.complete();
   });
@@ -247,9 +271,10 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
                                    : EvalPolicy(checkpoint, file, changes, options.threads);
   Checkpoint alone;
   if (!options.save_pretrained.empty()) alone = policy_alone(checkpoint, file);
+  const std::string source = described(file, checkpoint);
   checkpoint = {};  // frees the state of the environments
-  const double dt = task_spec(policy.task(), policy.setup()).dt;
-  Recording recording({{"task", policy.task()}, {"dt", dt}, {"checkpoint", file}});
+  const TaskSpec task = task_spec(policy.task(), policy.setup());
+  Recording recording({{"task", policy.task()}, {"dt", task.dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };
   const EvaluationPlan plan = plan_of(options, policy);
@@ -258,7 +283,7 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   warn_of_lost(result);
   if (record) recording.write(options.record);
   if (!options.save_pretrained.empty()) save_pretrained(options.save_pretrained, std::move(alone), policy, result);
-  options.json ? print_json(result, options, policy.task(), file) : print_lines(result, options, file);
+  options.json ? print_json(result, options, task, file) : print_lines(result, options, task, source);
   if (!film.video.empty() && !options.json) std::printf("the video of environment 0 is in %s\n", film.video.c_str());
   return kDone;
 }
@@ -280,7 +305,13 @@ int run(const std::vector<std::string>& arguments) {
   table.section("", "Evaluation", options);
   table.section("", "Video", film);
   table.defer_section("env");
-  std::vector<NamedValue> given = table.parse_command_line({arguments.begin() + 1, arguments.end()});
+  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  const std::vector<std::string> runs = table.take_arguments(words);
+  if (runs.size() > 1)
+    throw UsageError("drl_eval evaluates one run (" + printable(runs[0]) + " and " + printable(runs[1]) +
+                     " are given): give one of them");
+  for (const std::string& run : runs) words.insert(words.end(), {"--run", run});
+  std::vector<NamedValue> given = table.parse_command_line(words);
   const auto first_task_option = std::stable_partition(
       given.begin(), given.end(), [](const NamedValue& option) { return !option.name.starts_with("env."); });
   const std::vector<NamedValue> task_options(first_task_option, given.end());

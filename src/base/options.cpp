@@ -324,8 +324,11 @@ std::vector<NamedValue> OptionTable::parse_command_line(const std::vector<std::s
 
 std::vector<std::string> OptionTable::take_arguments(std::vector<std::string>& words) const {
   // Handles both "--film-size" and "-o". parse_command_line refuses unknown names later.
-  const auto takes_next = [&](const std::string& word) {
-    const std::string name = with_canonical_name(word);
+  const auto takes_next = [&](size_t k) {
+    if (k + 1 == words.size()) return false;
+    const std::string name = with_canonical_name(words[k]);
+    if (name.starts_with("--") && name.find('=') == std::string::npos && is_deferred(name.substr(2)))
+      return !words[k + 1].starts_with("--");  // as parse_command_line
     return std::ranges::any_of(options_, [&](const Option& option) {
       const bool is_named = name == "--" + option.name || (option.letter && name == std::string("-") + option.letter);
       return is_named && !option.is_switch();
@@ -335,7 +338,7 @@ std::vector<std::string> OptionTable::take_arguments(std::vector<std::string>& w
   for (size_t k = 0; k < words.size(); ++k) {
     const bool is_option = words[k].starts_with("-");
     (is_option ? rest : arguments).push_back(is_option ? words[k] : typed_path("argument", words[k]));
-    if (is_option && takes_next(words[k]) && k + 1 < words.size()) rest.push_back(words[++k]);
+    if (is_option && takes_next(k)) rest.push_back(words[++k]);
   }
   words = rest;
   return arguments;

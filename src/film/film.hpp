@@ -50,6 +50,7 @@ class Film {
   // Adds the picture of that step.
   void show(const Picture& picture);
   bool complete() const { return frame_ == plan_.frames; }
+  int64_t frames() const { return frame_; }  // that the video has so far
   // Writes the file.
   void finish() { writer_->finish(); }
   const FilmPlan& plan() const { return plan_; }

@@ -32,6 +32,15 @@ TEST_F(Eval, PrintsReturnThenLength) {
   EXPECT_TRUE(std::regex_match(lines[1], std::regex("length" + numbers))) << lines[1];
 }
 
+TEST_F(Eval, TakesTheRunAsAnArgument) {
+  const Result named = expect_exit(eval("--episodes 5 --env.delay.action 1"_words), 0);
+  const Result argument =
+      expect_exit(run_program({kEval, "--env.delay.action", "1", runs->run("r"), "--episodes", "5"}), 0);
+  EXPECT_EQ(argument.out, named.out);
+  expect_mentions(argument.out, {"iter_000002.h5", "iteration 2 of 2"});
+  expect_error(run_program({kEval, runs->run("r"), "other"}), {runs->run("r"), "other"});
+}
+
 // Three environments play ceil(7 / 3) = 3 episodes each.
 TEST_F(Eval, EnvironmentsPlayEqualShares) {
   const nlohmann::json json = eval_json("--episodes 7 --num_envs 3"_words);
@@ -68,7 +77,7 @@ TEST_F(Eval, RecordsWholeEpisodes) {
   expect_exit(eval({"--episodes", "4", "--record", file}), 0);
   const Checkpoint recording = read_arrays(file, "drl-recording");
   ASSERT_EQ(eval({"--episodes", "4", "--record", file}).exit_code, 0) << "a recording may be replaced";
-  EXPECT_EQ(recording.tensors.size(), 4u * 5);
+  EXPECT_EQ(recording.tensors.size(), 4u * 6);
   for (int k = 0; k < 4; ++k) {
     const std::string group = "episode_00000" + std::to_string(k) + "/";
     const Tensor *observations = recording.find(group + "observations"),

@@ -26,11 +26,12 @@ def state_of(task, observation):
 
 
 class Replay(unittest.TestCase):
-    def record(self, task, directory):
+    def record(self, task, directory, options):
         subprocess.run([BIN / "drl_train", "--task", task, "--num_envs", "16", "--max_iterations", "3", "--runs_dir", directory,
                         "--run_name", "r", "--quiet"], check=True)
         file = pathlib.Path(directory) / "episodes.h5"
-        subprocess.run([BIN / "drl_eval", "--run", f"{directory}/{task}/r", "--episodes", "4", "--stochastic", "--record", file],
+        subprocess.run([BIN / "drl_eval", "--run", f"{directory}/{task}/r", "--episodes", "4", "--stochastic", "--record", file,
+                        *options],
                        check=True, stdout=subprocess.DEVNULL)
         return file
 
@@ -54,8 +55,9 @@ class Replay(unittest.TestCase):
         self.assertLessEqual(steps, limit)
         return steps
 
-    def check(self, task, shapes):
-        with tempfile.TemporaryDirectory() as directory, h5py.File(self.record(task, directory)) as file:
+    def check(self, task, shapes, *options):
+        shapes = shapes | {"policy_actions": shapes["actions"]}
+        with tempfile.TemporaryDirectory() as directory, h5py.File(self.record(task, directory, options)) as file:
             self.assertEqual(list(file), [f"episode_{k:06}" for k in range(4)])
             self.assertEqual(file.attrs["task"], task)
             for episode in file.values():
@@ -70,6 +72,10 @@ class Replay(unittest.TestCase):
 
     def test_continuous_actions_replay(self):
         self.check("Pendulum-v1", self.COMMON | {"observations": (1, (3,), "float32"), "actions": (0, (1,), "float32")})
+
+    def test_delayed_actions_replay(self):
+        self.check("Pendulum-v1", self.COMMON | {"observations": (1, (3,), "float32"), "actions": (0, (1,), "float32")},
+                   "--env.delay.action", "2")
 
 
 if __name__ == "__main__":
