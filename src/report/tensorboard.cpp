@@ -36,6 +36,25 @@ Message text_summary(std::string_view tag, std::string_view text) {
   return Message().add(1, Message().add(1, tag).add(8, tensor).add(9, metadata));
 }
 
+// Returns a google.protobuf.Value { number_value = 2; string_value = 3; bool_value = 4 }.
+Message value_of(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return Message().add(2, number);
+  if (text == "true" || text == "false") return Message().add(4, int64_t{text == "true"});
+  return Message().add(3, text);
+}
+
+// HParamsPluginData { version = 1; session_start_info = 3 }, SessionStartInfo { map hparams = 1; start_time_secs = 5 }
+// (tensorboard/plugins/hparams/plugin_data.proto)
+Message hparams_summary(const std::vector<std::pair<std::string, std::string>>& options, double now) {
+  Message start;
+  for (const auto& [name, value] : options) start.add(1, Message().add(1, name).add(2, value_of(value)));
+  const Message data = Message().add(3, start.add(5, now));
+  const Message metadata = Message().add(1, Message().add(1, "hparams").add(2, data));
+  return Message().add(1, Message().add(1, "_hparams_/session_start_info").add(9, metadata));
+}
+
 // ---- TFRecord: length, masked CRC of the length, bytes, masked CRC of the bytes
 
 template <class T>
@@ -92,6 +111,10 @@ void EventWriter::append(const IterationMetrics& metrics) {
 
 void EventWriter::append_text(std::string_view tag, std::string_view text, int64_t step) {
   append_event(Message().add(2, step).add(5, text_summary(tag, text)));
+}
+
+void EventWriter::append_hparams(const std::vector<std::pair<std::string, std::string>>& options) {
+  append_event(Message().add(5, hparams_summary(options, clock_())));
 }
 
 void EventWriter::append_event(const ProtobufMessage& fields) {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/host.hpp"
 #include "report/metrics.hpp"
@@ -28,6 +30,8 @@ class EventWriter {
   void append(const IterationMetrics& metrics);
   // Appends a text (Markdown) under `tag`, such as the run's options.
   void append_text(std::string_view tag, std::string_view text, int64_t step = 0);
+  // Appends the values of the run's options, by name, for TensorBoard's page HPARAMS.
+  void append_hparams(const std::vector<std::pair<std::string, std::string>>& options);
   // Writes the events kept in memory (AppendFile::flush).
   void flush() { file_.flush(); }
 

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "base/host.hpp"
+#include "base/ini.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "placement/mpirun.hpp"
@@ -53,6 +54,11 @@ std::unique_ptr<EventWriter> make_events(const RunOptions& options, const std::f
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (!resume_iteration && entry.path().filename().string().starts_with("events.out.tfevents")) resume_iteration = 0;
   auto events = std::make_unique<EventWriter>(folder, resume_iteration);
+  std::vector<std::pair<std::string, std::string>> hparams;
+  for (const IniEntry& entry : parse_ini(options_ini, "options.ini"))
+    if (!entry.key.empty())
+      hparams.emplace_back((entry.section.empty() ? "" : entry.section + ".") + entry.key, entry.value);
+  events->append_hparams(hparams);
   events->append_text("options", "```\n" + options_ini + "```\n", resume_iteration.value_or(0));
   return events;
 }

@@ -3,6 +3,7 @@
 import unittest
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import metadata
 
 import samples
 
@@ -39,6 +40,13 @@ class Events(unittest.TestCase):
     def test_options_are_a_text(self):
         self.assertEqual(self.events.SummaryMetadata("options").plugin_data.plugin_name, "text")
         self.assertEqual(list(self.events.Tensors("options")[0].tensor_proto.string_val), [b"num_envs = 512"])
+
+    def test_options_are_hyperparameters(self):
+        data = self.events.SummaryMetadata("_hparams_/session_start_info").plugin_data
+        self.assertEqual(data.plugin_name, "hparams")
+        hparams = metadata.parse_session_start_info_plugin_data(data.content).hparams
+        self.assertEqual({name: getattr(value, value.WhichOneof("kind")) for name, value in hparams.items()},
+                         {"num_envs": 512, "ppo.gamma": 0.99, "policy.activation": "elu", "fresh": True})
 
 
 if __name__ == "__main__":
