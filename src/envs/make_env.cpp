@@ -71,10 +71,9 @@ const Entry& entry_of(std::string_view task) {
   }
   const std::string other = task_of_others(std::string(task), task_names());
   const std::string near = other.empty() ? nearest(task, task_names()) : other;
-  const std::string advice = (near.empty() ? "check the name, or give " : "did you mean " + near + "? Or give ") +
-                             "--task_library FILE for a task of your own";
-  throw UsageError("unknown task '" + printable(task) + "' (the tasks are " + join(task_names(), ", ") +
-                   "): " + advice);
+  throw UsageError("unknown task '" + printable(task) + "' (" +
+                   (near.empty() ? "no loaded library has it" : "did you mean " + near + "?") +
+                   "): give --task_library FILE for a task of your own, or one of " + join(task_names(), ", "));
 }
 
 void prepare_lanes(const RobotRecord& robot, const std::vector<std::byte>& params) {

@@ -46,8 +46,10 @@ std::string short_label(const std::string& label) {
   return name.size() > kWidest ? name.substr(0, kWidest - 1) + "~" : name;
 }
 
+constexpr int kTwoColumns = 2 + 32 + 5 + 32;  // the width of two fields beside each other
+
 // Lays the metrics out in two columns with times on the right. Other metrics follow in both columns after the last
-// time, and then those that the task defines.
+// time, and then those that the task defines. A narrow terminal gets one column.
 Lines live_block(const IterationMetrics& m, double eta, int width) {
   Lines others = {field("ETA", human_duration(eta))}, times;
   for (const Metric& metric : m.metrics)
@@ -67,6 +69,11 @@ Lines live_block(const IterationMetrics& m, double eta, int width) {
   if (fields.size() % 2 != 0) fields.emplace_back();
   const std::string title = "Learning iteration " + iteration_of(m) + "  ";
   Lines lines = {title + progress_bar(m, width - static_cast<int>(title.size()))};
+  if (width < kTwoColumns) {
+    for (const std::string& one : fields)
+      if (!one.empty()) lines.push_back("  " + one);
+    return lines;
+  }
   for (size_t i = 0; i < fields.size(); i += 2) lines.push_back(fmt::format("  {}     {}", fields[i], fields[i + 1]));
   return lines;
 }

@@ -10,6 +10,7 @@ namespace drl {
 namespace {
 
 constexpr double kLargestShare = 0.3;  // ranks that wait for a larger share of a span get advice
+constexpr double kAlike = 0.1;         // ranks whose shares differ by less wait for no single rank
 
 }  // namespace
 
@@ -44,11 +45,16 @@ std::string Balance::advice() const {
   const auto most = std::max_element(waiting_.begin(), waiting_.end());
   const size_t slowest = static_cast<size_t>(least - waiting_.begin()),
                idlest = static_cast<size_t>(most - waiting_.begin());
+  const std::string begin =
+      fmt::format("waiting and communication take {} % of the ranks' time", percent(share * seconds_));
+  const std::string advice = "use more environments per rank, fewer mini-batches or fewer nodes";
+  if (*most - *least < kAlike * seconds_)
+    return fmt::format("{} (all ranks wait alike, {} to {} % of an iteration, so no rank is slow): {}", begin,
+                       percent(*least), percent(*most), advice);
   return fmt::format(
-      "waiting and communication take {} % of the ranks' time (rank {} on {} is the slowest and waits {} % of an "
-      "iteration; rank {} on {} waits {} %): use more environments per rank, fewer mini-batches or fewer nodes, and "
-      "check what else runs on {}",
-      percent(share * seconds_), slowest, hosts_[slowest], percent(*least), idlest, hosts_[idlest], percent(*most),
+      "{} (rank {} on {} waits least, {} % of an iteration, and rank {} on {} waits most, {} %, so the others wait for "
+      "rank {}): {}, and check what else runs on {}",
+      begin, slowest, hosts_[slowest], percent(*least), idlest, hosts_[idlest], percent(*most), slowest, advice,
       hosts_[slowest]);
 }
 

@@ -185,6 +185,15 @@ TEST(LiveConsole, FitsSmallTerminals) {
   }
 }
 
+TEST(LiveConsole, ShowsWholeNumbersInANarrowTerminal) {
+  Rig rig(ConsoleMode::live, 60, 24);
+  for (int i = 1; i <= 20; ++i) rig.update_at(i, metrics_of(i));
+  for (const char* line : {"  Time elapsed             0:01:00", "  Collection time           4.2 ms",
+                           "  Mean reward                 3.21", "  alive                        0.5"})
+    EXPECT_EQ(rig.screen.count(line), 1u) << line;
+  EXPECT_EQ(rig.screen.scrolled(), 0u);
+}
+
 TEST(LiveConsole, RedrawsAtMostTenTimesASecond) {
   Rig rig(ConsoleMode::live);
   int redraws = 0;
