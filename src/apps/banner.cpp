@@ -168,11 +168,31 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   return text;
 }
 
+namespace {
+
+// Returns a warning if libmujoco simulates a compiled robot only because numbers of its model are randomised, else "".
+std::string slow_randomisation(const Options& options) {
+  const std::string& task = options.train.task;
+  const RobotRecord* robot = task_record(task).robot;
+  if (!robot || !robot->in_lanes || robot->randomised || options.env->why_not_in_lanes().empty()) return "";
+  for (const Circumstance& fact : options.env->circumstances())
+    if (fact.name == "randomised" && fact.value == "yes")
+      return fmt::format(
+          "libmujoco simulates {} because of --env.dr (its compiled robot has constant masses and gains; in lanes, "
+          "compiled robots were 22 to 282 times as fast on one core, docs/robots.md): compile it with RANDOMISED "
+          "(docs/randomisation.md), or leave --env.dr out",
+          task);
+  return "";
+}
+
+}  // namespace
+
 std::vector<std::string> warnings_of_effects(const RunPlan& plan, const Workplace& place, const RunStart& start,
                                              int64_t done) {
   const Options& options = plan.options;
   std::vector<std::string> warnings = plan.table.without_effect(plan.chosen, circumstances(options, place, start));
   std::ranges::copy(options.algorithm().warnings(done, options.train.max_iterations), std::back_inserter(warnings));
+  if (std::string slow = slow_randomisation(options); !slow.empty()) warnings.push_back(std::move(slow));
   return warnings;
 }
 

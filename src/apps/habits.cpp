@@ -1,8 +1,11 @@
 #include "apps/habits.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "base/check.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 namespace drl {
@@ -16,6 +19,8 @@ constexpr const char* kSteps = "training is measured in iterations of num_envs *
 constexpr const char* kWandb = "drl writes metrics.csv and TensorBoard files, and uploads nothing";
 constexpr const char* kSync = "log the run's metrics.csv with the script in docs/howto/coming_from.md";
 constexpr const char* kRun = "a run's directory is runs/TASK/NAME";
+constexpr const char* kGpus = "each rank uses one GPU";
+constexpr const char* kUseGpus = "give --ranks N for N GPUs, or --gpu_ids 0,2 for these";
 constexpr Habit kHabits[] = {
     {"video", "videos are recorded from checkpoints",
      "give --video_interval 50 for every 50th checkpoint, or type drl_eval --run RUN --video run.mp4 afterwards"},
@@ -26,14 +31,15 @@ constexpr Habit kHabits[] = {
     {"clip_range", kPpo, "give --ppo.clip_param VALUE"},
     {"n_epochs", kPpo, "give --ppo.num_learning_epochs N"},
     {"batch_size", "mini-batches are given by their number", "give --ppo.num_mini_batches N"},
+    {"epochs", kSteps, "give --max_iterations N, or --ppo.num_learning_epochs N for the passes over each rollout"},
+    {"num_epochs", kPpo, "give --ppo.num_learning_epochs N"},
+    {"gpus", kGpus, kUseGpus},
+    {"devices", kGpus, kUseGpus},
     {"n_envs", "the option has another name", "give --num_envs N"},
     {"n_steps", "the option has another name", "give --num_steps_per_env N"},
     {"algo", "the option has another name", "give --algorithm NAME"},
     {"env", "the option has another name", "give --task NAME"},
     {"env_id", "the option has another name", "give --task NAME"},
-    {"total_timesteps", kSteps, "give --max_iterations N"},
-    {"timesteps", kSteps, "give --max_iterations N"},
-    {"n_timesteps", kSteps, "give --max_iterations N"},
     {"experiment_name", kRun, "give --run_name NAME, and --runs_dir for another directory"},
     {"exp_name", kRun, "give --run_name NAME, and --runs_dir for another directory"},
     {"wandb", kWandb, kSync},
@@ -63,6 +69,18 @@ void answer(const Habit (&habits)[N], const std::string& name, const std::string
     throw UsageError(printable(typed) + " is not an option (" + habit->why + "): " + habit->advice);
 }
 
+// Throws UsageError, which says how many iterations have as many steps.
+void answer_total_steps(const std::string& typed, const std::string& value,
+                        const std::function<int64_t()>& steps_of_iteration) {
+  double total = 0;  // 1e6 is usual
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), total);
+  const bool is_number = error == std::errc() && end == value.data() + value.size() && total >= 1 && total < 1e15;
+  const int64_t steps = is_number ? steps_of_iteration() : 0;
+  const double iterations = steps > 0 ? std::ceil(total / static_cast<double>(steps)) : 0;
+  throw UsageError(printable(typed) + " is not an option (" + kSteps + "): give --max_iterations " +
+                   (steps > 0 ? fmt::format("{:.0f} (with {} steps in each)", iterations, with_commas(steps)) : "N"));
+}
+
 }  // namespace
 
 void answer_task_habits(const std::vector<NamedValue>& given, const std::vector<Option>& known) {
@@ -72,7 +90,8 @@ void answer_task_habits(const std::vector<NamedValue>& given, const std::vector<
 }
 
 void answer_habits(const std::vector<std::string>& arguments,
-                   const std::function<std::string(const std::string&)>& full_name_of) {
+                   const std::function<std::string(const std::string&)>& full_name_of,
+                   const std::function<int64_t()>& steps_of_iteration) {
   for (size_t k = 0; k < arguments.size(); ++k) {
     const std::string& word = arguments[k];
     const size_t equals = std::min(word.find('='), word.size());
@@ -80,11 +99,13 @@ void answer_habits(const std::vector<std::string>& arguments,
     std::ranges::replace(name, '-', '_');
     if (name.starts_with("__")) {
       name = name.substr(2);
-      answer(kHabits, name, word.substr(0, equals));
-      answer(kTaskHabits, "env." + name, word.substr(0, equals));
       const std::string value = equals < word.size()       ? word.substr(equals + 1)
                                 : k + 1 < arguments.size() ? arguments[k + 1]
                                                            : "";
+      if (contains({"total_timesteps", "timesteps", "n_timesteps"}, name))
+        answer_total_steps(word.substr(0, equals), value, steps_of_iteration);
+      answer(kHabits, name, word.substr(0, equals));
+      answer(kTaskHabits, "env." + name, word.substr(0, equals));
       if (name == "logger" && value == "wandb")
         throw UsageError(std::string("--logger wandb is not possible (") + kWandb + "): leave --logger out, and " +
                          kSync);

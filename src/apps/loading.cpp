@@ -109,6 +109,24 @@ std::string why_new_episodes(const Source& source, const NewRun& run, const Stat
   return join(why, "; ");
 }
 
+// Returns a warning if the run goes on with another number of environments because it has another number of ranks, ""
+// otherwise.
+std::string changed_number_of_envs(const Source& source, const NewRun& run) {
+  const auto found = source.checkpoint.attributes.find("world_size");
+  const auto* recorded = found == source.checkpoint.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  const int64_t ranks = run.facts.world_size, ranks_before = recorded ? *recorded : ranks;
+  if (ranks == ranks_before || run.settings.options.train.num_envs_total > 0) return "";
+  const int64_t per_rank = run.settings.options.train.num_envs;
+  const auto then = run.settings.table.value_in(attribute<std::string>(source.checkpoint, source.file, "options"),
+                                                source.file, "num_envs");
+  if (then && *then != std::to_string(per_rank)) return "";  // the user has chosen another number
+  return fmt::format(
+      "the run had {} environments on {} and goes on with {} on {} (--num_envs is per rank): give --ranks {} or "
+      "--num_envs_total {} to keep their number",
+      with_commas(per_rank * ranks_before), counted(ranks_before, "rank"), with_commas(per_rank * ranks),
+      counted(ranks, "rank"), ranks_before, per_rank * ranks_before);
+}
+
 bool is_std(const std::string& name) { return name == "policy/log_std" || name == "policy/std"; }
 
 // Returns the fields that --init_from loads. A policy that learned nothing but the means of actions has no standard
@@ -201,6 +219,8 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
     require_contents_of(source.checkpoint, source.file, now.files);
     require_fit(source, settings, state, policy);
     why_anew = why_new_episodes(source, run, state);
+    if (start.from == StartFrom::resume)
+      if (const std::string warning = changed_number_of_envs(source, run); !warning.empty()) log::warn("{}", warning);
     if (!why_anew.empty()) log::warn("all environments start new episodes ({})", why_anew);
     elapsed = attribute<double>(source.checkpoint, source.file, "elapsed_seconds");
     if (const std::vector<std::string> changes = changed_platform(source.checkpoint, now); !changes.empty())

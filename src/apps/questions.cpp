@@ -87,7 +87,7 @@ bool answer_question(const Settings& typed, const LaunchInfo& launch) {
 std::vector<NamedValue> questions_in(const std::vector<NamedValue>& given) {
   std::vector<NamedValue> questions;
   for (const NamedValue& option : given)
-    if (contains({"help", "help_all", "version", "list_tasks", "print_config"}, option.name))
+    if (contains({"help", "help_on", "version", "list_tasks", "print_config"}, option.name))
       questions.push_back(option);
   return questions;
 }

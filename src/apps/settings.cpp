@@ -14,12 +14,37 @@
 #include "base/text.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "launch/launch_info.hpp"
 #include "placement/device.hpp"
 
 namespace drl {
 namespace {
 
 constexpr size_t kMostConfigBytes = 1 << 20;
+
+// Returns how many steps of environments, of all ranks, an iteration has with these arguments without a number of
+// steps; 0 if it is not known.
+int64_t steps_of_iteration(std::vector<std::string> words) {
+  for (size_t k = 1; k < words.size(); ++k) {
+    std::string name = words[k].substr(0, words[k].find('='));
+    std::ranges::replace(name, '-', '_');
+    if (!name.ends_with("timesteps")) continue;
+    const bool has_value = name.size() < words[k].size();
+    const auto at = words.begin() + static_cast<std::ptrdiff_t>(k);
+    words.erase(at, has_value || at + 1 == words.end() ? at + 1 : at + 2);
+    --k;
+  }
+  try {
+    const Settings typed(words);
+    const auto plan = resolve(typed, {.config = typed.read_config(typed.command.config)});
+    const TrainOptions& train = plan->options.train;
+    const int ranks = std::max({1, typed.command.ranks, launch_info().world_size});
+    const int64_t envs = train.num_envs_total > 0 ? train.num_envs_total : int64_t{train.num_envs} * ranks;
+    return train.task.empty() ? 0 : envs * train.num_steps_per_env;
+  } catch (const UsageError&) {
+    return 0;
+  }
+}
 
 }  // namespace
 
@@ -47,9 +72,11 @@ void CommandOptions::describe(OptionVisitor& v) {
     "find what is wrong with the run without devices and without writing files; 0 is the exit code if drl_train would "
     "start, else 2",
     Effect::none, here, common, always);
-  v("help", help, "print the common options, with the values of --task's preset; --help all prints all options",
+  v("help", help,
+    "print the common options, with the values of --task's preset; --help all prints all, --help policy those of "
+    "policy",
     Effect::none, here, letter('h'), common, always);
-  v("help_all", help_all, "what --help all means", Effect::none, here, hidden, always);
+  v("help_on", help_on, "what --help WORD means", Effect::none, here, hidden, always);
   v("version", version, "print version, git hash and MPI library", Effect::none, here, common, always);
   v("list_tasks", list_tasks, "print all tasks, with their sizes, a description and their library", Effect::none, here,
     common, always);
@@ -72,19 +99,26 @@ Settings::Settings(const std::vector<std::string>& words) : Settings(words.front
   std::vector<std::string> arguments = with_gpu_ids_joined({words.begin() + 1, words.end()});
   for (size_t k = 0; k < arguments.size(); ++k) {
     const bool is_help = arguments[k] == "--help" || arguments[k] == "-h";
-    if (is_help && k + 1 < arguments.size() && arguments[k + 1] == "all")
-      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(k + 1)), arguments[k] = "--help=all";
-    if (arguments[k] == "--help=all") arguments[k] = "--help_all";
+    if (is_help && k + 1 < arguments.size() && !arguments[k + 1].starts_with("-")) {
+      arguments[k] = "--help=" + arguments[k + 1];
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(k + 1));
+    }
+    constexpr std::string_view kHelp = "--help=";
+    if (arguments[k].starts_with(kHelp)) arguments[k] = "--help_on=" + arguments[k].substr(kHelp.size());
   }
   // The first option of this name is the program's own, or that of the default algorithm.
-  answer_habits(arguments, [&](const std::string& name) {
-    const auto found = std::ranges::find_if(
-        table.items(), [&](const Option& option) { return option.name == name || option.name.ends_with("." + name); });
-    return found == table.items().end() ? "" : found->name;
-  });
+  answer_habits(
+      arguments,
+      [&](const std::string& name) {
+        const auto found = std::ranges::find_if(table.items(), [&](const Option& option) {
+          return option.name == name || option.name.ends_with("." + name);
+        });
+        return found == table.items().end() ? "" : found->name;
+      },
+      [&] { return steps_of_iteration(words); });
   command_line = table.parse_command_line(arguments);
   table.apply(command_line);
-  if (command.help_all) command.help = true;
+  if (!command.help_on.empty()) command.help = true;
   load_task_libraries(command.task_library);
 }
 
@@ -194,7 +228,20 @@ std::string option_help(const RunPlan& plan) {
     if (option.section == "env" || option.section.starts_with("env.")) return true;
     return option.is_common && !is_of_another_algorithm(option, plan.options);
   };
-  if (plan.command.help_all) return plan.table.help();
+  const std::string& on = plan.command.help_on;
+  if (on == "all") return plan.table.help();
+  if (!on.empty()) {
+    std::vector<std::string> sections;
+    for (const Option& option : plan.table.items())
+      if (const std::string name = option.section.substr(0, option.section.find('.'));
+          !name.empty() && !contains(sections, name))
+        sections.push_back(name);
+    if (!contains(sections, on))
+      throw UsageError("--help " + printable(on) + " (there are no such options): give --help all, or one of " +
+                       join(sections, ", "));
+    return plan.table.help(
+        0, [&](const Option& option) { return option.section == on || option.section.starts_with(on + "."); });
+  }
   return plan.table.help(0, is_common) + "\ndrl_train --help all prints all options.\n";
 }
 

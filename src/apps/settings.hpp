@@ -19,7 +19,8 @@ struct CommandOptions {
   bool quiet = false;
   std::string preflight = "quick";
   bool check = false;
-  bool help = false, help_all = false, version = false, list_tasks = false, print_config = false;
+  bool help = false, version = false, list_tasks = false, print_config = false;
+  std::string help_on;  // the word after --help: all, or a section of options
   // Isaac Lab's options: accepted, and a log message explains their meaning here.
   bool headless = false, distributed = false;
   int num_gpus = 0;
@@ -95,7 +96,7 @@ inline std::unique_ptr<const RunPlan> resolve(const Settings& typed, const RunTe
   return std::make_unique<const RunPlan>(typed, texts, more);
 }
 
-// Returns the help: the common options, or all of them if the user typed --help all.
+// Returns the help: the common options, or those that the user asked for with --help all or --help SECTION.
 std::string option_help(const RunPlan& plan);
 
 // Logs what each given option of Isaac Lab means here.

@@ -135,7 +135,7 @@ TEST_F(ErrorsOnTwoRanks, OfOptionsThatDifferBetweenRanksNameOptionAndRanks) {
 // A rank that answers a question must not leave the others waiting in MPI_Init.
 TEST_F(ErrorsOnTwoRanks, OfAQuestionToOneRankNameTheQuestion) {
   expect_one_error(runs, {"drl_train", "--help", kSmall, {"--help: true (rank 0", "not given (rank 1"}});
-  expect_one_error(runs, {"drl_train", kSmall, "--help all", {"--help_all: not given (rank 0", "true (rank 1"}});
+  expect_one_error(runs, {"drl_train", kSmall, "--help all", {"--help_on: not given (rank 0", "all (rank 1"}});
   expect_one_error(runs, {"drl_train", "--version", kSmall, {"--version: true (rank 0"}});
   expect_one_error(runs, {"drl_train", kSmall, "--list_tasks", {"--list_tasks: not given (rank 0"}});
   expect_one_error(runs, {"drl_train", "--print_config --config /nowhere.ini", kSmall, {"/nowhere.ini"}});

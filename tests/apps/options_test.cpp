@@ -158,18 +158,22 @@ TEST(CommandLine, AnswersHabitsOfOtherTrainers) {
   const struct {
     std::vector<std::string> typed;
     std::string answer;
-  } habits[] = {{{"--video"}, "--video_interval 50"},
-                {{"agent.max_iterations=100"}, "--max_iterations 100"},
-                {{"agent.algorithm.learning_rate=1e-3"}, "--ppo.learning_rate 1e-3"},
-                {{"--lr", "1e-3"}, "--ppo.learning_rate"},
-                {{"--algo=ppo"}, "--algorithm"},
-                {{"--total-timesteps", "100000"}, "--max_iterations"},
-                {{"--experiment_name", "x"}, "--run_name"},
-                {{"--env.max_episode_steps", "200"}, "step limit"},
-                {{"--max-episode-steps=200"}, "step limit"},
-                {{"--env.episode_length_s", "20"}, "step limit"},
-                {{"--logger", "wandb"}, "metrics.csv"},
-                {{"--logger=wandb"}, "metrics.csv"}};
+  } habits[] = {
+      {{"--video"}, "--video_interval 50"},
+      {{"agent.max_iterations=100"}, "--max_iterations 100"},
+      {{"agent.algorithm.learning_rate=1e-3"}, "--ppo.learning_rate 1e-3"},
+      {{"--lr", "1e-3"}, "--ppo.learning_rate"},
+      {{"--algo=ppo"}, "--algorithm"},
+      {{"--total-timesteps", "100000", "--num_envs=1000", "--num_steps_per_env", "30"}, "--max_iterations 4 "},
+      {{"--total_timesteps=1e5", "--task", "Nothing"}, "--max_iterations N"},
+      {{"--gpus", "4"}, "--ranks"},
+      {{"--epochs", "10"}, "--max_iterations"},
+      {{"--experiment_name", "x"}, "--run_name"},
+      {{"--env.max_episode_steps", "200"}, "step limit"},
+      {{"--max-episode-steps=200"}, "step limit"},
+      {{"--env.episode_length_s", "20"}, "step limit"},
+      {{"--logger", "wandb"}, "metrics.csv"},
+      {{"--logger=wandb"}, "metrics.csv"}};
   for (const auto& [typed, answer] : habits)
     expect_error(run_program(Words{kTrain, "--task", "Cartpole"} + typed),
                  {typed[0].substr(0, typed[0].find('=')), answer});
@@ -246,6 +250,17 @@ TEST(Help, OfAllListsEveryOptionOnceWithin80Columns) {
     if (in_options && std::regex_search(line, match, option)) found.insert(match[2]);
   }
   EXPECT_EQ(found, std::multiset<std::string>(expected.begin(), expected.end()));
+}
+
+TEST(Help, OfASectionListsItsOptions) {
+  const std::string ppo = expect_exit(run_program({kTrain, "--help", "ppo"}), 0).out,
+                    env = expect_exit(run_program({kTrain, "--task", "Pendulum-v1", "--help=env"}), 0).out;
+  expect_mentions(ppo, {"--ppo.gamma", "--ppo.rnd"});
+  expect_mentions(env, {"--env.delay.action"});
+  for (const std::string& text : {ppo, env})
+    for (const char* other : {"  --num_envs", "  --policy.", "  --grpo."})
+      EXPECT_EQ(text.find(other), std::string::npos) << other;
+  expect_error(run_program({kTrain, "--help", "pppo"}), {"pppo", "ppo", "all"});
 }
 
 TEST(Help, OfOtherProgramsFitsIn80Columns) {

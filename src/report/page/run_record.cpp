@@ -134,6 +134,11 @@ std::string RunRecord::option(const std::string& full_name) const {
 std::vector<fs::path> find_runs(const fs::path& given) {
   const fs::path place = run_of(in_runs_folder(given));
   std::error_code error;
+  std::vector<fs::path> named;  // a run's name means the runs of all tasks that have it
+  if (!fs::is_directory(place, error) && !given.has_parent_path())
+    for (const fs::path& task : entries_of(runs_folder()))
+      if (is_run(task / given)) named.push_back(task / given);
+  if (!named.empty()) return named;
   if (!fs::is_directory(place, error))
     throw UsageError(printable(place.string(), 200) +
                      (fs::exists(place, error) ? " is not a directory" : " does not exist"));

@@ -56,7 +56,8 @@ struct RunRecord {
   std::string option(const std::string& full_name) const;
 };
 
-// Returns `place` if it contains metrics.csv or run.json, else the sorted run directories up to four levels below it.
+// Returns `place` if it contains metrics.csv or run.json, else the sorted run directories up to four levels below it. A
+// run's name means the runs of this name of all tasks in the directory of all runs.
 // Skips links, latest, and runs that --fresh renamed (`<run>.old`, `<run>.old.2`). Throws UsageError if `place` is
 // not a directory.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& place);

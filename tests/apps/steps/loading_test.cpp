@@ -222,6 +222,24 @@ TEST_F(LoadingOnRanks, ReportsAChangedPlatform) {
   }
 }
 
+// The run had three times as many ranks, with as many environments each.
+TEST_F(LoadingOnRanks, WarnsOfAnotherNumberOfEnvironments) {
+  const int ranks = world().size();
+  old.facts.world_size = 3 * ranks;
+  old.save(folder / "old.h5");
+  const std::string per_rank = old.settings->table.find("num_envs").value();
+  const std::string total = std::to_string(3 * ranks * std::stoi(per_rank));
+  TestRun same, chosen({"--num_envs_total", std::to_string(ranks * std::stoi(per_rank))});
+  for (TestRun* run : {&same, &chosen}) {
+    RunStart start = start_from(StartFrom::resume, {folder / "old.h5"});
+    const std::string messages = run->load(start);
+    if (world().rank() > 0) continue;
+    const bool warns = messages.find("--num_envs_total " + total) != std::string::npos;
+    EXPECT_EQ(warns, run == &same) << messages;
+    if (warns) expect_mentions(messages, {"--ranks " + std::to_string(3 * ranks)});
+  }
+}
+
 TEST(ChangedPlatformOnRanks, ListsDifferencesAndMissingAttributes) {
   RunFacts now;
   now.cpu_model = "c", now.git_hash = "g", now.versions = {{"drl", "1"}}, now.world_size = 2;

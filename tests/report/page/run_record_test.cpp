@@ -27,6 +27,10 @@ TEST(FindRuns, ReturnsARunOrAllRunsBelowADirectory) {
   EXPECT_EQ(find_runs(folder / "A/latest"), std::vector<fs::path>{folder / "A/one"});
   EXPECT_EQ(find_runs(folder / "A/one.old"), std::vector<fs::path>{folder / "A/one.old"});
   EXPECT_TRUE(find_runs(folder / "A/one/checkpoints").empty());
+  setenv("DRL_RUNS_DIR", folder.path().c_str(), 1);
+  EXPECT_EQ(find_runs("one"), std::vector<fs::path>{folder / "A/one"});  // a name is looked up among all tasks
+  EXPECT_THROW(find_runs("none"), UsageError);
+  unsetenv("DRL_RUNS_DIR");
   EXPECT_THROW(find_runs(folder / "C"), UsageError);
   EXPECT_THROW(find_runs(folder / "A/one/run.json"), UsageError);
 }
