@@ -52,9 +52,10 @@ std::string Balance::advice() const {
     return fmt::format("{} (all ranks wait alike, {} to {} % of an iteration, so no rank is slow): {}", begin,
                        percent(*least), percent(*most), advice);
   return fmt::format(
-      "{} (rank {} on {} waits least, {} % of an iteration, and rank {} on {} waits most, {} %, so the others wait for "
-      "rank {}): {}, and check what else runs on {}",
-      begin, slowest, hosts_[slowest], percent(*least), idlest, hosts_[idlest], percent(*most), slowest, advice,
+      "{} (rank {} on {} is the slowest: it waits least, {} % of an iteration, and rank {} on {} waits most, {} %): "
+      "{}, "
+      "and check what else runs on {}",
+      begin, slowest, hosts_[slowest], percent(*least), idlest, hosts_[idlest], percent(*most), advice,
       hosts_[slowest]);
 }
 

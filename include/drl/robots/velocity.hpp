@@ -448,8 +448,9 @@ struct Task {
     for (F& number : s.command) number = math::select(s.stands > F(0), F(0), number);
     if (p.command.is_given)
       for (int k = 0; k < 3; ++k) s.command[k] = F(p.command.at[k]);
-    // With a schedule, until_command is not renewed and counts the seconds of the episode, as a negative number.
-    if (p.command_schedule.count > 0) p.command_schedule.read(-s.until_command, s.command);
+    // With a schedule, until_command is not renewed and counts the seconds of the episode, as a negative number. It is
+    // a sum of float, so it may be slightly too small.
+    if (p.command_schedule.count > 0) p.command_schedule.read(F(1e-3) - s.until_command, s.command);
   }
 
  private:
