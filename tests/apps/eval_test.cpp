@@ -38,7 +38,7 @@ TEST_F(Eval, TakesTheRunAsAnArgument) {
       expect_exit(run_program({kEval, "--env.delay.action", "1", runs->run("r"), "--episodes", "5"}), 0);
   EXPECT_EQ(argument.out, named.out);
   expect_mentions(argument.out, {"iter_000002.h5", "iteration 2 of 2"});
-  expect_error(run_program({kEval, runs->run("r"), "other"}), {runs->run("r"), "other"});
+  expect_error(run_program({kEval, runs->run("r"), "other"}), {runs->run("r").string(), "other"});
 }
 
 // Three environments play ceil(7 / 3) = 3 episodes each.

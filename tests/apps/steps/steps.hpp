@@ -13,7 +13,7 @@ inline std::unique_ptr<RunPlan> settings_of(std::vector<std::string> more = {}) 
   for (const char* net : {"actor", "critic"})
     words.insert(words.end(), {"--policy." + std::string(net) + "_hidden_dims", "4"});
   words.insert(words.end(), more.begin(), more.end());
-  return std::make_unique<RunPlan>(Settings(words), RunTexts());
+  return std::make_unique<RunPlan>(Settings(words), RunTexts(), std::vector<NamedValue>());
 }
 
 // Returns the workplace of a rank on the CPU, with default values.
