@@ -188,7 +188,7 @@ TEST_F(RobotEffects, NumbersBeyondTheLimitOfAnotherOptionAreErrors) {
 
 TEST(Effects, AreDeclaredByEveryOption) {
   for (const std::string& task : task_names()) {
-    const RunPlan plan(Settings({"drl_train", "--task", task}), {});
+    const RunPlan plan(Settings({"drl_train", "--task", task}), {}, {});
     for (const Option& option : plan.table.items())
       EXPECT_TRUE(option.declares_effect) << option.name << " declares neither always nor a condition";
   }
@@ -213,7 +213,7 @@ TEST(Effects, AreKnownForAllOptions) {
   for (const std::string& task : task_names())
     for (const char* algorithm : {"ppo", "grpo"}) {
       std::vector<std::string> words = {"--task", task, "--algorithm", algorithm};
-      const RunPlan plan(Settings({"drl_train", "--task", task}), {});
+      const RunPlan plan(Settings({"drl_train", "--task", task}), {}, {});
       for (const Option& option : plan.table.items())
         if (!contains({"task", "algorithm"}, option.name))
           words.insert(words.end(), {"--" + option.name + "=" + (option.value().empty() ? "x" : option.value())});
