@@ -561,11 +561,13 @@ TEST(TakeArguments, LeavesOptionsAndTheirValues) {
   std::vector<std::string> words{"-o", "x",          "a", "--explain", "b", "--film-size",
                                  "2",  "--output=y", "c", "--what",    "d"};
   EXPECT_EQ(table.take_arguments(words), (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_EQ(words, (std::vector<std::string>{"-o", "x", "--explain", "--film-size", "2", "--output=y", "--what"}));
   // It is not known which options of a deferred section are switches.
   table.defer_section("env");
   words = {"--env.command", "-1,0", "e", "--env.flag", "--output", "y", "--env.noise=0", "f"};
   EXPECT_EQ(table.take_arguments(words), (std::vector<std::string>{"e", "f"}));
-  EXPECT_EQ(words, (std::vector<std::string>{"-o", "x", "--explain", "--film-size", "2", "--output=y", "--what"}));
+  EXPECT_EQ(words,
+            (std::vector<std::string>{"--env.command", "-1,0", "--env.flag", "--output", "y", "--env.noise=0"}));
 }
 
 TEST_F(OptionsTest, ATableDoesNotDifferFromItself) {
