@@ -566,8 +566,7 @@ TEST(TakeArguments, LeavesOptionsAndTheirValues) {
   table.defer_section("env");
   words = {"--env.command", "-1,0", "e", "--env.flag", "--output", "y", "--env.noise=0", "f"};
   EXPECT_EQ(table.take_arguments(words), (std::vector<std::string>{"e", "f"}));
-  EXPECT_EQ(words,
-            (std::vector<std::string>{"--env.command", "-1,0", "--env.flag", "--output", "y", "--env.noise=0"}));
+  EXPECT_EQ(words, (std::vector<std::string>{"--env.command", "-1,0", "--env.flag", "--output", "y", "--env.noise=0"}));
 }
 
 TEST_F(OptionsTest, ATableDoesNotDifferFromItself) {
