@@ -86,8 +86,8 @@ struct ListLength {
   bool is_range = false;
 };
 
-// A condition on another option under which an option has an effect. ParamCondition is the same for parameters of tasks,
-// whose texts are literals.
+// A condition on another option under which an option has an effect. ParamCondition is the same for parameters of
+// tasks, whose texts are literals.
 struct Condition {
   std::string other, value;
   Relation relation = Relation::equals;
