@@ -1,9 +1,12 @@
 // drl_train: trains a policy on one rank or many. prepare() and train() list the steps; the training loop is in
 // run/trainer.cpp.
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "apps/banner.hpp"
 #include "apps/check_run.hpp"
@@ -42,6 +45,22 @@ constexpr double kBannerPatience = 1;  // seconds that squeue may take to report
 // Passes stop requests on to ranks that srun starts for us.
 const StopRelay kStopRelay = {[] { return signal_through_srun(requested_stop()); },
                               [](int code) { return exit_code_after(code, requested_stop()); }};
+
+// Returns the command of this start for run.json. The command of --after_checkpoint is left out, because it may contain
+// a secret.
+std::string recorded_command(std::vector<std::string> words) {
+  for (size_t k = 0; k < words.size(); ++k) {
+    const size_t end = words[k].find('=');
+    std::string name = words[k].substr(0, end);
+    std::ranges::replace(name, '-', '_');
+    if (name != "__after_checkpoint") continue;
+    if (end != std::string::npos)
+      words[k].replace(end + 1, std::string::npos, "...");
+    else if (k + 1 < words.size())
+      words[k + 1] = "...";
+  }
+  return shell_line(words);
+}
 
 // Chooses and locks the run's directory. The result is filled in on rank 0 only.
 RunStart claim_directory(const RunRequest& request, bool warns, Communicator& comm) {
@@ -122,7 +141,7 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
   RunStart start = claim_directory(request, settings.command.preflight != "off", comm);
   RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
   facts.files = learner.contents();
-  facts.command = shell_line(arguments);
+  facts.command = recorded_command(arguments);
   if (learner.teacher()) facts.teacher = on_rank_zero(comm, [&] { return learner.teacher()->text(); });
   load_start(start, {settings, facts, trainer, learner.algorithm(), learner.policy()}, comm);
   facts.loaded = start.loaded;

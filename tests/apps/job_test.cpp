@@ -161,6 +161,8 @@ TEST_F(Job, TheCommandIsNeitherWrittenToFilesNorReadFromThem) {
   Result result = runs.train(once + Words{"--after_checkpoint", secret});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   ASSERT_TRUE(fs::remove(made));
+  ASSERT_EQ(runs.train({"--max_iterations", "4", "--load_run", "r", "--after-checkpoint=" + secret}).exit_code, 0);
+  ASSERT_TRUE(fs::remove(made));
   EXPECT_EQ(bytes_of_folder(runs.run("r")).find("token-of-mine"), std::string::npos);
 
   const fs::path options = runs.run("r") / "options.ini", config = folder / "my.ini";

@@ -54,14 +54,14 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
   return real<decltype(MPI_Isend)>("MPI_Isend")(data, count, type, to, tag, comm, request);
 }
 
-int MPI_Improbe(int from, int tag, MPI_Comm comm, int* there, MPI_Message* message, MPI_Status* status) {
-  if (fault_is("MPI_Improbe")) return MPI_ERR_OTHER;
-  return real<decltype(MPI_Improbe)>("MPI_Improbe")(from, tag, comm, there, message, status);
+int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* there, MPI_Status* status) {
+  if (fault_is("MPI_Iprobe")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Iprobe)>("MPI_Iprobe")(from, tag, comm, there, status);
 }
 
-int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  if (fault_is("MPI_Mrecv")) return MPI_ERR_OTHER;
-  return real<decltype(MPI_Mrecv)>("MPI_Mrecv")(data, count, type, message, status);
+int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
+  if (fault_is("MPI_Recv")) return MPI_ERR_OTHER;
+  return real<decltype(MPI_Recv)>("MPI_Recv")(data, count, type, from, tag, comm, status);
 }
 
 int MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {

@@ -95,7 +95,7 @@ TEST_F(DoctorRanks, ReportAFailingMpiCall) {
 
 // A failing MPI call is reported with MPI's error, not as a rank that does not answer.
 TEST_F(DoctorRanks, WithAFailingMpiCallAreNotReportedAsMissing) {
-  for (const std::string call : {"MPI_Isend", "MPI_Test", "MPI_Improbe", "MPI_Mrecv", "MPI_Iallreduce"}) {
+  for (const std::string call : {"MPI_Isend", "MPI_Test", "MPI_Iprobe", "MPI_Recv", "MPI_Iallreduce"}) {
     const Words options = doctor("--timeout 8"_words);
     const Result second = mpirun({{1, options}, {1, faulty(call, options)}});
     EXPECT_EQ(second.exit_code, 1) << call;
@@ -112,7 +112,7 @@ TEST_F(DoctorRanks, WithAFailingMpiCallAreNotReportedAsMissing) {
 // Rank 0 reports the failures that other ranks send to it.
 TEST_F(DoctorRanks, ReportAFailingMpiCallOfAnotherRank) {
   const Words options = doctor("--timeout 8"_words);
-  for (const auto& [call, check] : {std::pair{"MPI_Improbe", "MPI exchange"}, {"MPI_Iallreduce", "all-reduce"}}) {
+  for (const auto& [call, check] : {std::pair{"MPI_Iprobe", "MPI exchange"}, {"MPI_Iallreduce", "all-reduce"}}) {
     expect_check(mpirun({{1, options}, {1, faulty(call, options)}}), check, "failed",
                  {"rank 1 on ", call, "MPI_ERR_OTHER"});
   }

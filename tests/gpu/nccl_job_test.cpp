@@ -40,8 +40,8 @@ void inject([[maybe_unused]] const std::string& fault, [[maybe_unused]] int rank
 
 // Replaces MPI's function and fails if `probes_fail` is set.
 bool probes_fail = false;
-extern "C" int MPI_Improbe(int from, int tag, MPI_Comm comm, int* there, MPI_Message* message, MPI_Status* status) {
-  return probes_fail ? MPI_ERR_OTHER : PMPI_Improbe(from, tag, comm, there, message, status);
+extern "C" int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* there, MPI_Status* status) {
+  return probes_fail ? MPI_ERR_OTHER : PMPI_Iprobe(from, tag, comm, there, status);
 }
 
 // Stands for GPU memory. Its destructor hangs if the GPU hangs, as freeing memory does.
