@@ -139,7 +139,7 @@ TEST_F(NcclJob, ARankWhoseSimulatorThrowsEndsTheJobAtOnce) {
 TEST_F(NcclJob, ARankWhoseMpiFailsReportsThat) {
   const Result job = run("mpi_fails");
   EXPECT_EQ(job.exit_code, kFailure);
-  expect_mentions(job.err, {"[rank 1 on " + host_name() + "] MPI_Improbe", "MPI_ERR_OTHER"});
+  expect_mentions(job.err, {"[rank 1 on " + host_name() + "] MPI_Iprobe", "MPI_ERR_OTHER"});
   EXPECT_EQ(count(job.err, "no answer from"), 0) << job.err;
 }
 
