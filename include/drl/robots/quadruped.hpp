@@ -44,13 +44,12 @@ air_time = 0.5
 foot_clearance = -0.5
 foot_swing_height = 0
 )";
-// Returns the preset of a run of this many iterations, with one of these texts.
-constexpr common::Preset quadruped_preset(const char* iterations, const char* rest) {
+// Returns the preset of a run of this many iterations, with one of these texts, and further lines.
+constexpr common::Preset quadruped_preset(const char* iterations, const char* rest, const char* more = "") {
   return {R"(
 num_envs = 512
 num_steps_per_env = 24
-max_iterations = )",
-          iterations, R"(
+max_iterations = )", iterations, R"(
 [policy]
 actor_hidden_dims = 128,128,128
 critic_hidden_dims = 128,128,128
@@ -63,8 +62,7 @@ num_learning_epochs = 5
 num_mini_batches = 4
 max_grad_norm = 1.0
 obs_normalization = true
-schedule_iterations = )",
-          iterations, rest};
+schedule_iterations = )", iterations, rest, more};
 }
 
 struct Quadruped {
@@ -101,6 +99,9 @@ struct Quadruped {
 
   static constexpr common::Preset preset = quadruped_preset("500", kFollow);
   static constexpr common::Preset heavy_preset = quadruped_preset("500", kFollowHeavily);
+  // For robots whose preset nobody has tuned: each sample also counts as its mirror image, and pushes are weak.
+  static constexpr common::Preset symmetric_preset =
+      quadruped_preset("500", kFollowHeavily, "[ppo]\nsymmetry = augment\n[env]\npush = 0.5\n");
 };
 
 }  // namespace drl::velocity

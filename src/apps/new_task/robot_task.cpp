@@ -175,7 +175,9 @@ std::vector<std::string> write_velocity(const RobotTask& task, const fs::path& f
     feet += fmt::format("      {{{}, {}, {}}},\n", literal(foot.site), literal(foot.body), literal(foot.contact));
     for (const std::string& geom : foot.geoms) geoms += (geoms.empty() ? "" : ", ") + literal(geom);
   }
-  const std::string preset = is_biped || robot.mass < 30 ? "" : "  static constexpr auto preset = heavy_preset;\n";
+  const std::string preset = is_biped ? ""
+                                      : fmt::format("  static constexpr auto preset = {};\n",
+                                                    robot.is_symmetric ? "symmetric_preset" : "heavy_preset");
   const double timestep = copy.spec()->option.timestep;
   write_text(folder / (task.name + ".hpp"), replaced(kVelocity, {{"NAME", task.name},
                                                                  {"SHOWN", shown_file(task.file)},
