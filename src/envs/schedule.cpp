@@ -14,13 +14,13 @@
 namespace drl {
 namespace {
 
-constexpr std::streamsize kLongestLine = 4096;  // a longer one is not a line of numbers
+constexpr std::streamsize kLargestFile = 1 << 20;  // bytes
 
 // Returns the words of a line without its comment.
 std::vector<std::string> words_of(std::string line) {
   line.resize(std::min(line.find('#'), line.size()));
   for (char& c : line)
-    if (c == ',' || c == '\t' || c == '\r') c = ' ';
+    if (c == ',' || c == '\t') c = ' ';
   std::vector<std::string> words = split(line, ' ');
   std::erase(words, "");
   return words;
@@ -31,19 +31,22 @@ std::vector<std::string> words_of(std::string line) {
 std::vector<std::vector<float>> read_schedule(const std::string& option, const std::string& file,
                                               const ScheduleShape& shape) {
   std::ifstream stream(file, std::ios::binary);
-  std::string text(kLongestLine, '\0');
+  std::string text(kLargestFile + 1, '\0');
   int line = 0;
   const auto refuse = [&](const std::string& problem, const std::string& why, const std::string& what) {
     const std::string place = line > 0 ? fmt::format(":{}", line) : "";
     throw UsageError(fmt::format("--{} {}{}: {} ({}): {}", option, printable(file), place, problem, why, what));
   };
   const std::string form = fmt::format("each line is the seconds and {} numbers", shape.numbers);
+  stream.read(text.data(), kLargestFile + 1);
+  if (stream.bad() || !stream.is_open())
+    refuse("the file cannot be read", std::strerror(errno), "check the path and its permissions");
+  if (stream.gcount() > kLargestFile) refuse("the file has more than 1 MiB", form, "give a text file with such lines");
+  text.resize(static_cast<size_t>(stream.gcount()));
   std::vector<std::vector<float>> rows;
-  while (stream.peek() != std::ifstream::traits_type::eof()) {
+  for (const std::string& each : split(plain_text(text, "--" + option + " " + file), '\n')) {
     ++line;
-    stream.getline(text.data(), kLongestLine);
-    if (stream.fail()) refuse("the line is too long", form, "give a text file with such lines");
-    const std::vector<std::string> words = words_of(text.c_str());
+    const std::vector<std::string> words = words_of(each);
     if (words.empty()) continue;
     std::vector<float> row;
     for (const std::string& word : words) {
@@ -69,8 +72,6 @@ std::vector<std::vector<float>> read_schedule(const std::string& option, const s
     rows.push_back(std::move(row));
   }
   line = 0;
-  if (stream.bad() || !stream.is_open())
-    refuse("the file cannot be read", std::strerror(errno), "check the path and its permissions");
   if (rows.empty()) refuse("the file has no numbers", form, "give such a file, or none");
   return rows;
 }

@@ -168,7 +168,7 @@ TEST_F(TestTasks, SpringTakesListsRangesAndSchedules) {
 
   const TempFolder folder;
   const std::string plan = folder / "plan.txt";
-  spill(plan, "# seconds x y\n0.5 1 -2\n\n2\t3,4  # faster\r\n");
+  spill(plan, "\xef\xbb\xbf# seconds x y\n0.5 1 -2\n\n2\t3,4  # faster\r\n");
   const TaskOptions options("Spring", {{"gust_range", "0.25"}, {"wind_at", "1, -2 3"}, {"wind_plan", plan}});
   const auto now = params_of<Spring::Params>(options);
   EXPECT_EQ(now.gust_range.low, 0.25f);

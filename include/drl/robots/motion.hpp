@@ -1,4 +1,4 @@
-// What tasks that track motions read of a file of drl_motion (docs/howto/motion.md).
+// The arrays of a file of drl_motion (docs/howto/motion.md) that tasks read to track its motions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What four-legged robots share in the velocity tasks: mjlab's numbers for Go1, unless a robot has its own. For
+// The base of four-legged robots in velocity tasks. It has mjlab's numbers for Go1, which a robot can replace. For
 // example:
 //
 //   struct Go2 : drl::velocity::Quadruped {
