@@ -60,8 +60,8 @@ struct RobotOptions {
       "instead, write a project with a task of this name for the robot to the directory --output, which must be empty "
       "(drl_new_task --robot uses it)");
     v("kind", kind,
-      "with --task: velocity, reach or bare (docs/tutorials/own_robot.md); model = the one that suits the model",
-      one_of({"model", "velocity", "reach", "bare"}));
+      "with --task: velocity, track, reach or bare (docs/tutorials/own_robot.md); model = the one that suits the model",
+      one_of({"model", "velocity", "track", "reach", "bare"}));
     v("feet", feet,
       "with --task: the names of the bodies that are feet, such as left,right; empty = found in the model");
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
@@ -144,6 +144,7 @@ void write_task(const std::string& file, const RobotOptions& options) {
     throw UsageError("--output " + options.output + " is no empty directory (--task writes several files): make one");
   RobotTask task{.file = file, .name = options.task};
   if (options.kind == "velocity") task.kind = TaskKind::velocity;
+  if (options.kind == "track") task.kind = TaskKind::track;
   if (options.kind == "reach") task.kind = TaskKind::reach;
   if (options.kind == "bare") task.kind = TaskKind::bare;
   std::istringstream feet(options.feet);

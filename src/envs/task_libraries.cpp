@@ -20,6 +20,7 @@
 #include "base/typed_path.hpp"
 #include "drl/task/abi.hpp"
 #include "envs/make_env.hpp"
+#include "motion/motion.hpp"
 
 namespace drl {
 namespace {
@@ -159,6 +160,7 @@ void load_task_library(const std::string& given) {
   }
   const std::string id = build_id_of(library);
   entry.build = path.filename().string() + " (build " + (id.empty() ? hash_of(file) : id) + ")";
+  if (library->motion_reader) *library->motion_reader = read_motion_file;
   register_tasks(*library, file);
   loaded().push_back(std::move(entry));
 }

@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "drl/task/border.hpp"
 #include "store/mapped_arrays.hpp"
 
 namespace drl {
@@ -196,13 +197,16 @@ void write_motions(const std::filesystem::path& path, const Motions& m) {
   write_arrays(path, kFormat, content);
 }
 
-MotionFrames read_motions(const std::string& path, std::span<const char* const> joints,
-                          std::span<const char* const> bodies, double rate) {
-  try {
-    return frames_for(path, joints, bodies, rate);
-  } catch (const Error& error) {
-    throw std::invalid_argument(error.what());
-  }
+int32_t read_motion_file(const MotionRequest* request, MotionFrames* frames, char* error, int64_t error_size) {
+  const MotionRequest& r = *request;
+  return with_error_code(error, error_size, [&] {
+    try {
+      *frames = frames_for(r.path, {r.joints, static_cast<size_t>(r.joint_count)},
+                           {r.bodies, static_cast<size_t>(r.body_count)}, r.rate);
+    } catch (const Error& thrown) {
+      throw std::invalid_argument(thrown.what());
+    }
+  });
 }
 
 }  // namespace drl

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "drl/robots/motion.hpp"
+#include "drl/task/motion.hpp"
 
 namespace drl {
 
@@ -30,5 +30,8 @@ struct Motions {
 
 // Writes the file as write_checkpoint does (store/checkpoint.hpp).
 void write_motions(const std::filesystem::path& path, const Motions& motions);
+
+// Is the motion_reader of task libraries.
+int32_t read_motion_file(const MotionRequest* request, MotionFrames* frames, char* error, int64_t error_size);
 
 }  // namespace drl

@@ -23,38 +23,7 @@ struct G1Follower : G1Robot {
   };
   static constexpr int anchor = 7;
   static constexpr int ends_at[] = {3, 6, 10, 13};  // ankles and wrists
-
-  // For one core, which has fewer environments than mjlab's GPU (4096): smaller networks, and episodes that begin more
-  // evenly.
-  static constexpr char preset[] = R"(
-num_envs = 512
-num_steps_per_env = 24
-max_iterations = 500
-[ppo]
-learning_rate = 1e-3
-schedule = linear
-schedule_iterations = 500
-num_learning_epochs = 5
-num_mini_batches = 4
-clip_param = 0.2
-use_clipped_value_loss = true
-value_clip = 0.2
-value_loss_coef = 1.0
-entropy_coef = 0.002
-gamma = 0.985
-lam = 0.95
-max_grad_norm = 1.0
-obs_normalization = true
-[policy]
-actor_hidden_dims = 128,128,128
-critic_hidden_dims = 128,128,128
-activation = elu
-init_std = 0.8
-std_type = scalar
-[env]
-push = 0.5
-uniform_ratio = 1
-)";
+  static constexpr auto& preset = tracking::kPreset;
 };
 
 template <class R>

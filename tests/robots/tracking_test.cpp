@@ -22,6 +22,8 @@ namespace {
 
 using tracking::kErrorCount, tracking::kParts, tracking::Sampling;
 
+[[maybe_unused]] const bool reads = (motion_reader = read_motion_file, true);  // also for the other units
+
 // Runs the task with the motion that comes with drl.
 struct Tracker : TaskOn<G1Tracking<MujocoRobot>> {
   Tracker() { params.prepare(file); }

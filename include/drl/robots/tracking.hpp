@@ -10,7 +10,7 @@
 //     static constexpr const char* bodies[] = {"pelvis", "left_knee_link", ..., "torso_link", ...};
 //     static constexpr int anchor = 7, ends_at[] = {3, 6, 10, 13};
 //     static constexpr const char* clip = "g1_exercise.h5";
-//     static constexpr char preset[] = R"(...)";
+//     static constexpr auto& preset = drl::tracking::kPreset;
 //   };
 //   template <class R>
 //   struct G1Tracking : drl::tracking::Task<R, G1Follower> {};
@@ -28,7 +28,7 @@
 #include <string>
 
 #include "drl/robots/mjlab.hpp"
-#include "drl/robots/motion.hpp"
+#include "drl/task/motion.hpp"
 
 namespace drl::tracking {
 
@@ -63,6 +63,38 @@ constexpr const char* kFailed[kParts] = {"failed_00", "failed_01", "failed_02", 
 constexpr const char* kErrors[] = {"error_anchor_pos", "error_anchor_rot", "error_body_pos",
                                    "error_body_rot",   "error_joint_pos",  "error_joint_vel"};
 constexpr int kErrorCount = std::size(kErrors);
+
+// A preset for one core, which has fewer environments than mjlab's GPU (4096): smaller networks, and episodes that
+// begin more evenly.
+constexpr char kPreset[] = R"(
+num_envs = 512
+num_steps_per_env = 24
+max_iterations = 500
+[ppo]
+learning_rate = 1e-3
+schedule = linear
+schedule_iterations = 500
+num_learning_epochs = 5
+num_mini_batches = 4
+clip_param = 0.2
+use_clipped_value_loss = true
+value_clip = 0.2
+value_loss_coef = 1.0
+entropy_coef = 0.002
+gamma = 0.985
+lam = 0.95
+max_grad_norm = 1.0
+obs_normalization = true
+[policy]
+actor_hidden_dims = 128,128,128
+critic_hidden_dims = 128,128,128
+activation = elu
+init_std = 0.8
+std_type = scalar
+[env]
+push = 0.5
+uniform_ratio = 1
+)";
 
 // Rotates a vector by q, from a body's frame to world coordinates.
 template <class F>
@@ -145,6 +177,7 @@ class Reference {
 // - `anchor`: the index of the body whose pose in the world should follow it;
 // - `ends_at`: the indices of the bodies whose height ends an episode, if it is wrong;
 // - `clip`: the file that is tracked if the option `motion` is not given, in the directory of the robot's model.
+// Lengths in rewards, ends and the start's noise are mjlab's for G1, times `height` by that of G1.
 template <class R, class Config>
 struct Task {
   using F = typename R::F;
@@ -152,6 +185,8 @@ struct Task {
 
   static constexpr int joints = std::size(Config::joints), bodies = std::size(Config::bodies);
   static constexpr int geoms = std::size(Config::foot_geoms), anchor = Config::anchor;
+
+  static constexpr double size = Config::height / 0.76;
 
   static constexpr const char *name = Config::name, *description = Config::description, *preset = Config::preset;
   static constexpr RobotModel model = Config::model;
@@ -401,13 +436,14 @@ struct Task {
   // Returns the middle of a joint's range, and half of the middle 90 % of it (the soft limits).
   DRL_HD static Vec<F, 2> soft_range(const R& robot, JointId joint) {
     const Vec<F, 2> range = robot.range(joint);
-    return {{F(0.5) * (range[0] + range[1]), F(0.45) * (range[1] - range[0])}};
+    const F half = math::select(range[0] < range[1], F(0.45) * (range[1] - range[0]), F(1e6));  // (0, 0) is no limit
+    return {{F(0.5) * (range[0] + range[1]), half}};
   }
 
   // Sets the robot's state to that of a frame, with noise.
   DRL_HD static void begin_at(R& robot, const Reference<F>& frame, Draws<F>& draws, const Parts& parts,
                               const Params& p) {
-    constexpr double place[3] = {0.05, 0.05, 0.01}, turn[3] = {0.1, 0.1, 0.2};  // m, rad
+    constexpr double place[3] = {0.05 * size, 0.05 * size, 0.01 * size}, turn[3] = {0.1, 0.1, 0.2};  // m, rad
     const auto noise = [&](double most) DRL_LAMBDA { return p.start_noise * draws.uniform(F(-most), F(most)); };
     const int at = parts.base.qpos, to = parts.base.qvel;
     const Vec<F, 3> position = frame.position(0);
@@ -464,16 +500,16 @@ struct Task {
     const Vec<F, 4> orientation = robot.orientation(parts.body[anchor]), wanted = now.orientation(anchor);
     const F anchor_off = squares(difference(at, here).at, 3), anchor_angle = angle_between(wanted, orientation);
     constexpr double share = 1.0 / bodies;
-    result.terms[0] = math::exp(anchor_off * F(-1 / (0.3 * 0.3)));
+    result.terms[0] = math::exp(anchor_off * F(-1 / square(0.3 * size)));
     result.terms[1] = math::exp(square(anchor_angle) * F(-1 / (0.4 * 0.4)));
-    result.terms[2] = math::exp(place * F(-share / (0.3 * 0.3)));
+    result.terms[2] = math::exp(place * F(-share / square(0.3 * size)));
     result.terms[3] = math::exp(angle * F(-share / (0.4 * 0.4)));
     result.terms[4] = math::exp(linear * F(-share));
     result.terms[5] = math::exp(angular * F(-share / (3.14 * 3.14)));
     const Vec<F, 3> up{{F(0), F(0), F(1)}};
-    result.ends[0] = math::abs(at[2] - here[2]) > F(0.25);
+    result.ends[0] = math::abs(at[2] - here[2]) > F(0.25 * size);
     result.ends[1] = math::abs(in_body_frame(wanted, up)[2] - in_body_frame(orientation, up)[2]) > F(0.8);
-    result.ends[2] = wrong > F(0.25);
+    result.ends[2] = wrong > F(0.25 * size);
     result.metrics[0] = math::sqrt(anchor_off), result.metrics[1] = anchor_angle;
     result.metrics[2] = mean_place * F(share), result.metrics[3] = mean_angle * F(share);
   }

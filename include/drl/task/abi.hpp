@@ -7,6 +7,7 @@
 
 #include "drl/canvas.hpp"
 #include "drl/lanes/isa_list.hpp"
+#include "drl/task/motion.hpp"
 #include "drl/task/motor_network.hpp"
 #include "drl/task/range.hpp"
 #include "drl/task/spec.hpp"
@@ -16,7 +17,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 14;
+inline constexpr int32_t kTaskAbi = 15;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -218,7 +219,7 @@ struct TaskRecord {
   const char* trouble;  // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 21;
+inline constexpr int kTaskSizeCount = 24;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -228,17 +229,18 @@ struct TaskLibrary {
   const char* drl_version;
   int32_t count;
   const TaskRecord* const* tasks;  // [count]
+  MotionReader* motion_reader;     // the library's pointer, which drl sets
 };
 
 // The sizes of the structs, and the number of instruction sets. They must agree between drl and the library.
 struct TaskSizes {
-  int32_t all[kTaskSizeCount] = {sizeof(TaskLibrary),    sizeof(TaskRecord),      sizeof(TaskLoops),
-                                 sizeof(TaskField),      sizeof(TaskParam),       sizeof(EnvArrays),
-                                 sizeof(LoopCall),       sizeof(StepRow),         sizeof(SimulatorConfig),
-                                 sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
-                                 sizeof(TrainingStats),  sizeof(CanvasCalls),     sizeof(FieldHeights),
-                                 sizeof(Shape),          sizeof(RobotRecord),     sizeof(RobotChoice),
-                                 sizeof(RobotFacts),     sizeof(MotorNetwork),    kIsaCount};
+  int32_t all[kTaskSizeCount] = {
+      sizeof(TaskLibrary),     sizeof(TaskRecord),     sizeof(TaskLoops),       sizeof(TaskField),
+      sizeof(TaskParam),       sizeof(EnvArrays),      sizeof(LoopCall),        sizeof(StepRow),
+      sizeof(SimulatorConfig), sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
+      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(FieldHeights),    sizeof(Shape),
+      sizeof(RobotRecord),     sizeof(RobotChoice),    sizeof(RobotFacts),      sizeof(MotorNetwork),
+      sizeof(MotionRequest),   sizeof(MotionFrames),   sizeof(Quantity),        kIsaCount};
 };
 
 constexpr uint64_t hash_with(uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3ull; }  // FNV-1a

@@ -352,6 +352,7 @@ const TaskLibrary* library_of_this_unit(const char* drl_version) {
     made.magic = kTaskMagic, made.abi = kTaskAbi, made.flags = text_hash(DRL_TASK_FLAGS);
     for (int k = 0; k < kTaskSizeCount; ++k) made.sizes[k] = TaskSizes{}.all[k];
     made.compiler = __VERSION__, made.drl_version = drl_version;
+    made.motion_reader = &motion_reader;
     made.count = static_cast<int32_t>(table_of_this_unit().size()), made.tasks = table_of_this_unit().data();
     return made;
   }();

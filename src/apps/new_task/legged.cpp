@@ -97,16 +97,22 @@ struct FoundFoot {
 };
 
 [[noreturn]] void refuse(const std::string& why, const std::string& what) {
-  throw UsageError("this robot cannot follow commanded velocities (" + why + "): " + what);
+  throw UsageError("this robot cannot follow velocities or motions (" + why + "): " + what);
+}
+
+// Returns how many moving bodies follow each body that moves.
+std::vector<int> moving_children(const mjModel& m) {
+  std::vector<int> children(m.nbody, 0);
+  for (int b = 1; b < m.nbody; ++b)
+    if (m.body_weldid[b] == b) ++children[m.body_weldid[m.body_parentid[b]]];
+  return children;
 }
 
 std::vector<FoundFoot> find_feet(const ModelCopy& copy, const AtStart& start, const std::vector<std::string>& named) {
   const mjModel& m = copy.model();
   std::vector<FoundFoot> feet;
   double lowest = 1e9;
-  std::vector<bool> is_last(m.nbody, true);  // of the moving bodies: none follows
-  for (int b = 1; b < m.nbody; ++b)
-    if (start.moving(b) == b) is_last[start.moving(m.body_parentid[b])] = false;
+  const std::vector<int> children = moving_children(m);
   for (int g = 0; g < m.ngeom; ++g) {
     const int body = start.moving(m.geom_bodyid[g]);
     if (!start.is_of_robot(body) || !start.can_touch(g)) continue;
@@ -124,7 +130,7 @@ std::vector<FoundFoot> find_feet(const ModelCopy& copy, const AtStart& start, co
     wanted.push_back(start.moving(body));
   }
   std::erase_if(feet, [&](const FoundFoot& foot) {
-    return named.empty() ? !is_last[foot.body] || foot.lowest > lowest + std::max(0.01, 0.1 * height)
+    return named.empty() ? children[foot.body] > 0 || foot.lowest > lowest + std::max(0.01, 0.1 * height)
                          : std::ranges::find(wanted, foot.body) == wanted.end();
   });
   if (!named.empty() && feet.size() != named.size())
@@ -314,97 +320,22 @@ void find_mirror(const ModelCopy& copy, const AtStart& start, const std::vector<
   robot.is_symmetric = is_one_of(robot.flips);
 }
 
-// --- Changes of the copy ---
-
-void remove_ground(ModelCopy& copy, Legged& robot) {
-  const mjModel& m = copy.model();
-  for (int g = m.ngeom - 1; g >= 0; --g) {
-    if (m.body_weldid[m.geom_bodyid[g]] != 0 || m.geom_type[g] > mjGEOM_HFIELD) continue;
-    robot.floor_contype = m.geom_contype[g], robot.floor_conaffinity = m.geom_conaffinity[g];
-    mjs_delete(copy.spec(), copy.element(mjOBJ_GEOM, g));
-  }
-}
-
-void add_sensor(ModelCopy& copy, const char* name, mjtSensor type, mjtObj kind, const std::string& of) {
-  const int has = mj_name2id(&copy.model(), mjOBJ_SENSOR, name);
-  if (has >= 0 && copy.model().sensor_type[has] == type) return;
-  if (has >= 0) mjs_setName(copy.element(mjOBJ_SENSOR, has), copy.free_name(mjOBJ_SENSOR, name).c_str());
-  mjsSensor* sensor = mjs_addSensor(copy.spec());
-  mjs_setName(sensor->element, name);
-  sensor->type = type, sensor->objtype = kind;
-  mjs_setString(sensor->objname, of.c_str());
-}
-
-// Adds the sensors of the base, at the site of the model's own gyroscope if it has one on the root.
-void add_base_sensors(ModelCopy& copy, const AtStart& start, int root, const std::string& root_name) {
-  const mjModel& m = copy.model();
-  std::string site;
-  for (int s = 0; s < m.nsensor && site.empty(); ++s)
-    if (m.sensor_type[s] == mjSENS_GYRO && start.moving(m.site_bodyid[m.sensor_objid[s]]) == root)
-      site = copy.name(mjOBJ_SITE, m.sensor_objid[s]);
-  if (site.empty()) {
-    site = copy.free_name(mjOBJ_SITE, "imu");
-    mjsSite* added = mjs_addSite(mjs_asBody(copy.element(mjOBJ_BODY, root)), nullptr);
-    mjs_setName(added->element, site.c_str());
-  }
-  add_sensor(copy, "imu_ang_vel", mjSENS_GYRO, mjOBJ_SITE, site);
-  add_sensor(copy, "imu_lin_vel", mjSENS_VELOCIMETER, mjOBJ_SITE, site);
-  add_sensor(copy, "root_angmom", mjSENS_SUBTREEANGMOM, mjOBJ_BODY, root_name);
-}
-
-LeggedFoot prepare_foot(ModelCopy& copy, const AtStart& start, const FoundFoot& found) {
-  LeggedFoot foot{.body = copy.named(mjOBJ_BODY, found.body, "foot")};
+LeggedFoot describe_foot(ModelCopy& copy, const AtStart& start, const FoundFoot& found) {
+  LeggedFoot foot{.body = copy.named(mjOBJ_BODY, found.body, "foot"), .body_id = found.body};
   const double *at = start.d.xpos + 3 * found.body, *turn = start.d.xmat + 9 * found.body;
   foot.site = copy.free_name(mjOBJ_SITE, foot.body + "_sole"), foot.contact = foot.body + "_contact";
-  mjsSite* site = mjs_addSite(mjs_asBody(copy.element(mjOBJ_BODY, found.body)), nullptr);
-  mjs_setName(site->element, foot.site.c_str());
   for (int k = 0; k < 3; ++k) {
-    site->pos[k] = 0;
-    for (int i = 0; i < 3; ++i) site->pos[k] += turn[3 * i + k] * (found.sole[i] - at[i]);
-    site->pos[k] = std::round(1e5 * site->pos[k]) / 1e5;
+    for (int i = 0; i < 3; ++i) foot.sole[k] += turn[3 * i + k] * (found.sole[i] - at[i]);
+    foot.sole[k] = std::round(1e5 * foot.sole[k]) / 1e5;
   }
-  for (const int g : found.geoms) {
-    foot.geoms.push_back(copy.named(mjOBJ_GEOM, g, foot.body + "_geom"));
-    mjsGeom* geom = mjs_asGeom(copy.element(mjOBJ_GEOM, g));
-    geom->priority = std::max(geom->priority, 1), geom->condim = std::max(geom->condim, 3);
-  }
+  for (const int g : found.geoms) foot.geoms.push_back(copy.named(mjOBJ_GEOM, g, foot.body + "_geom"));
+  foot.geom_ids = found.geoms;
   return foot;
-}
-
-void set_position(ModelCopy& copy, int a, const LeggedJoint& joint) {
-  mjsActuator* actuator = mjs_asActuator(copy.element(mjOBJ_ACTUATOR, a));
-  double damping = joint.damping;
-  mjs_setToPosition(actuator, joint.stiffness, &damping, nullptr, nullptr, 0);
-  actuator->ctrllimited = mjLIMITED_FALSE, actuator->ctrlrange[0] = actuator->ctrlrange[1] = 0;
-  actuator->forcelimited = mjLIMITED_TRUE, actuator->forcerange[0] = -joint.torque,
-  actuator->forcerange[1] = joint.torque;
-  actuator->gear[0] = 1;
-}
-
-// The torso's centre of mass differs between environments, which MuJoCo allows only if it is at no frame's origin.
-void free_center(ModelCopy& copy, int body) {
-  const mjModel& m = copy.model();
-  if (has_own_center(m, body)) return;
-  mjsBody* torso = mjs_asBody(copy.element(mjOBJ_BODY, body));
-  torso->explicitinertial = 1, torso->mass = m.body_mass[body];
-  std::copy_n(m.body_ipos + 3 * body, 3, torso->ipos);
-  std::copy_n(m.body_iquat + 4 * body, 4, torso->iquat);
-  std::copy_n(m.body_inertia + 3 * body, 3, torso->inertia);
-  torso->ipos[2] += 1e-6;
-}
-
-void add_varied(ModelCopy& copy, const Legged& robot) {
-  std::string data = "friction";
-  for (const LeggedFoot& foot : robot.feet)
-    for (const std::string& geom : foot.geoms) data += " " + geom;
-  mjsText* text = mjs_addText(copy.spec());
-  mjs_setName(text->element, "varies");
-  mjs_setString(text->data, (data + " center_of_mass " + robot.torso).c_str());
 }
 
 }  // namespace
 
-Legged prepare_legged(ModelCopy& copy, int root, const std::vector<std::string>& feet_named) {
+Legged find_legged(ModelCopy& copy, int root, const std::vector<std::string>& feet_named) {
   const mjModel& m = copy.model();
   const AtStart start(m, root);
   if (!start.is_free) refuse("its first body is not on a free joint", "give --kind reach or bare");
@@ -413,7 +344,7 @@ Legged prepare_legged(ModelCopy& copy, int root, const std::vector<std::string>&
            "turn the body's frame in the file, or give --kind bare");
   const std::vector<FoundFoot> feet = find_feet(copy, start, feet_named);
 
-  Legged robot;
+  Legged robot{.root_id = root};
   const auto lowest = std::ranges::min(feet, {}, &FoundFoot::lowest).lowest;
   robot.height = std::ceil(1e3 * (start.d.xpos[3 * root + 2] - lowest)) / 1e3;
   robot.mass = m.body_subtreemass[root];
@@ -431,42 +362,36 @@ Legged prepare_legged(ModelCopy& copy, int root, const std::vector<std::string>&
 
   robot.root = copy.named(mjOBJ_BODY, root, "root"), robot.torso = robot.root;
   robot.base = copy.named(mjOBJ_JOINT, start.free_joint, "floating_base_joint");
-  if (feet.size() == 2 && mj_name2id(&m, mjOBJ_BODY, "torso") >= 0) robot.torso = "torso";
-  if (feet.size() == 2 && mj_name2id(&m, mjOBJ_BODY, "torso_link") >= 0) robot.torso = "torso_link";
+  for (const char* torso : {"torso", "torso_link"})
+    if (feet.size() == 2 && mj_name2id(&m, mjOBJ_BODY, torso) >= 0) robot.torso = torso;
   for (int a = 0; a < m.nu; ++a)
     robot.joints[a].name = copy.named(mjOBJ_JOINT, m.actuator_trnid[2 * a], fmt::format("joint{}", a + 1));
-  for (const FoundFoot& foot : feet) robot.feet.push_back(prepare_foot(copy, start, foot));
+  for (const FoundFoot& foot : feet) robot.feet.push_back(describe_foot(copy, start, foot));
   find_mirror(copy, start, feet, root, robot);
-
-  robot.changes = {"Included files are part of it, and numbers have six digits.",
-                   "The floor is in the files that include this one.",
-                   "Feet have names, sites and friction of their own (priority 1), and the base has sensors."};
-  remove_ground(copy, robot);
-  add_base_sensors(copy, start, root, robot.root);
-  free_center(copy, mj_name2id(&m, mjOBJ_BODY, robot.torso.c_str()) < 0
-                        ? root
-                        : mj_name2id(&m, mjOBJ_BODY, robot.torso.c_str()));
-  add_varied(copy, robot);
-  int motors = 0;
-  for (int a = 0; a < m.nu; ++a)
-    if (robot.joints[a].was_torque) set_position(copy, a, robot.joints[a]), ++motors;
-  if (motors > 0)
-    robot.changes.push_back(
-        "Motors became position controllers: kp is 0.7 times as many N m/rad as the torque limit has N m (which is at "
-        "most "
-        "weight times height), and kv is 0.04 s times kp. Set them to those of your robot, here and in the header.");
-  mjOption& option = copy.spec()->option;
-  const double steps = 0.02 / option.timestep;
-  if (option.timestep < 0.005 || std::abs(steps - std::round(steps)) > 1e-6) {
-    robot.changes.push_back(fmt::format("The time step became 0.005 s instead of {:g} s.", option.timestep));
-    option.timestep = 0.005;
-  }
-  if (option.integrator == mjINT_EULER && (motors > 0 || option.timestep > m.opt.timestep)) {
-    robot.changes.push_back("The integrator became implicitfast.");
-    option.integrator = mjINT_IMPLICITFAST;
-  }
   robot.has_light = m.nlight > 0;
   return robot;
+}
+
+void find_tracked(ModelCopy& copy, Legged& robot) {
+  const mjModel& m = copy.model();
+  for (int j = 0; j < m.njnt; ++j)
+    if (j > 0 && std::find(m.actuator_trnid, m.actuator_trnid + 2 * m.nu, j) == m.actuator_trnid + 2 * m.nu)
+      refuse("the joint " + shown(copy.name(mjOBJ_JOINT, j)) + " has no motor", "remove the joint or add a motor");
+  const auto add = [&](int body, const char* wanted) { robot.tracked.push_back(copy.named(mjOBJ_BODY, body, wanted)); };
+  const std::vector<int> children = moving_children(m);
+  add(robot.root_id, "root");
+  for (int b = robot.root_id + 1; b < m.nbody; ++b) {
+    if (m.body_weldid[b] != b || m.body_rootid[b] != robot.root_id) continue;
+    if (children[b] > 1) add(b, "branch");
+    if (children[b] > 0) continue;
+    std::vector<int> chain;  // from the last body up to where it branches off
+    for (int at = b; at != robot.root_id && children[at] < 2; at = m.body_weldid[m.body_parentid[at]])
+      chain.push_back(at);
+    if (chain.size() > 2) add(chain[(chain.size() - 1) / 2], "link");
+    robot.last_tracked.push_back(static_cast<int>(robot.tracked.size()));
+    add(b, "end");
+  }
+  robot.torso = robot.root;
 }
 
 }  // namespace drl

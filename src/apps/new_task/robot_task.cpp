@@ -107,7 +107,7 @@ void write_text(const fs::path& path, const std::string& text) { write_file_atom
 // The name that a C++ string or a line of comments gets.
 std::string shown_file(const std::string& file) { return printable(fs::path(file).filename().string()); }
 
-// --- Velocity ---
+// --- Legged robots ---
 
 std::string comment_on(const std::string& file, const std::vector<std::string>& changes) {
   std::string text = "\n  A copy of " + shown_file(file) + ", made by drl_new_task. What differs:\n";
@@ -149,6 +149,10 @@ std::string scene(const std::string& name, const std::string& model_name, const 
         "    <contact name=\"{}\" {}=\"{}\" geom2=\"drl_floor\" data=\"found force\" reduce=\"netforce\"/>\n",
         attribute(foot.contact), foot.geoms.size() == 1 ? "geom1" : "subtree1",
         attribute(foot.geoms.size() == 1 ? foot.geoms[0] : foot.body));
+  if (!robot.tracked.empty())
+    contacts += fmt::format(
+        "    <contact name=\"self_contact\" subtree1=\"{0}\" subtree2=\"{0}\" data=\"found force\" reduce=\"none\"/>\n",
+        attribute(robot.root));
   if (robot.floor_contype != 1 || robot.floor_conaffinity != 1)
     collides = fmt::format(" contype=\"{}\" conaffinity=\"{}\"", robot.floor_contype, robot.floor_conaffinity);
   return replaced(
@@ -163,47 +167,84 @@ std::string scene(const std::string& name, const std::string& model_name, const 
        {"CONTACTS", contacts}});
 }
 
-std::vector<std::string> write_velocity(const RobotTask& task, const fs::path& folder, ModelCopy& copy, int root) {
-  const Legged robot = prepare_legged(copy, root, task.feet);
+// Writes the copy of the model, its scene on flat ground, and the header from a template with further values. Returns
+// what a user should know.
+std::vector<std::string> write_legged(const RobotTask& task, const fs::path& folder, ModelCopy& copy, Legged& robot,
+                                      const char* header, Values values) {
   const bool is_biped = robot.feet.size() == 2;
+  change_copy(copy, robot);
   copy.save(folder, task.name + "_robot.xml", comment_on(task.file, robot.changes));
   write_text(folder / (task.name + ".xml"), scene(task.name, task.name, robot, false));
-  write_text(folder / (task.name + "_rough.xml"), scene(task.name, task.name + "_rough", robot, true));
-
-  std::string feet, geoms;
+  std::string geoms, names;
   for (const LeggedFoot& foot : robot.feet) {
-    feet += fmt::format("      {{{}, {}, {}}},\n", literal(foot.site), literal(foot.body), literal(foot.contact));
+    names += (names.empty() ? "" : ", ") + printable(foot.body);
     for (const std::string& geom : foot.geoms) geoms += (geoms.empty() ? "" : ", ") + literal(geom);
   }
-  const std::string preset = is_biped ? ""
-                                      : fmt::format("  static constexpr auto preset = {};\n",
-                                                    robot.is_symmetric ? "symmetric_preset" : "heavy_preset");
   const double timestep = copy.spec()->option.timestep;
-  write_text(folder / (task.name + ".hpp"), replaced(kVelocity, {{"NAME", task.name},
-                                                                 {"SHOWN", shown_file(task.file)},
-                                                                 {"BASE", is_biped ? "humanoid" : "quadruped"},
-                                                                 {"BASE_STRUCT", is_biped ? "Humanoid" : "Quadruped"},
-                                                                 {"TIMESTEP", number_text(timestep)},
-                                                                 {"SKIP", std::to_string(std::lround(0.02 / timestep))},
-                                                                 {"HEIGHT", number_text(robot.height)},
-                                                                 {"PRESET", preset},
-                                                                 {"MIRROR", mirror_lines(robot)},
-                                                                 {"JOINTS", joint_lines(robot)},
-                                                                 {"FEET", feet},
-                                                                 {"FOOT_GEOMS", geoms},
-                                                                 {"BASE_JOINT", literal(robot.base)},
-                                                                 {"ROOT", literal(robot.root)},
-                                                                 {"TORSO", literal(robot.torso)}}));
-  std::string names;
-  for (const LeggedFoot& foot : robot.feet) names += (names.empty() ? "" : ", ") + printable(foot.body);
-  std::vector<std::string> notes = {
-      fmt::format("Found {} feet ({}) and {}; the model is {}symmetric.", robot.feet.size(), names,
-                  counted(static_cast<int64_t>(robot.joints.size()), "motor"), robot.is_symmetric ? "" : "not ")};
+  for (const auto& value : Values{{"LEGGED", kLegged},
+                                  {"NAME", task.name},
+                                  {"SHOWN", shown_file(task.file)},
+                                  {"BASE", is_biped ? "humanoid" : "quadruped"},
+                                  {"BASE_STRUCT", is_biped ? "Humanoid" : "Quadruped"},
+                                  {"TIMESTEP", number_text(timestep)},
+                                  {"SKIP", std::to_string(std::lround(0.02 / timestep))},
+                                  {"HEIGHT", number_text(robot.height)},
+                                  {"JOINTS", joint_lines(robot)},
+                                  {"FOOT_GEOMS", geoms},
+                                  {"BASE_JOINT", literal(robot.base)},
+                                  {"ROOT", literal(robot.root)},
+                                  {"TORSO", literal(robot.torso)}})
+    values.push_back(value);
+  write_text(folder / (task.name + ".hpp"), replaced(header, values));
+  std::vector<std::string> notes = {fmt::format("Found {} feet ({}) and {}.", robot.feet.size(), names,
+                                                counted(static_cast<int64_t>(robot.joints.size()), "motor"))};
   if (copy.model().nkey == 0)
     notes.push_back(
         "The model has no keyframe, so the robot starts, and stands, with the joint angles 0: edit the angles in " +
         task.name + ".hpp and `height`, or add a keyframe of the standing robot to the model.");
   notes.insert(notes.end(), robot.changes.begin(), robot.changes.end());
+  return notes;
+}
+
+std::vector<std::string> write_velocity(const RobotTask& task, const fs::path& folder, ModelCopy& copy, int root) {
+  Legged robot = find_legged(copy, root, task.feet);
+  std::string feet;
+  for (const LeggedFoot& foot : robot.feet)
+    feet += fmt::format("      {{{}, {}, {}}},\n", literal(foot.site), literal(foot.body), literal(foot.contact));
+  const std::string preset = robot.feet.size() == 2
+                                 ? ""
+                                 : fmt::format("  static constexpr auto preset = {};\n",
+                                               robot.is_symmetric ? "symmetric_preset" : "heavy_preset");
+  std::vector<std::string> notes = write_legged(task, folder, copy, robot, kVelocity,
+                                                {{"PRESET", preset}, {"MIRROR", mirror_lines(robot)}, {"FEET", feet}});
+  write_text(folder / (task.name + "_rough.xml"), scene(task.name, task.name + "_rough", robot, true));
+  notes.insert(notes.begin() + 1, std::string("The model is ") + (robot.is_symmetric ? "" : "not ") + "symmetric.");
+  return notes;
+}
+
+// Returns a motion for drl_motion: the robot stands for two seconds.
+std::string standing_motion(const Legged& robot) {
+  std::string names = "root_x,root_y,root_z,root_qx,root_qy,root_qz,root_qw",
+              frame = "0,0," + number_text(robot.height) + ",0,0,0,1", text;
+  for (const LeggedJoint& joint : robot.joints) names += "," + joint.name, frame += "," + rounded(joint.angle, 4);
+  for (int k = 0; k < 60; ++k) text += frame + "\n";
+  return names + "\n" + text;
+}
+
+std::vector<std::string> write_track(const RobotTask& task, const fs::path& folder, ModelCopy& copy, int root) {
+  Legged robot = find_legged(copy, root, task.feet);
+  find_tracked(copy, robot);
+  std::string bodies, ends;
+  for (const std::string& body : robot.tracked) bodies += "      " + literal(body) + ",\n";
+  for (const int k : robot.last_tracked) ends += (ends.empty() ? "" : ", ") + std::to_string(k);
+  std::vector<std::string> notes =
+      write_legged(task, folder, copy, robot, kTrack, {{"BODIES", bodies}, {"ENDS_AT", ends}});
+  write_text(folder / (task.name + ".csv"), standing_motion(robot));
+  notes.insert(
+      notes.begin() + 1,
+      fmt::format("{0}.csv is a motion in which the robot stands, and {0}.h5 was made from it. Track one of your "
+                  "own: drl_motion walk.csv --model {0}.xml --output walk.h5, then --env.motion walk.h5.",
+                  task.name));
   return notes;
 }
 
@@ -295,6 +336,11 @@ std::vector<std::string> write_robot_task(const RobotTask& asked, const fs::path
   const bool is_free = joint >= 0 && m.jnt_type[joint] == mjJNT_FREE;
   if (!task.feet.empty() && task.kind == TaskKind::by_model) task.kind = TaskKind::velocity;
   std::vector<std::string> notes;
+  const auto write = [&] {
+    return task.kind == TaskKind::track      ? write_track(task, folder, *copy, root)
+           : task.kind == TaskKind::velocity ? write_velocity(task, folder, *copy, root)
+                                             : write_other(task, folder, *copy, root);
+  };
   if (task.kind == TaskKind::by_model && !is_free) task.kind = TaskKind::reach;
   if (task.kind == TaskKind::by_model) {
     try {
@@ -304,11 +350,10 @@ std::vector<std::string> write_robot_task(const RobotTask& asked, const fs::path
       notes = {std::string("The task only makes the robot move along x, because ") + error.what() + "."};
       task.kind = TaskKind::bare;
       copy = std::make_unique<ModelCopy>(task.file);
-      write_other(task, folder, *copy, root);
+      write();
     }
   } else {
-    notes = task.kind == TaskKind::velocity ? write_velocity(task, folder, *copy, root)
-                                            : write_other(task, folder, *copy, root);
+    notes = write();
   }
 
   const bool is_velocity = task.kind == TaskKind::velocity;
@@ -325,7 +370,9 @@ std::vector<std::string> write_robot_task(const RobotTask& asked, const fs::path
                          {"MODELS", models},
                          {"TESTS", tests},
                          {"HEADER", is_velocity ? "its joints, motors, feet and preset; see drl/robots/velocity.hpp"
-                                                : "observations, rewards, ends, preset; see drl/robot.hpp"},
+                                    : task.kind == TaskKind::track
+                                        ? "its joints, motors, tracked bodies and preset; see drl/robots/tracking.hpp"
+                                        : "observations, rewards, ends, preset; see drl/robot.hpp"},
                          {"NOTES", list}};
   write_text(folder / "CMakeLists.txt", replaced(kRobotCmake, values));
   write_text(folder / "README.md", replaced(kRobotReadme, values));

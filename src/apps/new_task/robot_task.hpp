@@ -7,10 +7,10 @@
 
 namespace drl {
 
-// velocity: a legged robot follows commanded velocities. reach: the last body of an arm reaches points. bare: the robot
-// moves, and the rewards are a start to write others. by_model: velocity for a robot with a free joint and feet, reach
-// for one without a free joint, else bare.
-enum class TaskKind { by_model, velocity, reach, bare };
+// velocity: a legged robot follows commanded velocities. track: it follows a motion. reach: the last body of an arm
+// reaches points. bare: the robot moves, and the rewards are a start to write others. by_model: velocity for a robot
+// with a free joint and feet, reach for one without a free joint, else bare.
+enum class TaskKind { by_model, velocity, track, reach, bare };
 
 struct RobotTask {
   std::string file;  // MJCF
