@@ -110,14 +110,14 @@ TEST(Documentation, TheReadmeIsOnePage) {
 // Returns whether tools/options_page writes the page.
 bool is_generated(const fs::path& page) { return page.filename() == "options.md"; }
 
-TEST(Documentation, PagesHaveAtMostTwoThousandWords) {
+TEST(Documentation, PagesAreShort) {
   for (const fs::path& page : pages()) {
     if (is_generated(page)) continue;
     std::istringstream text(text_of(page));
     const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
     const auto words = std::count_if(std::istream_iterator<std::string>(text), std::istream_iterator<std::string>(),
                                      [&](const std::string& word) { return std::ranges::any_of(word, is_letter); });
-    EXPECT_LE(words, 2000) << page;
+    EXPECT_LE(words, 1500) << page;
   }
 }
 
