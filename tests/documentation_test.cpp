@@ -142,7 +142,10 @@ TEST(Documentation, TableCellsAreShort) {
 }
 
 bool is_in_docs(const fs::path& file) {
-  return !fs::weakly_canonical(file).lexically_relative(fs::weakly_canonical(kRoot / "docs")).native().starts_with("..");
+  return !fs::weakly_canonical(file)
+              .lexically_relative(fs::weakly_canonical(kRoot / "docs"))
+              .native()
+              .starts_with("..");
 }
 
 TEST(Documentation, LinksLeadSomewhere) {
@@ -157,7 +160,8 @@ TEST(Documentation, LinksLeadSomewhere) {
         const fs::path file = hash == 0 ? page : page.parent_path() / target.substr(0, hash);
         ++count;
         ASSERT_TRUE(fs::exists(file)) << page << " links to " << target;
-        EXPECT_TRUE(!is_in_docs(page) || is_in_docs(file)) << page << " links to " << target << ", which the site lacks";
+        EXPECT_TRUE(!is_in_docs(page) || is_in_docs(file))
+            << page << " links to " << target << ", which the site lacks";
         if (hash == std::string::npos) continue;
         std::set<std::string> anchors;
         for (const std::string& heading : headings(file)) anchors.insert(anchor(heading));
