@@ -6,10 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "bare_libtorch.hpp"
 #include "drl/lanes/philox.hpp"
 #include "nets/host_nets.hpp"
-#include "nets/torch/torch_library.hpp"
 #include "placement/topology.hpp"
 #include "ppo_loop.hpp"
 #ifdef DRL_GPU_SUPPORT
@@ -23,7 +21,6 @@ namespace {
 constexpr const char* kHelp =
     "ppo_bench measures the training loop on CartPole-v1: 32 steps per iteration, actor and critic with two layers of\n"
     "64 tanh units, 5 epochs of 4 mini-batches. It prints medians over the iterations.\n"
-    "On a CPU, it compares one core with the same forward, backward and Adam work in bare libtorch.\n"
     "On a GPU, it compares graphs with separate kernel launches, TF32, the fused engine and one core.\n";
 
 constexpr const char* kTask = "CartPole-v1";
@@ -117,23 +114,11 @@ void print(const char* name, const Loop& loop) {
 
 void measure_core(int64_t num_envs, int iterations) {
   Loop loop(num_envs, -1);
-  BareLibtorch bare(num_envs, kSteps, 5, 4);
   loop.warm_up();
-  bare.iterate();
-  std::vector<double> times;
-  for (int k = 0; k < iterations; ++k) {
-    loop.iterate();
-    const double start = steady_seconds();
-    bare.iterate();
-    times.push_back(steady_seconds() - start);
-  }
-  const double bare_seconds = median(times);
+  for (int k = 0; k < iterations; ++k) loop.iterate();
   std::printf("one core of %s, %lld environments\n", this_machine().cpu_model.c_str(),
               static_cast<long long>(num_envs));
   print("drl", loop);
-  std::printf("%-22s %10.3f M steps/s (%s)\n", "bare libtorch",
-              static_cast<double>(num_envs * kSteps) / bare_seconds / 1e6, torch_library(1).facts().blas);
-  std::printf("%-22s %10.2f\n", "drl / bare libtorch", bare_seconds / loop.seconds());
   std::printf("%-22s %10.2f %% of the iteration\n", "environments",
               100 * environment_seconds(num_envs) / loop.seconds());
 }
@@ -163,7 +148,6 @@ void measure_gpu(int64_t num_envs, int iterations, int gpu) {
 
 void run(const PpoBenchOptions& options) {
   const int gpu = chosen_gpu(options.device);
-  torch_library(1);  // limits libtorch to one thread, also for the bare loop
   if (gpu >= 0) return measure_gpu(options.num_envs ? options.num_envs : kGpuEnvs, options.iterations, gpu);
   measure_core(options.num_envs ? options.num_envs : kCpuEnvs, options.iterations);
 }

@@ -124,15 +124,6 @@ TEST(MiniBatchRows, AreTheSameForOneTwoAndFourRanks) {
     }
 }
 
-TEST(MiniBatchRows, TakeTheSameNumberFromEachShard) {
-  const Samples samples = samples_of(16, 10, 1, 4, 4, 0, 1);
-  std::vector<int> shard_rows(4);
-  for (const auto& [step, env] : samples) shard_rows[env / 4] += 1;
-  EXPECT_EQ(shard_rows, (std::vector<int>{10, 10, 10, 10}));
-}
-
-TEST(MiniBatchRows, EpochsDiffer) { EXPECT_NE(samples_of(16, 10, 1, 4, 4, 0, 0), samples_of(16, 10, 1, 4, 4, 1, 0)); }
-
 // Mini-batches of recurrent networks: those of whole environments, time step after time step.
 BatchPlan sequences(BatchPlan p) {
   p.sequences = true;

@@ -17,10 +17,10 @@ struct Example {
     for (auto* flags : {&terminated, &truncated}) flags->resize(static_cast<size_t>(T * N));
     last_count.resize(static_cast<size_t>(N));
   }
-  Example(int64_t steps, int64_t envs, uint64_t seed, bool episodes_end) : Example(steps, envs) {
+  Example(int64_t steps, int64_t envs, uint64_t seed) : Example(steps, envs) {
     Random random(seed);
     for (auto* numbers : {&reward, &last_values, &value}) fill_uniform(*numbers, random, -1, 1);
-    for (size_t i = 0; i < terminated.size() && episodes_end; ++i) {
+    for (size_t i = 0; i < terminated.size(); ++i) {
       terminated[i] = random() % 16 == 0;
       truncated[i] = !terminated[i] && random() % 8 == 0;
       last_count[i % static_cast<size_t>(N)] += truncated[i];
@@ -96,7 +96,7 @@ double advantage_by_definition(const Example& e, int64_t t, int64_t env, double 
 
 TEST(Gae, EqualsItsDefinition) {
   for (float reward_scale : {1.0f, 3.0f}) {
-    Example e(32, 37, 1, true);
+    Example e(32, 37, 1);
     EXPECT_GT(*std::max_element(e.last_count.begin(), e.last_count.end()), 3);
     e.run(0.99f, 0.95f, reward_scale);
     for (int64_t i = 0; i < e.T * e.N; ++i) {
@@ -104,18 +104,6 @@ TEST(Gae, EqualsItsDefinition) {
       EXPECT_NEAR(e.advantage[i], expected, 1e-5 * reward_scale);
       EXPECT_NEAR(e.return_target[i], expected + e.value[i], 1e-5 * reward_scale);
     }
-  }
-}
-
-TEST(Gae, LambdaZeroIsTheTdErrorAndLambdaOneTheReturn) {
-  Example e(8, 3, 2, false);
-  e.run(0.9f, 0.0f);
-  for (int64_t i = 0; i < 24; ++i) EXPECT_NEAR(e.advantage[i], e.reward[i] + 0.9 * e.value[i + 3] - e.value[i], 1e-6);
-  e.run(0.9f, 1.0f);
-  for (int64_t env = 0; env < 3; ++env) {
-    double discounted = e.value[8 * 3 + env];  // V(s_8), then backwards r + gamma *
-    for (int64_t t = 8; t-- > 0;) discounted = e.reward[t * 3 + env] + 0.9 * discounted;
-    EXPECT_NEAR(e.return_target[env], discounted, 1e-5);
   }
 }
 

@@ -53,13 +53,5 @@ TEST_F(Attributes, OfAnotherTypeAreRefused) {
   }
 }
 
-// A missing attribute of the platform is reported like a changed one.
-TEST_F(Attributes, OfThePlatformAreReportedIfMissing) {
-  checkpoint.attributes.erase("git_hash");
-  write_checkpoint(file, checkpoint);
-  const Result result = run_program(train());
-  expect_mentions(result.out + result.err, {"git_hash: not known -> "});
-}
-
 }  // namespace
 }  // namespace drl::test

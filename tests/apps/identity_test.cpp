@@ -29,15 +29,6 @@ TEST(Identity, TheSameNameAndOptionsResume) {
   EXPECT_EQ(record.at("status"), "done");
 }
 
-TEST(Identity, AFinishedRunHasNothingToDo) {
-  const Runs runs;
-  expect_exit(runs.train("--run_name r"_words + iterations_of(2)), 0);
-  expect_mentions(expect_exit(runs.train("--run_name r"_words + iterations_of(2)), 0).out, {"nothing to do"});
-  EXPECT_EQ(run_json(runs.run("r")).at("status"), "done");
-  EXPECT_EQ(run_json(runs.run("r")).at("env_steps"), 2 * 16 * 4);
-  EXPECT_EQ(iterations(runs.run("r")), count_to(2));
-}
-
 TEST(Identity, ChangedOptionsNeedResumeOrFresh) {
   const Runs runs;
   const Words first = "--run_name r --ppo.gamma 0.9 --ppo.lam 0.8"_words;
@@ -175,17 +166,6 @@ TEST(Identity, AJobResumesItsRun) {
   EXPECT_EQ(runs.names(), ("latest slurm-42 slurm-42.2"_words));
 }
 
-// A job that was requeued before its first checkpoint starts again in the same directory.
-TEST(Identity, AJobWithoutACheckpointReusesItsDirectory) {
-  const Runs runs;
-  const Process::Variables job = job_variables("42");
-  expect_exit(runs.train(iterations_of(2), job), 0);
-  fs::remove_all(runs.run("slurm-42") / "checkpoints");
-  expect_exit(runs.train(iterations_of(2), job), 0);
-  EXPECT_EQ(runs.names(), ("latest slurm-42"_words));
-  EXPECT_EQ(iterations(runs.run("slurm-42")), count_to(2));
-}
-
 TEST(Identity, ARunBelongsToOneProcess) {
   const Runs runs;
   EndlessRun first(runs);
@@ -195,17 +175,6 @@ TEST(Identity, ARunBelongsToOneProcess) {
   first.signal(SIGUSR1);
   EXPECT_EQ(first.wait().exit_code, 75);
   EXPECT_EQ(runs.names(), ("latest r"_words));
-}
-
-TEST(Identity, AStepBesideARunningOneGetsItsOwnRun) {
-  const Runs runs;
-  const Process::Variables job = job_variables("42");
-  Process first(runs.command("--save_interval 2 --max_iterations 1000000000"_words), job);
-  ASSERT_TRUE(wait_until([&] { return newest_checkpoint(runs.run("slurm-42")) > 0; }));
-  expect_exit(runs.train(iterations_of(1), job), 0);
-  EXPECT_EQ(iterations(runs.run("slurm-42.2")), count_to(1));
-  first.signal(SIGUSR1);
-  EXPECT_EQ(first.wait().exit_code, 75);
 }
 
 // Starts four processes at once. Each must get its own run without waiting or failing.
@@ -244,21 +213,6 @@ TEST(Identity, EachStepOfARequeuedJobResumesItsRun) {
     EXPECT_EQ(runs.names(), ("latest slurm-42 slurm-42.2"_words));
     for (const char* name : {"slurm-42", "slurm-42.2"}) EXPECT_EQ(iterations(runs.run(name)), count_to(n));
   }
-}
-
-// A requeued job with --fresh must not start again.
-TEST(Identity, FreshOnlyAffectsTheFirstStartOfAJob) {
-  const Runs runs;
-  const Words command = "--run_name r --fresh"_words;
-  Process::Variables job = job_variables("42");
-  expect_exit(runs.train(command + iterations_of(2), job), 0);
-  job["SLURM_RESTART_COUNT"] = "1";
-  expect_mentions(
-      expect_exit(runs.train(command + iterations_of(4), job), 0, {"resuming ", "this job", "from iteration 2"}).out,
-      {"42 (restart 1)"});
-  EXPECT_EQ(runs.names(), ("latest r"_words));
-  EXPECT_EQ(iterations(runs.run("r")), count_to(4));
-  EXPECT_EQ(run_json(runs.run("r")).at("slurm").at("restart_count"), 1);
 }
 
 TEST(Checkpoints, KeepTheNewestAndTheBest) {

@@ -198,15 +198,6 @@ TEST_F(Job, ACommandOfSeveralRanksMayBeDrlItself) {
   expect_mentions(slurp(runs.run("r") / "logs" / "after_checkpoint.log"), {"return mean", "code 0"});
 }
 
-TEST_F(Job, AFailingCommandCausesAWarning) {
-  const Result result = expect_exit(
-      runs.train({"--max_iterations", "3", "--run_name", "r", "--after_checkpoint", "echo no archive; exit 7"}), 0,
-      {"warning: ", "--after_checkpoint \"echo no archive; exit 7\"", "iter_000003.h5", "exit code 7",
-       "after_checkpoint.log"});
-  EXPECT_EQ(count_lines(result.err), 1u) << result.err;
-  EXPECT_EQ(slurp(runs.run("r") / "logs" / "after_checkpoint.log"), "no archive\n");
-}
-
 // After the first comment is refused, drl_train does not try again.
 TEST_F(Job, ARefusedCommentCausesOneWarning) {
   const fs::path asked = folder / "asked";

@@ -125,28 +125,6 @@ TEST(Config, AcceptsTheOptionsOfARun) {
   EXPECT_EQ(datasets(checkpoint_file(runs.run("s"), 1)), datasets(checkpoint_file(runs.run("r"), 1)));
 }
 
-// Precedence: command line, config file, preset of the task, default.
-TEST(Config, OverridesPresetsAndIsOverriddenByTheCommandLine) {
-  const TempFolder folder;
-  const std::string file = folder / "my.ini";
-  spill(file, "task = CartPole-v1\nnum_envs = 40\n[ppo]\ngamma = 0.5\nlam = 0.25\n");
-  const std::string defaults = print_config({}), preset = print_config("--task CartPole-v1"_words);
-  const std::string config = print_config({"--config", file, "--ppo.gamma", "0.75"});
-  EXPECT_EQ(value_of(config, "gamma"), "0.75");
-  EXPECT_EQ(value_of(config, "lam"), "0.25");
-  EXPECT_EQ(value_of(config, "num_envs"), "40");
-  EXPECT_EQ(value_of(config, "task"), "CartPole-v1");
-  ASSERT_NE(value_of(preset, "max_iterations"), value_of(defaults, "max_iterations"));
-  EXPECT_EQ(value_of(config, "max_iterations"), value_of(preset, "max_iterations"));
-  EXPECT_EQ(value_of(config, "clip_param"), "0.2");
-  EXPECT_EQ(value_of(print_config({"--config", file, "--task", "Cartpole"}), "task"), "Cartpole");
-}
-
-TEST(CommandLine, DashAndUnderscoreAreInterchangeable) {
-  EXPECT_EQ(print_config("--task Cartpole --num-envs 40 --ppo.learning-rate=0.5"_words),
-            print_config("--task Cartpole --num_envs 40 --ppo.learning_rate=0.5"_words));
-}
-
 TEST(CommandLine, ExplainsOptionsOfIsaacLab) {
   const Runs runs;
   const Result result = expect_exit(runs.train("--headless --distributed --num_gpus 1 --max_iterations 1"_words), 0);

@@ -2,7 +2,6 @@
 // and plant faults.
 #include <nlohmann/json.hpp>
 
-#include "../support/pretended_gpu.hpp"
 #include "ranks.hpp"
 
 namespace drl::test {
@@ -93,21 +92,10 @@ TEST_F(GpuDoctor, FailsIfTwoRanksShareAGpu) {
   EXPECT_TRUE(holds(result.out, "1 failed\n")) << result.out;
 }
 
-TEST_F(GpuDoctor, FailsIfCublasAndNcclCannotBeOpened) {
-  const Result result = expect_exit(two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_libraries"}), 1);
-  expect_check(result, "GPUs", "failed", {"cuBLAS and NCCL", "drl_gpu.so", "rank 1 on ", "->", "install drl again"});
-  EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
-}
-
 TEST_F(GpuDoctor, FailsInPlacementIfTwoRanksSeeOneGpu) {
   const Result result = expect_exit(mpirun({{2, doctor({"DRL_HOST_GPUS=H100 1"})}}), 1);
   expect_check(result, "placement", "failed", {"1 GPU"});
   expect_check(result, "GPUs", "skipped", {"\"placement\""});
-}
-
-TEST_F(GpuDoctor, WarnsOfDifferentModels) {
-  expect_check(expect_exit(two("H100 1", "A100 2"), 0), "hardware", "warning",
-               {"H100 (rank 0 on ", "A100 (rank 1 on "});
 }
 
 // The emulation adds in host memory, which is far slower than NVLink.
@@ -130,21 +118,6 @@ TEST_F(GpuDoctor, NamesAnOldDriverOfAnotherNode) {
   };
   expect_check(expect_exit(mpirun({node("node1", {}), node("node2", {"DRL_HOST_FAULT=old_driver"})}), 1), "GPUs",
                "failed", {"CUDA 12.2", "CUDA 13.0", "rank 1 on node2", "->", "update the driver", "--exclude"});
-}
-
-TEST_F(GpuDoctor, NamesGpusOfAnotherVendor) {
-  const Words node = with_amd_gpu();
-  if (node.empty()) GTEST_SKIP() << "needs the right to mount a directory, and no NVIDIA GPU";
-  const Words variables = {"DRL_HOST_FAULT=no_driver"};
-  expect_check(expect_exit(run_program(node + doctor(variables)), 0), "GPUs", "skipped", {"AMD's", "NVIDIA"});
-  expect_check(expect_exit(run_program(node + doctor(variables, {"--device", "cuda"})), 1), "placement", "failed",
-               {"--device cuda ", "AMD", "->", "NVIDIA", "--device cpu"});
-}
-
-TEST_F(GpuDoctor, FailsIfTheBuildHasNoCodeForAGpu) {
-  const Result result = expect_exit(two("H100 1", "H100 2", {}, {"DRL_HOST_FAULT=no_kernel_image"}), 1);
-  expect_check(result, "GPU kernel", "failed", {"NoKernelImageForDevice", "rank 1 on ", "-DDRL_CUDA_ARCHITECTURES"});
-  EXPECT_EQ(lines_of_check(result.out, "NCCL start"), "") << result.out;
 }
 
 TEST_F(GpuDoctor, NamesAGpuThatHangs) {

@@ -78,13 +78,12 @@ class Failing : public FaultyFiles, public testing::WithParamInterface<Fault> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Calls, Failing,
-                         testing::Values(Fault{"open", EMFILE, "Too many open files"},
-                                         Fault{"write", EIO, "Input/output error"},
-                                         Fault{"write", EDQUOT, "Disk quota exceeded"},
-                                         Fault{"fsync", EIO, "Input/output error"},
-                                         Fault{"rename", ESTALE, "Stale file handle"}),
-                         [](const auto& info) { return info.param.call + std::to_string(info.param.error); });
+INSTANTIATE_TEST_SUITE_P(
+    Calls, Failing,
+    testing::Values(Fault{"open", EMFILE, "Too many open files"}, Fault{"write", EIO, "Input/output error"},
+                    Fault{"write", EDQUOT, "Disk quota exceeded"}, Fault{"write", ENOSPC, "No space left on device"},
+                    Fault{"fsync", EIO, "Input/output error"}, Fault{"rename", ESTALE, "Stale file handle"}),
+    [](const auto& info) { return info.param.call + std::to_string(info.param.error); });
 
 TEST_P(Failing, IsAWarningDuringARun) {
   EndlessRun process(runs_, {}, variables());

@@ -347,6 +347,8 @@ TEST_F(RunDirectoryTest, AJobReusesARunWithoutOptions) {
   job = "7";
   fs::create_directories(folder / "slurm-7" / "checkpoints");  // killed before it wrote its options
   EXPECT_EQ(claim().directory, folder / "slurm-7");
+  make_run("slurm-7", {});  // or before its first checkpoint
+  EXPECT_EQ(claim().directory, folder / "slurm-7");
 }
 
 // The node that the job had before may be cut off and hold the lock for a while. A new run would lose the progress.
