@@ -166,15 +166,6 @@ TEST(Grpo, ReferenceKlIsZeroUntilThePolicyMoves) {
   }
 }
 
-TEST(Grpo, NeedsOneFloat64AllReducePerIterationAndOneFloat32PerMiniBatch) {
-  GrpoOptions options;
-  options.num_learning_epochs = 3, options.num_mini_batches = 2;
-  Learner learner("CartPole-v1", options);
-  learner.iterate(0, 4);
-  EXPECT_EQ(learner.comm->stats().all_reduces_f64, 4);
-  EXPECT_EQ(learner.comm->stats().all_reduces_f32, 4 * 3 * 2);
-}
-
 // Returns the message of Grpo::plan(), or "" if it accepts the numbers.
 std::string problem(const GrpoOptions& options, int64_t envs, const TaskSpec& task) {
   try {

@@ -198,14 +198,6 @@ TEST(Ppo, NormalisedRewardsAreClipped) {
   }
 }
 
-TEST(Ppo, NextRolloutStartsWhereTheLastOneEnded) {
-  Script script;
-  script.iterate(0);
-  script.iterate(1);
-  EXPECT_EQ(script.numbers(&RolloutView::value)[0], 30);
-  EXPECT_EQ(script.numbers(&RolloutView::value)[1], 31);
-}
-
 double mean_of(const std::vector<float>& x) {
   double sum = 0;
   for (float v : x) sum += v;
@@ -533,44 +525,6 @@ TEST(Ppo, ValuesThatAreNotFiniteAreSharedErrorsWithTheRank) {
   diverged.start();
   diverged.nets->mean_gradient[1][1] = INFINITY;
   expect_mentions(error_of([&] { diverged.iterate(); }), {"gradient", "not finite", "ppo.learning_rate"});
-}
-
-// There is one float64 all-reduce per iteration and one float32 all-reduce per mini-batch. Their sizes follow from
-// their contents.
-TEST(Ppo, NeedsOneFloat64AllReducePerIterationAndOneFloat32PerMiniBatch) {
-  Script script;
-  script.options.num_learning_epochs = 2;
-  script.options.obs_normalization = true;
-  script.start();
-  const Slots::Place of_host = script.ppo->slots().add(2);
-  for (int i = 0; i < 4; ++i) {
-    script.ppo->slots().own(of_host)[1] = 8;
-    script.ppo->iterate(i, *script.comm);
-    EXPECT_EQ(script.ppo->slots().sums(of_host)[1], 8);
-  }
-  const CommStats& stats = script.comm->stats();
-  EXPECT_EQ(stats.all_reduces_f64, 4);
-  // The summands: those of the host; advantages and returns; episodes and lost environments; observations; the rank's
-  // fingerprint and whether its sums are finite.
-  EXPECT_EQ(stats.bytes_f64, 4 * 8 * (2 + 5 + 4 + 3 + 2));
-  EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
-  EXPECT_EQ(stats.bytes_f32, 4 * 2 * 3 * 4 * (5 * 4 + 6));  // parameters, each padded to four floats, and tail
-  EXPECT_EQ(stats.host_calls, 0);
-}
-
-// Other options enlarge these all-reduces, but need no further ones.
-TEST(Ppo, NeedsNoFurtherAllReducesWithEveryOption) {
-  Script script;
-  script.options.num_learning_epochs = 2;
-  script.options.obs_normalization = script.options.reward_normalization = true;
-  script.options.normalize_advantage_per_mini_batch = true;
-  script.start();
-  for (int i = 0; i < 4; ++i) script.ppo->iterate(i, *script.comm);
-  const CommStats& stats = script.comm->stats();
-  EXPECT_EQ(stats.all_reduces_f64, 4);
-  // Further sums are those of discounted returns, and two sums of advantages for each mini-batch.
-  EXPECT_EQ(stats.bytes_f64, 4 * 8 * (5 + 3 + 2 * (2 * 3) + 4 + 3 + 2));
-  EXPECT_EQ(stats.all_reduces_f32, 4 * 2 * 3);
 }
 
 // Records the normaliser of each forward pass from observations.

@@ -173,15 +173,6 @@ TEST_F(ErrorsOnTwoRanks, OfASimulatorOnOneRankEndAllRanks) {
   EXPECT_EQ(result.err.find(text), result.err.rfind(text)) << result.err;
 }
 
-TEST_F(Errors, InNamesSuggestTheNearestOne) {
-  expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
-  expect_error({"--num_env", "3"}, {"--num_env", "--num_envs"});
-  expect_error({"--ppo.learning-rat", "3"}, {"--ppo.learning_rate"});
-  expect_error({"--learning_rate", "3"}, {"--ppo.learning_rate"});
-  expect_error({"--task", ""}, {"--task", "missing", "Cartpole"});
-  expect_error({"stray"}, {"stray"});
-}
-
 TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--algorithm", "gppo"}, {"ppo, grpo"});
   expect_error({"--policy.rnn_hidden_dim", "64"}, {"policy.rnn_hidden_dim", "--policy.rnn_type gru"});
@@ -189,13 +180,6 @@ TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--grpo.kl_coef", "1"}, {"grpo.kl_coef", "ppo", "--algorithm grpo"});
   expect_error({"--policy.rnn_num_layers", "2"}, {"policy.rnn_num_layers", "--policy.rnn_type gru"});
   expect_error({"--policy.rnn_type", "gru", "--num_envs", "6"}, {"--num_envs 6", "whole environments"});
-  expect_error({"--ppo.schedule", "adaptiv"}, {"adaptiv", "adaptive"});
-  expect_error({"--num_envs", "0"}, {"num_envs", "1 to"});
-  expect_error({"--num_envs", "many"}, {"num_envs", "many", "whole number"});
-  expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
-  expect_error({"--ppo.learning_rate", "nan"}, {"ppo.learning_rate"});
-  expect_error({"--seed", "-1"}, {"seed", "at least 0"});
-  expect_error({"--seed"}, {"--seed"});
   expect_error({"--ranks", "-1"}, {"ranks"});
 }
 
@@ -245,23 +229,6 @@ TEST_F(Errors, InMiniBatchesSuggestNumbersOfEnvironments) {
   expect_error(steps + "--num_envs 1"_words, {"--num_envs 4"});
   for (const char* number : {"28", "32"})
     expect_exit(runs.train(steps + Words{"--num_envs", number, "--max_iterations", "1"}), 0);
-}
-
-TEST_F(Errors, InConfigFilesShowFileAndLine) {
-  const auto refuse = [&](const std::string& text, std::initializer_list<std::string_view> words) {
-    const fs::path file = runs.folder / "my.ini";
-    spill(file, text);
-    expect_error({"--config", file}, words);
-  };
-  write("my.ini", "");
-  refuse("num_envs = 16\n[ppo]\ngama = 1\n", {"my.ini:3: ", "gama", "ppo.gamma"});
-  refuse("num_envs 16\n", {"my.ini:1: ", "num_envs 16"});
-  refuse("[ppo\n", {"my.ini:1: "});
-  refuse("[pop]\n", {"my.ini:1: ", "[ppo]"});
-  refuse("\nnum_envs = x\n", {"my.ini:2: ", "num_envs = x"});
-  refuse("resume = true\n", {"my.ini:1: ", "--resume"});
-  expect_error({"--config", runs.folder / "missing.ini"}, {"missing.ini"});
-  expect_error({"--config", runs.folder.path()}, {runs.folder.path().string()});
 }
 
 // No run can start from these checkpoints.

@@ -421,47 +421,5 @@ TEST(WaitingOnRanks, NamesTheSlowestRankOnce) {
   expect_mentions(warnings, {"warning: ", "(rank " + name + " on host" + name, "slowest"});
 }
 
-// Given the same actions, an environment behaves bit-identically on every rank.
-TEST(TrajectoriesOnRanks, DoNotDependOnTheNumberOfRanks) {
-  const int64_t share = kEnvs / world().size(), first = world().rank() * share;
-  for (const std::string& name : task_names()) {
-    const TaskSpec task = task_spec(name);
-    const std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
-    const std::unique_ptr<VecEnv> all = make_env(name, {kEnvs, 0, kSeed, true}, *queue),
-                                  mine = make_env(name, {share, first, kSeed, true}, *queue);
-    const Rollout whole(*queue, task, 300, kEnvs), part(*queue, task, 300, share);
-    const RolloutView &a = whole.view(), &b = part.view();
-    all->reset(*queue, whole.start_row(), {});
-    mine->reset(*queue, part.start_row(), {});
-    const auto act = [&](const RolloutView& r, int64_t first_env, int64_t t) {  // a function of step and global index
-      for (int64_t i = 0; i < r.num_envs; ++i) {
-        const int64_t number = (t * 7 + (first_env + i) * 13) % 11;
-        if (task.action.discrete)
-          reinterpret_cast<int32_t*>(r.action)[t * r.num_envs + i] = static_cast<int32_t>(number % r.out_size);
-        else
-          std::fill_n(r.env_action + i * r.out_size, r.out_size, static_cast<float>(number - 5) / 5);
-      }
-    };
-    for (int64_t t = 0; t < 300; ++t) {
-      act(a, 0, t);
-      act(b, first, t);
-      all->step(*queue, {&t}, 0, kEnvs, whole.row(t));
-      mine->step(*queue, {&t}, 0, share, part.row(t));
-    }
-    int64_t ended = 0;
-    for (int64_t t = 0; t < 300; ++t)
-      for (int64_t i = 0; i < share; ++i) {
-        const int64_t in_all = t * kEnvs + first + i, in_mine = t * share + i;
-        ASSERT_EQ(std::memcmp(&a.obs[in_all * a.obs_dim], &b.obs[in_mine * a.obs_dim], a.obs_dim * sizeof(float)), 0)
-            << name << " step " << t;
-        ASSERT_EQ(a.reward[in_all], b.reward[in_mine]);
-        ASSERT_EQ(a.terminated[in_all], b.terminated[in_mine]);
-        ASSERT_EQ(a.truncated[in_all], b.truncated[in_mine]);
-        ended += a.terminated[in_all] + a.truncated[in_all];
-      }
-    EXPECT_GT(ended, 0) << name;
-  }
-}
-
 }  // namespace
 }  // namespace drl
