@@ -20,14 +20,7 @@ inline const Variables kOpenMpi4 = {{"OMPI_COMM_WORLD_RANK", "5"},       {"OMPI_
                                     {"PMIX_NAMESPACE", "1607925761"},    {"PMIX_RANK", "5"}};
 
 // Open MPI 5 (PRRTE): https://docs.open-mpi.org/en/v5.0.x/tuning-apps/environment-var.html
-inline const Variables kOpenMpi5 = {{"OMPI_COMM_WORLD_RANK", "5"},
-                                    {"OMPI_COMM_WORLD_SIZE", "8"},
-                                    {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                                    {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
-                                    {"OMPI_COMM_WORLD_NODE_RANK", "1"},
-                                    {"OMPI_UNIVERSE_SIZE", "8"},
-                                    {"PMIX_NAMESPACE", "prterun-node1-4711@1"},
-                                    {"PMIX_RANK", "5"}};
+inline const Variables kOpenMpi5 = kOpenMpi4 + Variables{{"PMIX_NAMESPACE", "prterun-node1-4711@1"}};
 
 // MPICH's mpiexec: github.com/pmodels/mpich, src/pm/hydra/proxy/pmip_cb.c
 inline const Variables kHydra = {{"PMI_RANK", "2"},        {"PMI_SIZE", "4"},        {"PMI_FD", "7"},
@@ -79,44 +72,30 @@ inline const Variables kPals = {{"PBS_JOBID", "1234.aurora"},
                                 {"PMI_SIZE", "4"},
                                 {"PMIX_RANK", "3"}};
 
-// srun --mpi=pmix: "OUTPUT ENVIRONMENT VARIABLES" of https://slurm.schedmd.com/srun.html, as observed with
-// Slurm 22.05.
-inline const Variables kSrun = {{"SLURM_JOB_ID", "77"},
-                                {"SLURM_STEP_ID", "0"},
-                                {"SLURM_PROCID", "5"},
-                                {"SLURM_LOCALID", "1"},
-                                {"SLURM_NODEID", "1"},
-                                {"SLURM_NTASKS", "11"},
-                                {"SLURM_STEP_NUM_TASKS", "11"},
-                                {"SLURM_STEP_NUM_NODES", "3"},
-                                {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"},
-                                {"PMIX_NAMESPACE", "slurm.pmix.77.0"},
-                                {"PMIX_RANK", "5"}};
+// The variables of a step: "OUTPUT ENVIRONMENT VARIABLES" of https://slurm.schedmd.com/srun.html.
+inline const Variables kSlurmStep = {
+    {"SLURM_JOB_ID", "77"},         {"SLURM_STEP_ID", "0"},        {"SLURM_PROCID", "5"},
+    {"SLURM_LOCALID", "1"},         {"SLURM_NODEID", "1"},         {"SLURM_NTASKS", "11"},
+    {"SLURM_STEP_NUM_TASKS", "11"}, {"SLURM_STEP_NUM_NODES", "3"}, {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"}};
+// srun --mpi=pmix, as observed with Slurm 22.05.
+inline const Variables kSrun = kSlurmStep + Variables{{"PMIX_NAMESPACE", "slurm.pmix.77.0"}, {"PMIX_RANK", "5"}};
 
 // srun with mpi/cray_shasta: github.com/SchedMD/slurm, src/plugins/mpi/cray_shasta/mpi_cray_shasta.c,
 // mpi_p_slurmstepd_task(). Before Slurm 23.02 it did not set PALS_LOCAL_RANKID and PMI_*.
-inline const Variables kCrayShasta = {{"SLURM_JOB_ID", "77"},
-                                      {"SLURM_STEP_ID", "0"},
-                                      {"SLURM_PROCID", "5"},
-                                      {"SLURM_LOCALID", "1"},
-                                      {"SLURM_NODEID", "1"},
-                                      {"SLURM_NTASKS", "11"},
-                                      {"SLURM_STEP_NUM_TASKS", "11"},
-                                      {"SLURM_STEP_NUM_NODES", "3"},
-                                      {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"},
-                                      {"PALS_APID", "77.0"},
-                                      {"PALS_APINFO", "/var/spool/slurmd/mpi_cray_shasta/77.0/apinfo"},
-                                      {"PALS_LOCAL_RANKID", "1"},
-                                      {"PALS_NODEID", "1"},
-                                      {"PALS_RANKID", "5"},
-                                      {"PALS_SPOOL_DIR", "/var/spool/slurmd/mpi_cray_shasta/77.0"},
-                                      {"PMI_JOBID", "77"},
-                                      {"PMI_LOCAL_RANK", "1"},
-                                      {"PMI_LOCAL_SIZE", "4"},
-                                      {"PMI_RANK", "5"},
-                                      {"PMI_SIZE", "11"},
-                                      {"PMI_UNIVERSE_SIZE", "11"},
-                                      {"PMI_SHARED_SECRET", "16945943893152566943"}};
+inline const Variables kCrayShasta =
+    kSlurmStep + Variables{{"PALS_APID", "77.0"},
+                           {"PALS_APINFO", "/var/spool/slurmd/mpi_cray_shasta/77.0/apinfo"},
+                           {"PALS_LOCAL_RANKID", "1"},
+                           {"PALS_NODEID", "1"},
+                           {"PALS_RANKID", "5"},
+                           {"PALS_SPOOL_DIR", "/var/spool/slurmd/mpi_cray_shasta/77.0"},
+                           {"PMI_JOBID", "77"},
+                           {"PMI_LOCAL_RANK", "1"},
+                           {"PMI_LOCAL_SIZE", "4"},
+                           {"PMI_RANK", "5"},
+                           {"PMI_SIZE", "11"},
+                           {"PMI_UNIVERSE_SIZE", "11"},
+                           {"PMI_SHARED_SECRET", "16945943893152566943"}};
 
 // sbatch's script: "OUTPUT ENVIRONMENT VARIABLES" of https://slurm.schedmd.com/sbatch.html
 inline const Variables kBatchShell = {{"SLURM_JOB_ID", "78"},
