@@ -94,6 +94,8 @@ class QuietStandardError {
   int saved_;
 };
 
+constexpr const char* kUnreadable = "a file that MuJoCo cannot read: ";
+
 RobotModel read(const std::string& file, const RobotOptions& options) {
   try {
     const QuietStandardError quiet;
@@ -103,7 +105,7 @@ RobotModel read(const std::string& file, const RobotOptions& options) {
     RobotModel none;
     none.randomised = options.randomised;
     none.file = std::filesystem::path(file).filename().string();
-    add_unsupported(none, "", "a file that MuJoCo cannot read: ", error.what());
+    add_unsupported(none, "", kUnreadable, error.what());
     return none;
   }
 }
@@ -269,8 +271,9 @@ int run(const std::vector<std::string>& words) {
   }
   const RobotModel model = read(file, options);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
-    std::fprintf(options.output == kStandardOutput ? stderr : stdout, "%s will be simulated by libmujoco (%s)\n",
-                 model.file.c_str(), why_not(model).c_str());
+    const bool is_unreadable = model.unsupported[0].what == kUnreadable;
+    std::fprintf(options.output == kStandardOutput ? stderr : stdout, "%s %s (%s)\n", model.file.c_str(),
+                 is_unreadable ? "cannot be simulated" : "will be simulated by libmujoco", why_not(model).c_str());
     return write(options.output, emit_why_not(model)), kDone;
   }
   refuse_unsupported(model, options.all);

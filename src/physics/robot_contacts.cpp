@@ -135,7 +135,7 @@ class Reader : PartReader {
     for (const int g : touch.friction_geoms) {
       const auto is_theirs = [&](const Parameter& p) { return p.kind == ModelParameter::friction && p.index == g; };
       const auto parameter = std::ranges::find_if(r_.parameters, is_theirs);
-      if (parameter != r_.parameters.end())
+      if (parameter != r_.parameters.end() && touch.dimensions > 1)
         cone.varies.push_back(3 * static_cast<int>(parameter - r_.parameters.begin()));
       else
         for (size_t k = 0; k < 3; ++k)
@@ -202,7 +202,7 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[b];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
-    contact.margin = touch.margin, contact.friction = touch.friction,
+    contact.margin = touch.margin, contact.gap = touch.gap, contact.friction = touch.friction,
     contact.weight = edge_weight(touch, inverse_weight(touch));
     contact.weight_without_friction =
         (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch, inverse_weight(touch));

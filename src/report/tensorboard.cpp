@@ -18,7 +18,7 @@ constexpr std::string_view kFilePrefix = "events.out.tfevents.";
 using Message = ProtobufMessage;
 
 // ---- Event { wall_time = 1; step = 2; file_version = 3; summary = 5; session_log = 7 }
-//      Summary { repeated Value value = 1 }, Value { tag = 1; simple_value = 2; tensor = 8; metadata = 9 }
+//      Summary { repeated Value value = 1 }, Value { tag = 1; simple_value = 2; image = 4; tensor = 8; metadata = 9 }
 
 Message scalars(const IterationMetrics& m) {
   Message summary;
@@ -34,6 +34,16 @@ Message text_summary(std::string_view tag, std::string_view text) {
   const Message tensor = Message().add(1, kDtString).add(2, shape).add(8, text);
   const Message metadata = Message().add(1, Message().add(1, "text"));  // SummaryMetadata.plugin_data.plugin_name
   return Message().add(1, Message().add(1, tag).add(8, tensor).add(9, metadata));
+}
+
+// Image { height = 1; width = 2; colorspace = 3; encoded_image_string = 4 }. A GIF's size follows its six-byte name.
+Message film_summary(std::string_view tag, std::string_view gif) {
+  constexpr int64_t kRgb = 3;
+  const auto size_at = [&](size_t at) {
+    return int64_t{static_cast<unsigned char>(gif.at(at))} + 256 * static_cast<unsigned char>(gif.at(at + 1));
+  };
+  const Message image = Message().add(1, size_at(8)).add(2, size_at(6)).add(3, kRgb).add(4, gif);
+  return Message().add(1, Message().add(1, tag).add(4, image));
 }
 
 // Returns a google.protobuf.Value { number_value = 2; string_value = 3; bool_value = 4 }.
@@ -115,6 +125,10 @@ void EventWriter::append_text(std::string_view tag, std::string_view text, int64
 
 void EventWriter::append_hparams(const std::vector<std::pair<std::string, std::string>>& options) {
   append_event(Message().add(5, hparams_summary(options, clock_())));
+}
+
+void EventWriter::append_film(std::string_view tag, std::string_view gif, int64_t step) {
+  append_event(Message().add(2, step).add(5, film_summary(tag, gif)));
 }
 
 void EventWriter::append_event(const ProtobufMessage& fields) {

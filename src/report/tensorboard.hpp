@@ -32,6 +32,8 @@ class EventWriter {
   void append_text(std::string_view tag, std::string_view text, int64_t step = 0);
   // Appends the values of the run's options, by name, for TensorBoard's page HPARAMS.
   void append_hparams(const std::vector<std::pair<std::string, std::string>>& options);
+  // Appends a film: the bytes of a GIF, which TensorBoard's page IMAGES plays.
+  void append_film(std::string_view tag, std::string_view gif, int64_t step);
   // Writes the events kept in memory (AppendFile::flush).
   void flush() { file_.flush(); }
 

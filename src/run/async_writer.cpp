@@ -205,7 +205,11 @@ void AsyncWriter::write_checkpoint_file(const Save& save) {
     saved = true;
     if (!may_write()) return;  // the write may have taken long
     if (save.after_save) save.after_save();
-    if (films_) films_->run(save.path);
+    if (films_)
+      films_->run(save.path, [this, path = save.path, step = save.iteration] {
+        const std::string gif = take_film(path);
+        if (events_ && !gif.empty()) events_->append_film("film", gif, step), events_->flush();
+      });
     if (hook_)
       hook_->run(save.path, save.after_hook);
     else if (save.after_hook)

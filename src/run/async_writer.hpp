@@ -27,6 +27,7 @@ class AsyncWriter {
     bool droppable = true;             // dropped first when too many saves are pending
     std::function<void()> after_save;  // called on the writer's thread when the file is in place
     std::function<void()> after_hook;  // called on the writer's thread when the hook has ended, too
+    int64_t iteration = 0;             // of the checkpoint: the step of its video in TensorBoard
   };
 
   // `events`, `hook` and `films` may be null. Rows are written every few seconds and before each checkpoint. `is_mine`

@@ -1,6 +1,8 @@
 #include "run/checkpoint_hook.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -94,7 +96,8 @@ void CheckpointHook::handle_exit(int code) {
 
 namespace {
 
-constexpr double kPatience = 60;  // seconds that drl_eval may take to start and draw on a busy node
+constexpr const char* kSmallFilm = ".small.gif";  // ends the name of the GIF that is made of a video for TensorBoard
+constexpr double kPatience = 60;                  // seconds that drl_eval may take to start and draw on a busy node
 
 std::string drl_eval() {
   std::error_code ignored;
@@ -132,11 +135,24 @@ std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std:
   std::vector<std::string> command = {"nice", "-n", "10", drl_eval(), "--episodes", "1"};
   if (const TaskLibraryFile* library = task_library_of(task))
     command.insert(command.end(), {"--task_library", library->file});
-  const std::string ending = is_on_path("ffmpeg") ? ".mp4" : ".gif";
-  return std::make_unique<CheckpointHook>(
-      "exec " + shell_line(command) + " --checkpoint \"$1\" --video \"${1%.h5}" + ending + "\"",
-      folder / "logs" / "video.log", "the video (--video_interval)", options.video_interval,
-      iteration / options.save_interval);
+  const std::string record = shell_line(command) + " --checkpoint \"$1\" --video \"${1%.h5}";
+  const std::string line = is_on_path("ffmpeg")
+                               ? record + ".mp4\" && ffmpeg -nostdin -v error -y -i \"${1%.h5}.mp4\" " +
+                                     "-vf fps=10,scale=240:-2 \"${1%.h5}" + kSmallFilm + "\""
+                               : "exec " + record + ".gif\"";
+  return std::make_unique<CheckpointHook>(line, folder / "logs" / "video.log", "the video (--video_interval)",
+                                          options.video_interval, iteration / options.save_interval);
+}
+
+std::string take_film(const std::filesystem::path& checkpoint) {
+  std::filesystem::path film = checkpoint, small = checkpoint;
+  film.replace_extension(".gif"), small.replace_extension(kSmallFilm);
+  std::error_code failed;
+  const bool is_small = std::filesystem::exists(small, failed);
+  std::ifstream file(is_small ? small : film, std::ios::binary);
+  const std::string gif{std::istreambuf_iterator<char>(file), {}};
+  if (is_small) std::filesystem::remove(small, failed);
+  return gif;
 }
 
 }  // namespace drl

@@ -65,5 +65,7 @@ void require_films(const RunOptions& options, const std::string& task, bool is_r
 // if --video_interval is 0. The recording has a low priority, so that it hardly slows the training.
 std::unique_ptr<CheckpointHook> make_films(const RunOptions& options, const std::string& task,
                                            const std::filesystem::path& folder, int64_t iteration);
+// Returns the video of a checkpoint as a GIF, for TensorBoard, or "" if there is none.
+std::string take_film(const std::filesystem::path& checkpoint);
 
 }  // namespace drl

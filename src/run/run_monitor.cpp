@@ -182,7 +182,8 @@ void RunMonitor::save(const RunProgress& progress, double elapsed, std::vector<T
   };
   std::function<void()> after_hook;
   if (deadline_) after_hook = [deadline = deadline_, begin = deadline_->now()] { deadline->saved(begin); };
-  writer_->save({directory_.checkpoint(progress.iteration), std::move(checkpoint), droppable, after_save, after_hook});
+  writer_->save({directory_.checkpoint(progress.iteration), std::move(checkpoint), droppable, after_save, after_hook,
+                 progress.iteration});
 }
 
 bool RunMonitor::finish(const RunProgress& progress, const std::string& status) {

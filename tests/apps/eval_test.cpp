@@ -182,7 +182,7 @@ TEST_F(Eval, RecordsAVideo) {
   EXPECT_TRUE(slurp(gif).starts_with("GIF89a"));
 }
 
-// Of four checkpoints, only the last gets a video. A fake `nice` shortens the video and leaves the priority unchanged.
+// Of four checkpoints, only the last gets a video, which TensorBoard's events have as a GIF. A fake `nice` shortens the video and leaves the priority unchanged.
 TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
   const TempFolder bin;
   write_program(bin / "nice", "shift 2\nexec \"$@\" --size 64x64 --video_seconds 0.5");
@@ -195,6 +195,10 @@ TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
   for (const auto& entry : fs::directory_iterator(runs->run("filmed") / "checkpoints"))
     if (entry.path().extension() != ".h5") videos.push_back(entry.path().stem());
   EXPECT_EQ(videos, std::vector<std::string>{"iter_000004"}) << log;
+  std::string events;
+  for (const auto& entry : fs::directory_iterator(runs->run("filmed")))
+    if (entry.path().filename().string().starts_with("events.")) events = slurp(entry.path());
+  EXPECT_NE(events.find("GIF89a"), std::string::npos) << log;
 }
 
 // Without drl_film.so in the installation, a new run is refused, and a resumed one continues with a warning.

@@ -261,6 +261,8 @@ TEST_F(RobotProgram, IfPossibleWritesTheReasonIntoTheHeader) {
   spill(folder / "broken.xml", "<mujoco>");
   EXPECT_EQ(run({(folder / "broken.xml").string(), "-o", (folder / "broken.hpp").string(), "--if_possible"}).exit_code,
             0);
+  const Result plugin = explain("plugin.xml", "<extension><plugin plugin='a.b'/></extension>");
+  expect_refused(plugin, {"plugin a.b not found", "remove the plugin"});
   expect_mentions(slurp(folder / "broken.hpp"), {"drl_robot cannot compile", "cannot read", "is_compiled = false"});
 }
 

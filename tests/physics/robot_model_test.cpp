@@ -17,10 +17,10 @@
 namespace drl::robot_compiler {
 namespace {
 
-RobotModel read(const std::string& inside) {
+RobotModel read(const std::string& inside, bool randomised = false) {
   const TempFolder folder;
   spill(folder / "robot.xml", "<mujoco>" + inside + "</mujoco>");
-  return read_robot_model((folder / "robot.xml").string());
+  return read_robot_model((folder / "robot.xml").string(), 0, randomised);
 }
 
 // Reads a model that drl_robot can compile.
@@ -102,6 +102,17 @@ TEST(RobotModel, EdgesWithoutFrictionAreTogetherAsSoftAsOneRow) {
   ASSERT_EQ(model.contacts.size(), 1u);
   EXPECT_EQ(model.contacts[0].friction, 0);
   EXPECT_NEAR(model.contacts[0].weight, 4 * 0.5, 1e-12);
+}
+
+// Another contact has friction that an environment may change. The one without friction keeps having none.
+TEST(RobotModel, FrictionVariesOnlyInContactsThatHaveIt) {
+  const RobotModel model = read(
+      "<worldbody><geom type='plane' size='1 1 1' condim='1'/><body><freejoint/><geom size='0.1' condim='1'/></body>"
+      "<body><freejoint/><geom size='0.1' condim='3'/></body></worldbody>",
+      true);
+  ASSERT_EQ(model.contacts.size(), 2u);
+  EXPECT_TRUE(model.contacts[0].cone.varies.empty());
+  EXPECT_EQ(model.contacts[1].cone.varies.size(), 2u);  // the floor's and the ball's
 }
 
 // An elliptic cone without friction is one row, whose R is (1 - d) / d times the inverse mass 1 / 2 kg.
@@ -291,7 +302,8 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
   const RobotModel model = supported(
       "<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1' "
       "contype='0' conaffinity='0'/><site name='mark'/><body name='body'><joint name='hip'/><geom name='ball' "
-      "size='0.1'/><geom name='rod' type='capsule' size='0.1 0.1'/><geom name='ghost' size='0.1' contype='0' "
+      "size='0.1'/><geom name='pad' size='0.1' margin='0.2' gap='0.1'/><geom name='rod' type='capsule' size='0.1 "
+      "0.1'/><geom name='ghost' size='0.1' contype='0' "
       "conaffinity='0'/><site name='imu'/><camera name='eye' resolution='3 2'/></body></worldbody>"
       "<sensor><rangefinder name='image' camera='eye'/><rangefinder name='normal' site='imu' data='dist normal'/>"
       "<gyro name='turning' site='imu'/><gyro name='late' site='imu' delay='0.02' "
@@ -299,7 +311,8 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
       "<contact name='feel' geom1='ball' geom2='floor' data='found force' reduce='netforce'/>"
       "<contact name='never' geom1='ghost' geom2='floor' data='found force' reduce='netforce'/>"
       "<contact name='place' geom1='ball' data='pos'/><contact name='both' geom1='ball' num='2'/>"
-      "<contact name='near' site='imu'/><contact name='rod' geom1='rod' data='force'/></sensor>");
+      "<contact name='near' site='imu'/><contact name='gap' geom1='pad' geom2='floor' data='found'/><contact "
+      "name='rod' geom1='rod' data='force'/></sensor>");
   std::vector<std::string> computed;
   for (const Sensor& sensor : model.sensors) computed.push_back(sensor.name);
   EXPECT_EQ(computed, (std::vector<std::string>{"turning", "bounded", "fixed", "feel", "never"}));
@@ -308,7 +321,7 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
       {"image", "camera"},     {"normal", "more than a distance"},
       {"late", "delay"},       {"place", "positions"},
       {"both", "one contact"}, {"near", "volume"},
-      {"rod", "elliptic"}};
+      {"gap", "gap"},          {"rod", "elliptic"}};
   ASSERT_EQ(model.lacking_sensors.size(), lacking.size());
   for (size_t k = 0; k < lacking.size(); ++k) {
     EXPECT_EQ(model.lacking_sensors[k].name, lacking[k].first);

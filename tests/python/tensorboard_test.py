@@ -41,6 +41,10 @@ class Events(unittest.TestCase):
         self.assertEqual(self.events.SummaryMetadata("options").plugin_data.plugin_name, "text")
         self.assertEqual(list(self.events.Tensors("options")[0].tensor_proto.string_val), [b"num_envs = 512"])
 
+    def test_films_are_images(self):
+        (film,) = self.events.Images("film")
+        self.assertEqual((film.step, film.width, film.height, film.encoded_image_string[:6]), (5, 2, 1, b"GIF89a"))
+
     def test_options_are_hyperparameters(self):
         data = self.events.SummaryMetadata("_hparams_/session_start_info").plugin_data
         self.assertEqual(data.plugin_name, "hparams")

@@ -66,6 +66,10 @@ void write_events(const std::filesystem::path& directory) {
   std::filesystem::create_directory(directory);
   drl::EventWriter first(directory);
   first.append_text("options", "num_envs = 512");
+  // A GIF of two pixels, 2 x 1 (GIF89a specification): header, screen, palette of black and white, image, data, end.
+  constexpr unsigned char kGif[] = {'G', 'I',  'F', '8', '9', 'a', 2, 0, 1, 0, 0x80, 0, 0, 0,    0,    0, 255, 255,
+                                    255, 0x2c, 0,   0,   0,   0,   2, 0, 1, 0, 0,    2, 2, 0x44, 0x0a, 0, 0x3b};
+  first.append_film("film", {reinterpret_cast<const char*>(kGif), sizeof(kGif)}, 5);
   first.append_hparams({{"num_envs", "512"}, {"ppo.gamma", "0.99"}, {"policy.activation", "elu"}, {"fresh", "true"}});
   for (int i = 1; i <= 10; ++i) first.append(metrics_of(i, i == 1 ? std::nan("") : i));
   first.flush();

@@ -142,9 +142,12 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
     std::string text = error;
     std::replace(text.begin(), text.end(), '\n', ' ');
     text.erase(text.find_last_not_of(' ') + 1);
-    const bool lacks_file = text.find("Error opening file") != std::string::npos;
+    const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
     throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text +
-                                (lacks_file ? "): add the missing file" : "): correct the file"));
+                                (says("Error opening file") ? "): add the missing file"
+                                 : says("plugin ") && says(" not found")
+                                     ? "): remove the plugin, because drl loads none"
+                                     : "): correct the file"));
   }
   return model;
 }
