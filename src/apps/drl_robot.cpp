@@ -41,12 +41,13 @@ constexpr const char* kUsage =
     "\n";
 
 struct RobotOptions {
-  std::string output, task, kind = "model", feet;
+  std::string output, task, kind = "model", feet, base = "fixed";
+  UrdfAdditions additions;
   int places = 0;
   bool explain = false, all = false, randomised = false, if_possible = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("output", output, "the header to write; - = standard output", as_path, letter('o'));
+    v("output", output, "the header to write (of URDF: the MJCF file); - = standard output", as_path, letter('o'));
     v("explain", explain, "print what is compiled and the cost of a step, or what prevents it");
     v("all", all, "with --explain: list every element that prevents it (also --explain all)");
     v("places", places,
@@ -64,6 +65,12 @@ struct RobotOptions {
       one_of({"model", "velocity", "track", "reach", "bare"}));
     v("feet", feet,
       "with --task: the names of the bodies that are feet, such as left,right; empty = found in the model");
+    v("actuators", additions.actuators, "of a URDF file: what drives its joints",
+      one_of({"motor", "position", "none"}));
+    v("kp", additions.kp, "with --actuators position: torque or force for a deviation (N m/rad or N/m)", at_least(0.0));
+    v("kv", additions.kv, "with --actuators position: the same for a velocity; -1 = critically damped", at_least(-1.0));
+    v("base", base, "of a URDF file: whether its first link moves freely, standing on the floor",
+      one_of({"fixed", "free"}));
     v("if_possible", if_possible, "if the model cannot be compiled, write a header that contains the reason");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
@@ -144,7 +151,7 @@ void write_task(const std::string& file, const RobotOptions& options) {
   std::error_code error;
   if (!std::filesystem::is_directory(options.output, error) || !std::filesystem::is_empty(options.output, error))
     throw UsageError("--output " + options.output + " is no empty directory (--task writes several files): make one");
-  RobotTask task{.file = file, .name = options.task};
+  RobotTask task{.file = file, .name = options.task, .additions = options.additions};
   if (options.kind == "velocity") task.kind = TaskKind::velocity;
   if (options.kind == "track") task.kind = TaskKind::track;
   if (options.kind == "reach") task.kind = TaskKind::reach;
@@ -157,6 +164,16 @@ void write_task(const std::string& file, const RobotOptions& options) {
     notes = write_robot_task(task, options.output);
   }
   for (const std::string& note : notes) std::printf("%s\n", note.c_str());
+}
+
+// Writes a URDF file as MJCF to --output, and the meshes that it names to the directory assets beside it.
+void convert(const std::string& file, const RobotOptions& options) {
+  const std::filesystem::path output = options.output;
+  if (output.extension() != ".xml")
+    throw UsageError(printable(file) + " is URDF (which has no actuators and no floor): write it as MJCF first, with " +
+                     "--output robot.xml and, if needed, --actuators, --kp, --kv and --base free");
+  const QuietStandardError quiet;
+  write_mjcf(file, options.additions, output);
 }
 
 void check_output(const std::string& output, const std::string& model) {
@@ -255,6 +272,13 @@ int run(const std::vector<std::string>& words) {
   if (options.explain && options.output == kStandardOutput)
     throw UsageError("--explain and --output - both write to standard output: give one of them, or --output FILE");
   const std::string& file = models[0];
+  if (options.additions.actuators == "position" && options.additions.kp == 0)
+    throw UsageError("--actuators position has no stiffness (--kp is 0): give --kp, such as --kp 30");
+  options.additions.has_free_base = options.base == "free";
+  if (std::filesystem::path(file).extension().string().starts_with(".usd"))
+    throw UsageError(printable(file) +
+                     " is USD, which drl does not read: write it as MJCF or URDF first, for example "
+                     "with the exporter of the program that it comes from");
   if (models.size() > 1)
     throw UsageError("two models are given, " + file + " and " + models[1] + " (a header holds one): give one");
   if (!options.output.empty() && options.task.empty()) check_output(options.output, file);
@@ -269,6 +293,7 @@ int run(const std::vector<std::string>& words) {
                        " is no name of a task (which has letters, digits and _): give another");
     return write_task(file, options), kDone;
   }
+  if (is_urdf(file)) return convert(file, options), kDone;
   const RobotModel model = read(file, options);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
     const bool is_unreadable = model.unsupported[0].what == kUnreadable;

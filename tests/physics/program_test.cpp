@@ -266,6 +266,62 @@ TEST_F(RobotProgram, IfPossibleWritesTheReasonIntoTheHeader) {
   expect_mentions(slurp(folder / "broken.hpp"), {"drl_robot cannot compile", "cannot read", "is_compiled = false"});
 }
 
+// A link of 1 kg on a base of 2 kg, with a mesh in the package's directory.
+std::string urdf_with(const std::string& mesh, const std::string& inertial) {
+  const auto link = [&](const std::string& name, const std::string& geometry) {
+    return "<link name='" + name + "'>" + inertial + "<collision><geometry>" + geometry +
+           "</geometry></collision></link>";
+  };
+  return "<robot name='arm'>" + link("base", "<box size='0.2 0.2 0.1'/>") +
+         link("arm", "<mesh filename='" + mesh + "'/>") +
+         "<joint name='hip' type='revolute'><parent link='base'/><child link='arm'/><axis xyz='0 1 0'/>"
+         "<limit lower='-1' upper='2' effort='30' velocity='5'/></joint></robot>";
+}
+constexpr const char* kInertial =
+    "<inertial><mass value='2'/><inertia ixx='0.1' iyy='0.1' izz='0.1' ixy='0' ixz='0' iyz='0'/></inertial>";
+
+TEST_F(RobotProgram, WritesUrdfAsMjcfWithActuatorsAndAFloor) {
+  std::filesystem::create_directories(folder / "arm" / "urdf");
+  const std::string urdf = folder / "arm" / "urdf" / "arm.urdf", xml = folder / "arm.xml";
+  spill(folder / "arm" / "link.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
+  spill(urdf, urdf_with("package://arm/link.obj", kInertial));
+  expect_exit(run({urdf, "--output", xml, "--base", "free"}), 0);
+  const auto motor = load_model(xml);
+  ASSERT_EQ(motor->nu, 1);
+  EXPECT_EQ(motor->nv, 7);
+  EXPECT_EQ(motor->actuator_gainprm[0], 1);
+  EXPECT_EQ(motor->actuator_ctrlrange[1], 30);
+  EXPECT_NEAR(motor->qpos0[2], 0.05, 1e-6);  // half of the box's height: it stands on the floor
+  expect_exit(run({urdf, "--output", xml, "--actuators", "position", "--kp", "50", "--kv", "3"}), 0);
+  const auto servo = load_model(xml);
+  EXPECT_EQ(servo->nv, 1);
+  EXPECT_EQ(servo->actuator_gainprm[0], 50);
+  EXPECT_EQ(servo->actuator_biasprm[2], -3);
+  EXPECT_EQ(servo->actuator_ctrlrange[1], 2);
+  EXPECT_EQ(servo->jnt_actfrcrange[1], 30);
+  EXPECT_NEAR(servo->geom_pos[3 * mj_name2id(servo.get(), mjOBJ_GEOM, "floor") + 2], -0.05, 1e-6);
+}
+TEST_F(RobotProgram, RefusesUrdfThatLacksSomething) {
+  const std::string urdf = folder / "arm.urdf", xml = folder / "arm.xml";
+  const auto refuses = [&](const std::string& text, const Words& more, std::initializer_list<std::string_view> parts) {
+    spill(urdf, text);
+    expect_refused(run(Words{urdf, "--output", xml} + more), parts);
+    EXPECT_FALSE(std::filesystem::exists(xml));
+  };
+  const std::string box = urdf_with("none.obj", kInertial);
+  refuses(box, {}, {"arm.urdf", "none.obj"});
+  refuses("<robot xmlns:xacro='x'><xacro:arm/></robot>", {}, {"xacro"});
+  refuses("<mujoco/>", {}, {"URDF"});
+  refuses(box, {"--actuators", "position"}, {"--kp"});
+  expect_refused(run({urdf, "--explain"}), {"arm.urdf", "--output robot.xml"});
+  expect_refused(run({"robot.usda", "--explain"}), {"USD", "MJCF"});
+  std::string massless = urdf_with("none.obj", "");
+  massless.replace(massless.find("<mesh"), massless.find("/>", massless.find("<mesh")) + 2 - massless.find("<mesh"),
+                   "");
+  const size_t empty = massless.find("<collision><geometry></geometry></collision>");
+  refuses(massless.erase(empty, 44), {}, {"arm.urdf", "<inertial>"});
+}
+
 // Code that was compiled with an unchanged header is not compiled again.
 TEST_F(RobotProgram, LeavesAnUnchangedHeaderUntouched) {
   const std::filesystem::path header = folder / "reacher.hpp";

@@ -13,11 +13,14 @@ namespace drl {
 
 namespace fs = std::filesystem;
 
-ModelCopy::ModelCopy(const std::string& file) : file_(file) {
+ModelCopy::ModelCopy(const std::string& file, const UrdfAdditions& additions) : file_(file) {
+  char text[1000] = "";
+  if (is_urdf(file)) spec_ = read_urdf(file, additions);
   try {
-    load_model(file);
-    char text[1000] = "";
-    spec_.reset(mj_parseXML(file.c_str(), nullptr, text, sizeof(text)));
+    if (!spec_) {
+      load_model(file);
+      spec_.reset(mj_parseXML(file.c_str(), nullptr, text, sizeof(text)));
+    }
     if (spec_) model_.reset(mj_compile(spec_.get(), nullptr));
     if (!model_) throw std::invalid_argument(file + " cannot be copied (" + text + ")");
     for (const mjtObj kind : {mjOBJ_BODY, mjOBJ_JOINT, mjOBJ_GEOM, mjOBJ_SITE, mjOBJ_ACTUATOR, mjOBJ_SENSOR})
@@ -62,7 +65,7 @@ std::string ModelCopy::copy_file(const std::string& file, const std::string& dir
     name = from.stem().string() + std::to_string(k) + from.extension().string();
   if (copied_.emplace(name, from).second) {
     fs::create_directories(assets);
-    fs::copy_file(from, assets / name);
+    fs::copy_file(from, assets / name, fs::copy_options::overwrite_existing);
     fs::permissions(assets / name, fs::perms::owner_write, fs::perm_options::add);
   }
   return name;

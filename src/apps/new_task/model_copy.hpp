@@ -8,14 +8,15 @@
 #include <string>
 #include <utility>
 
+#include "apps/new_task/urdf.hpp"
 #include "drl/physics/mujoco_model.hpp"
 
 namespace drl {
 
 class ModelCopy {
  public:
-  // Throws UsageError if the file is no model.
-  explicit ModelCopy(const std::string& file);
+  // Throws UsageError if the file is no model. A URDF file gets the additions.
+  explicit ModelCopy(const std::string& file, const UrdfAdditions& additions = {});
 
   // The model of the file.
   const mjModel& model() const { return *model_; }

@@ -110,7 +110,7 @@ std::string shown_file(const std::string& file) { return printable(fs::path(file
 // --- Legged robots ---
 
 std::string comment_on(const std::string& file, const std::vector<std::string>& changes) {
-  std::string text = "\n  A copy of " + shown_file(file) + ", made by drl_new_task. What differs:\n";
+  std::string text = "\n  A copy of " + shown_file(file) + ", made by drl. What differs:\n";
   for (const std::string& change : changes) text += "  - " + change + "\n";
   size_t at = 0;  // comments of XML do not contain two hyphens
   while ((at = text.find("--")) != std::string::npos) text.replace(at, 2, "- -");
@@ -324,9 +324,14 @@ std::vector<std::string> write_other(const RobotTask& task, const fs::path& fold
 
 }  // namespace
 
+void write_mjcf(const std::string& urdf, const UrdfAdditions& additions, const fs::path& output) {
+  ModelCopy(urdf, additions)
+      .save(output.parent_path(), output.filename().string(), comment_on(urdf, {"Its floor and actuators are drl's."}));
+}
+
 std::vector<std::string> write_robot_task(const RobotTask& asked, const fs::path& folder) {
   RobotTask task = asked;
-  auto copy = std::make_unique<ModelCopy>(task.file);
+  auto copy = std::make_unique<ModelCopy>(task.file, task.additions);
   const mjModel& m = copy->model();
   if (m.nu == 0)
     throw UsageError(printable(task.file) +
@@ -349,7 +354,7 @@ std::vector<std::string> write_robot_task(const RobotTask& asked, const fs::path
     } catch (const UsageError& error) {
       notes = {std::string("The task only makes the robot move along x, because ") + error.what() + "."};
       task.kind = TaskKind::bare;
-      copy = std::make_unique<ModelCopy>(task.file);
+      copy = std::make_unique<ModelCopy>(task.file, task.additions);
       write();
     }
   } else {

@@ -12,11 +12,25 @@ namespace drl {
 // with a free joint and feet, reach for one without a free joint, else bare.
 enum class TaskKind { by_model, velocity, track, reach, bare };
 
+// What a model made from a URDF file has besides a floor: a motor or a position servo for each hinge and slide, and a
+// free joint of its base.
+struct UrdfAdditions {
+  std::string actuators = "motor";  // or position, none
+  double kp = 0, kv = -1;           // of position servos, N m/rad and N m s/rad; kv below 0: critically damped
+  bool has_free_base = false;
+};
+// Returns whether a file is named as URDF.
+bool is_urdf(const std::string& file);
+// Writes a URDF file as MJCF, and the meshes that it names to the directory assets beside it. Throws UsageError as
+// read_urdf() does (urdf.hpp).
+void write_mjcf(const std::string& urdf, const UrdfAdditions& additions, const std::filesystem::path& output);
+
 struct RobotTask {
-  std::string file;  // MJCF
+  std::string file;  // MJCF or URDF
   std::string name;  // of the task
   TaskKind kind = TaskKind::by_model;
   std::vector<std::string> feet = {};  // names of bodies; empty: found in the model
+  UrdfAdditions additions = {};        // to a URDF file
 };
 
 // Writes the header of the task, CMakeLists.txt, README.md, and a copy of the model and its files to a directory, which
