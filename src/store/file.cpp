@@ -126,7 +126,9 @@ void require_different(const std::vector<std::pair<std::string, fs::path>>& file
   std::map<fs::path, std::string> options;
   for (const auto& [option, path] : files) {
     if (path.empty()) continue;
-    if (const auto [first, is_new] = options.emplace(fs::weakly_canonical(path), option); !is_new)
+    std::error_code failed;  // such as a name that is too long, which require_output() refuses
+    const fs::path same = fs::weakly_canonical(path, failed);
+    if (const auto [first, is_new] = options.emplace(failed ? path : same, option); !is_new)
       throw UsageError("--" + first->second + " and --" + option +
                        " name the same file (one would overwrite the other): give two names");
   }

@@ -310,6 +310,7 @@ TEST_F(Errors, OfOtherProgramsHaveTheSameForm) {
   drl::expect_error(run_program({kEval, "--checkpoint", good, "--episodes", "0"}), {"episodes"});
   drl::expect_error(run_program({kEval, "--chekpoint", good}), {"--checkpoint"});
   drl::expect_error(run_program({kEval, "--checkpoint", good, "--record", "/nowhere/x.h5"}), {"/nowhere/x.h5"});
+  drl::expect_error(run_program({kEval, "--checkpoint", good, "--record", std::string(300, 'x')}), {"--record", "xxx"});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ fs::path mesh_file(const std::string& name, const fs::path& folder) {
                     inside = path.substr(std::min(path.size(), package.size() + 1));
   for (fs::path above = fs::absolute(folder).lexically_normal();; above = above.parent_path()) {
     const fs::path place = above.filename() == package ? above : above / package;
-    if (fs::exists(place / inside)) return place / inside;
+    if (std::error_code ignored; fs::exists(place / inside, ignored)) return place / inside;
     if (above == above.parent_path()) return folder / inside;
   }
 }
@@ -71,7 +71,7 @@ void find_meshes(mjSpec* spec, const UrdfText& urdf, const std::string& file) {
   for (mjsElement* e = mjs_firstElement(spec, mjOBJ_MESH); e; e = mjs_nextElement(spec, e)) {
     mjsMesh* mesh = mjs_asMesh(e);
     const fs::path& from = urdf.meshes.at(mjs_getString(mesh->file));
-    if (!fs::exists(from)) missing += (missing.empty() ? "" : ", ") + from.string();
+    if (std::error_code ignored; !fs::exists(from, ignored)) missing += (missing.empty() ? "" : ", ") + from.string();
     mjs_setString(mesh->file, from.c_str());
   }
   if (!missing.empty())
