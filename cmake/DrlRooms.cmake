@@ -195,6 +195,11 @@ endfunction()
 # MPI ranks. AS: the name of the test in ctest, by default NAME.
 function(drl_cases name label)
   cmake_parse_arguments(CASES "EACH" "AS;PROCESSORS;SHARDS;FILTER" "RANKS" ${ARGN})
+  set(seconds 120)
+  if(DRL_SANITIZE)
+    set(seconds 900)  # emulated kernels are 10 times as slow with sanitizers
+  endif()
+  math(EXPR all_seconds "5 * ${seconds}")
   add_dependencies(${label}_tests ${name})
   if(NOT CASES_AS)
     set(CASES_AS ${name})
@@ -206,21 +211,21 @@ function(drl_cases name label)
   foreach(ranks ${CASES_RANKS})
     add_test(NAME ${CASES_AS}.${ranks}_ranks COMMAND ${PROJECT_SOURCE_DIR}/tests/mpirun_test ${MPIEXEC_EXECUTABLE} ${ranks}
       $<TARGET_FILE:${name}> ${arguments})
-    set_tests_properties(${CASES_AS}.${ranks}_ranks PROPERTIES LABELS ${label} PROCESSORS ${ranks} TIMEOUT 120)
+    set_tests_properties(${CASES_AS}.${ranks}_ranks PROPERTIES LABELS ${label} PROCESSORS ${ranks} TIMEOUT ${seconds})
   endforeach()
   if(CASES_EACH)
     gtest_discover_tests(${name} TEST_PREFIX ${CASES_AS}. TEST_FILTER "${CASES_FILTER}" PROPERTIES LABELS ${label}
-      PROCESSORS ${CASES_PROCESSORS} TIMEOUT 120 DISCOVERY_TIMEOUT 60)
+      PROCESSORS ${CASES_PROCESSORS} TIMEOUT ${seconds} DISCOVERY_TIMEOUT 60)
   elseif(CASES_SHARDS)
     math(EXPR last "${CASES_SHARDS} - 1")
     foreach(shard RANGE ${last})
       add_test(NAME ${CASES_AS}.${shard} COMMAND ${name} ${arguments})
-      set_tests_properties(${CASES_AS}.${shard} PROPERTIES LABELS ${label} PROCESSORS ${CASES_PROCESSORS} TIMEOUT 600
+      set_tests_properties(${CASES_AS}.${shard} PROPERTIES LABELS ${label} PROCESSORS ${CASES_PROCESSORS} TIMEOUT ${all_seconds}
         ENVIRONMENT "GTEST_TOTAL_SHARDS=${CASES_SHARDS};GTEST_SHARD_INDEX=${shard}")
     endforeach()
   elseif(NOT CASES_RANKS)
     add_test(NAME ${CASES_AS} COMMAND ${name} ${arguments})
-    set_tests_properties(${CASES_AS} PROPERTIES LABELS ${label} PROCESSORS ${CASES_PROCESSORS} TIMEOUT 600)
+    set_tests_properties(${CASES_AS} PROPERTIES LABELS ${label} PROCESSORS ${CASES_PROCESSORS} TIMEOUT ${all_seconds})
   endif()
 endfunction()
 

@@ -40,7 +40,7 @@ std::string Balance::advice() const {
   const double ranks = static_cast<double>(waiting_.size());
   const double share = std::accumulate(waiting_.begin(), waiting_.end(), 0.0) / ranks / seconds_;
   if (share <= kLargestShare) return "";
-  const auto percent = [this](double waited) { return static_cast<int>(100 * waited / seconds_ + 0.5); };
+  const auto percent = [this](double waited) { return static_cast<int>(100 * std::min(waited / seconds_, 1.0) + 0.5); };
   const auto least = std::min_element(waiting_.begin(), waiting_.end());
   const auto most = std::max_element(waiting_.begin(), waiting_.end());
   const size_t slowest = static_cast<size_t>(least - waiting_.begin()),
