@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -86,6 +87,17 @@ inline void require_file(const std::string& file) {
                                 "it was compiled from");
 }
 
+// Throws std::invalid_argument if the text of a model has conversions of printf that read or write memory. libmujoco
+// 3.5 takes texts of a wrong file for the formats of its messages.
+inline void require_no_formats(const std::string& file, const std::string& text) {
+  for (size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1)) {
+    const size_t end = text.find_first_not_of("0123456789.*+-#'hlzjtL", at + 1);
+    if (end == std::string::npos || (text[end] != 'n' && text[end] != 's')) continue;
+    throw std::invalid_argument("the robot's model " + file + " has the text " + text.substr(at, end + 1 - at) +
+                                ", which libmujoco's messages take for a format: remove it");
+  }
+}
+
 // Makes libmujoco throw its errors as exceptions instead of ending the process, and stops it from writing warnings to
 // MUJOCO_LOG.TXT; mjData still counts them. Handlers that were set before are kept.
 inline void install_mujoco_handlers() {
@@ -130,6 +142,8 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
   require_mujoco_version();
   install_mujoco_handlers();
   require_file(file);
+  std::ifstream stream(file, std::ios::binary);
+  require_no_formats(file, {std::istreambuf_iterator<char>(stream), {}});
   char error[512] = "";
   std::unique_ptr<mjModel, DeleteModel> model;
   const std::unique_ptr<mjSpec, DeleteSpec> spec(mj_parseXML(file.c_str(), nullptr, error, sizeof(error)));

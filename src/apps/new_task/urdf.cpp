@@ -44,6 +44,11 @@ UrdfText read_text(const std::string& file) {
   if (text.find("<xacro:") != std::string::npos)
     throw UsageError(printable(file) + " needs xacro (it has its macros): write its result with xacro " +
                      printable(file) + " >robot.urdf");
+  try {
+    require_no_formats(file, text);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(printable(error.what(), 600));
+  }
   UrdfText urdf;
   std::map<fs::path, std::string> names;
   const std::regex mesh(R"re((<mesh\b[^>]*?\bfilename\s*=\s*["'])([^"']+))re");
