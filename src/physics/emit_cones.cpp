@@ -38,6 +38,7 @@ std::string emit_hulls(const RobotModel& model) {
 std::string emit_multiccd(const RobotModel& model) {
   std::string text =
       "  static constexpr bool kMultiCcd = true;  // MuJoCo's flag multiccd, and pairs that depend on it\n";
+  if (!model.multiccd_rocks) text += constants("bool", {{"kMultiCcdRocks", false}});
   std::vector<std::pair<int, std::string>> cases;
   for (const auto& [hull, faces] : model.hull_faces) {
     const std::string name = "faces_" + std::to_string(hull);

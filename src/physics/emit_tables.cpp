@@ -232,7 +232,8 @@ std::string emit_counts(const RobotModel& model, const Program& program) {
                            {"ngeom", model.geoms.size()},
                            {"nsite", model.sites.size()}}) +
          constants("double", {{"timestep", model.timestep}}) +
-         constants("bool", {{"kRungeKutta", model.runge_kutta}, {"kImplicitDamping", model.implicit_damping}}) +
+         constants("bool", {{"kRungeKutta", model.runge_kutta},
+                            {"kImplicitDamping", model.implicit_damping}}) +
          constants("int", {{"kContacts", count_pyramids(model)},
                            {"kEdges", program.edges},
                            {"kLimits", count_limits(model)},
@@ -257,6 +258,7 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
   std::string text;
   const auto flag = [&](const char* name, bool is_so) { text += is_so ? constants("bool", {{name, true}}) : ""; };
   const auto size = [&](const char* name, auto n) { text += n > 0 ? constants("int", {{name, n}}) : ""; };
+  flag("kTurnsStages", model.turns_stages);
   size("kFrictions", count_frictions(model));
   size("kTendons", tendons_with_rows(model).size()), size("kTendonAlong", program.places("tendon_along"));
   size("kEqualityRows", count_equality_rows(model)), size("kEqualityAlong", program.places("equality_along"));

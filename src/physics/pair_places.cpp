@@ -90,10 +90,11 @@ class Places {
   // Returns the most contacts that a pair has.
   int most_contacts(const GeomPair& pair) const {
     const PairGeom &a = geom(pair.first), &b = geom(pair.second);
-    if (!r_.multiccd || !physics::has_many_contacts(a.kind, b.kind))
-      return robot_compiler::most_contacts(a.kind, b.kind);
     constexpr int kMostOfFaces = 4;
-    return physics::has_face_contacts(a.kind, b.kind, pair.margin) ? kMostOfFaces : physics::kMostConvexContacts;
+    if (r_.multiccd && physics::has_face_contacts(a.kind, b.kind, pair.margin)) return kMostOfFaces;
+    return r_.multiccd_rocks && physics::has_many_contacts(a.kind, b.kind)
+               ? physics::kMostConvexContacts
+               : robot_compiler::most_contacts(a.kind, b.kind);
   }
   const PairGeom& geom(int g) const { return r_.pair_geoms[g]; }
   // Returns how many contacts with a height field a lane has places for: twice as many as libmujoco has in random

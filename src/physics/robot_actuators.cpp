@@ -11,20 +11,21 @@ class Reader : PartReader {
   using PartReader::PartReader;
 
   void read() {
-    for (int a = 0; a < m_.nu; ++a) read_actuator(a);
+    for (int a = 0; a < mujoco::count_actuators(m_); ++a) read_actuator(a);
     const bool adheres =
         std::ranges::any_of(r_.actuators, [](const Actuator& a) { return a.acts_on == Actuator::body; });
     for (const Joint& joint : r_.joints)
       if (adheres && joint.force_range)
         refuse("joint '" + joint.name + "': ",
                "a limit of actuators' total force, although actuators adhere to contacts");
-    if (r_.implicit_actuators && !r_.implicit_turning) refuse_dampers_of_simple_bodies();
+    if (r_.implicit_actuators) refuse_dampers_of_simple_bodies();
   }
 
  private:
   void read_actuator(int a) {
     const std::string where = quoted("actuator", mjOBJ_ACTUATOR, a);
     Actuator actuator{.name = name(mjOBJ_ACTUATOR, a)};
+    if (const char* element = mujoco::special_actuator(m_, a)) refuse(where, std::string("an actuator ") + element);
     read_transmission(a, where, actuator);
     if (m_.actuator_plugin[a] >= 0) refuse(where, "a plugin");
     read_dynamics(a, where, actuator);
@@ -70,7 +71,7 @@ class Reader : PartReader {
       actuator.from = site(target), actuator.reference = site(other), actuator.rod = m_.actuator_cranklength[a];
     } else if (type == mjTRN_BODY) {
       actuator.acts_on = Actuator::body, actuator.target = target;
-    } else {
+    } else if (!mujoco::special_actuator(m_, a)) {
       refuse(where, "a transmission that is not known");
     }
   }
@@ -82,6 +83,7 @@ class Reader : PartReader {
   void read_gains(int a, const std::string& where, Actuator& actuator) {
     const mjtNum *gain = m_.actuator_gainprm + mjNGAIN * a, *bias = m_.actuator_biasprm + mjNBIAS * a;
     actuator.gain[0] = gain[0];
+    if (mujoco::special_actuator(m_, a)) return;
     if (m_.actuator_gaintype[a] == mjGAIN_AFFINE)
       std::copy_n(gain, 3, actuator.gain.begin());
     else if (m_.actuator_gaintype[a] == mjGAIN_MUSCLE)
@@ -110,7 +112,7 @@ class Reader : PartReader {
   }
   void read_dynamics(int a, const std::string& where, Actuator& actuator) {
     const int type = m_.actuator_dyntype[a];
-    if (type == mjDYN_NONE) return;
+    if (type == mjDYN_NONE || mujoco::special_actuator(m_, a)) return;
     if (type == mjDYN_USER || m_.actuator_actnum[a] != 1) return refuse(where, "activation by a user's function");
     actuator.dynamics = type == mjDYN_INTEGRATOR    ? Actuator::integrator
                         : type == mjDYN_FILTER      ? Actuator::filter
@@ -127,7 +129,7 @@ class Reader : PartReader {
   // not have. For a free body, these depend on the body's axes.
   void refuse_dampers_of_simple_bodies() {
     for (size_t t = 0; t < r_.tendons.size(); ++t)
-      if (r_.tendons[t].damping != 0 && moves_simple_body(dofs_of_tendon(r_, r_.tendons[t])))
+      if (!r_.tendons[t].damping.is_zero() && moves_simple_body(dofs_of_tendon(r_, r_.tendons[t])))
         refuse(quoted("tendon", mjOBJ_TENDON, static_cast<int>(t)), kSimple);
     for (size_t a = 0; a < r_.actuators.size(); ++a)
       if (const Actuator& actuator = r_.actuators[a];
@@ -137,7 +139,7 @@ class Reader : PartReader {
   bool moves_simple_body(const std::set<int>& dofs) const {
     return std::ranges::any_of(dofs, [&](int d) {
       const Dof& dof = r_.dofs[d];
-      return dof.is_simple && r_.joints[dof.joint].kind == Joint::free;
+      return dof.is_simple && r_.joints[dof.joint].kind == Joint::free && !r_.turns_implicitly(dof.body);
     });
   }
   static constexpr const char* kSimple = "implicit damping on a free body without other joints";

@@ -32,14 +32,20 @@ class Reader : PartReader {
   // The parameters of a contact between two geoms.
   struct ContactParameters {
     int a, b, dimensions;
-    double margin, friction = 0;  // margin: distance below which the contact pushes, MuJoCo's margin minus gap
+    double friction = 0;
     Softness softness;
-    Numbers3 frictions = {};               // sliding, torsional, rolling
-    std::vector<int> friction_geoms = {};  // the geoms whose friction counts; the largest value is used
-    double gap = 0;                        // MuJoCo's
-    double whole_margin = 0;               // MuJoCo's margin
+    Numbers3 frictions = {};                        // sliding, torsional, rolling
+    std::vector<int> friction_geoms = {};           // the geoms whose friction counts; the largest value is used
+    double gap = 0, file_margin = 0, adhesion = 0;  // MuJoCo's
     double second_sliding = 0, second_rolling = 0, friction_damping = -1;  // as in ConeFriction and GeomPair
   };
+  // Return the distance below which the contact pushes, and the one below which it exists.
+  static double margin_of(const ContactParameters& touch) {
+    return touch.file_margin - (mujoco::kGapFollowsMargin ? 0 : touch.gap);
+  }
+  static double reach_of(const ContactParameters& touch) {
+    return touch.file_margin + (mujoco::kGapFollowsMargin ? touch.gap : 0);
+  }
   // Combines the parameters of two geoms as MuJoCo's mj_contactParam does: takes those of the geom with the higher
   // priority, or mixes both.
   ContactParameters mixed_contact(int a, int b) {
@@ -62,16 +68,15 @@ class Reader : PartReader {
       solref[k] = are_time_constants || one_has_priority ? share * x + (1 - share) * y : std::min(x, y);
     }
     for (int k = 0; k < 5; ++k) solimp[k] = share * m_.geom_solimp[5 * a + k] + (1 - share) * m_.geom_solimp[5 * b + k];
-    const double gap = m_.geom_gap[a] + m_.geom_gap[b], margin = m_.geom_margin[a] + m_.geom_margin[b];
     return {.a = a,
             .b = b,
             .dimensions = dimensions,
-            .margin = margin - gap,
             .friction = std::max(kLeastFriction, mu),
             .softness = contact_softness(solref, solimp, {"geom", mjOBJ_GEOM, a}),
             .friction_geoms = friction_geoms,
-            .gap = gap,
-            .whole_margin = margin};
+            .gap = m_.geom_gap[a] + m_.geom_gap[b],
+            .file_margin = m_.geom_margin[a] + m_.geom_margin[b],
+            .adhesion = mujoco::geom_adhesion(m_, a) + mujoco::geom_adhesion(m_, b)};
   }
   // Reads the parameters of an explicit <pair>.
   ContactParameters explicit_contact(int p) {
@@ -80,10 +85,10 @@ class Reader : PartReader {
     ContactParameters pair{.a = m_.pair_geom1[p],
                            .b = m_.pair_geom2[p],
                            .dimensions = m_.pair_dim[p],
-                           .margin = m_.pair_margin[p] - m_.pair_gap[p],
                            .softness = contact_softness(m_.pair_solref + 2 * p, m_.pair_solimp + 5 * p, where),
                            .gap = m_.pair_gap[p],
-                           .whole_margin = m_.pair_margin[p]};
+                           .file_margin = m_.pair_margin[p],
+                           .adhesion = mujoco::pair_adhesion(m_, p)};
     set_frictions(pair, friction);
     // Only elliptic cones use it. If the signs of its numbers differ, MuJoCo ignores it.
     const bool is_given = solreffriction[0] != 0 || solreffriction[1] != 0;
@@ -99,7 +104,7 @@ class Reader : PartReader {
   }
   void override_parameters(ContactParameters& touch) const {
     if (!overrides()) return;
-    touch.whole_margin = m_.opt.o_margin, touch.margin = m_.opt.o_margin - touch.gap;
+    touch.file_margin = m_.opt.o_margin;
     touch.friction_geoms = {}, touch.friction_damping = -1;
     set_frictions(touch, m_.opt.o_friction);
   }
@@ -151,7 +156,7 @@ class Reader : PartReader {
     const bool wants = (m_.geom_contype[a] & m_.geom_conaffinity[b]) || (m_.geom_contype[b] & m_.geom_conaffinity[a]);
     const int body_a = m_.geom_bodyid[a], body_b = m_.geom_bodyid[b];
     const int weld_a = m_.body_weldid[body_a], weld_b = m_.body_weldid[body_b];
-    if (!wants || weld_a == weld_b) return false;
+    if (!wants || weld_a == weld_b || !(moves(a) || moves(b))) return false;
     const int parent_a = m_.body_weldid[m_.body_parentid[weld_a]], parent_b = m_.body_weldid[m_.body_parentid[weld_b]];
     const bool are_parent_and_child = weld_a != 0 && weld_b != 0 && (weld_a == parent_b || weld_b == parent_a);
     if (are_parent_and_child && !is_off(mjDSBL_FILTERPARENT)) return false;
@@ -160,6 +165,9 @@ class Reader : PartReader {
 
   void read_contact(ContactParameters touch) {
     override_parameters(touch);
+    if (touch.adhesion != 0) refuse(quoted("geom", mjOBJ_GEOM, touch.a), "adhesion of a geom");
+    for (const int g : {touch.a, touch.b})
+      if (mujoco::has_moving_surface(m_, g)) refuse(quoted("geom", mjOBJ_GEOM, g), "a surface that moves");
     if (is_on_floor(touch.a, touch.b, touch)) return read_floor_contact(touch.a, touch.b, touch);
     if (is_on_floor(touch.b, touch.a, touch)) return read_floor_contact(touch.b, touch.a, touch);
     read_pair(touch);
@@ -202,7 +210,7 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[b];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
-    contact.margin = touch.margin, contact.gap = touch.gap, contact.friction = touch.friction,
+    contact.margin = margin_of(touch), contact.gap = touch.gap, contact.friction = touch.friction,
     contact.weight = edge_weight(touch, inverse_weight(touch));
     contact.weight_without_friction =
         (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch, inverse_weight(touch));
@@ -281,9 +289,14 @@ class Reader : PartReader {
   void read_multiccd(const GeomPair& pair) {
     const PairGeom* geoms[] = {&r_.pair_geoms[pair.first], &r_.pair_geoms[pair.second]};
     const physics::ShapeKind first = geoms[0]->kind, second = geoms[1]->kind;
-    if ((m_.opt.enableflags & mjENBL_MULTICCD) == 0 || !physics::has_many_contacts(first, second)) return;
-    r_.multiccd = true;
-    if (!physics::has_face_contacts(first, second, pair.margin)) return;
+    if (!mujoco::has_multiccd(m_) || !physics::has_many_contacts(first, second)) return;
+    const bool has_faces = physics::has_face_contacts(first, second, pair.margin);
+    if (!has_faces && mujoco::kMulticcdFindsMore)
+      refuse("option: ", "the flag multiccd, for shapes without faces or with a margin",
+             ", such as geoms '" + geoms[0]->name + "' and '" + geoms[1]->name + "'");
+    if (!has_faces && !mujoco::kMulticcdRocks) return;
+    r_.multiccd = true, r_.multiccd_rocks = mujoco::kMulticcdRocks;
+    if (!has_faces) return;
     for (const PairGeom* geom : geoms)
       if (geom->kind == PairGeom::mesh && !r_.hull_faces.contains(geom->hull))
         r_.hull_faces.emplace(geom->hull, read_faces(m_, m_.geom_dataid[geom->geom]));
@@ -318,9 +331,10 @@ class Reader : PartReader {
     GeomPair pair{.first = pair_geom_of(turns ? touch.b : touch.a), .second = pair_geom_of(turns ? touch.a : touch.b)};
     check_convex(r_.pair_geoms[pair.first], r_.pair_geoms[pair.second]);
     pair.edges = touch.dimensions == 1 ? 1 : r_.elliptic ? 0 : 2 * (touch.dimensions - 1);
-    pair.margin = touch.margin, pair.friction = touch.friction, pair.weight = edge_weight(touch, inverse_weight(touch));
+    pair.margin = margin_of(touch), pair.friction = touch.friction,
+    pair.weight = edge_weight(touch, inverse_weight(touch));
     pair.friction_damping = touch.friction_damping, pair.adhesions = adhesions_of(touch);
-    if (touch.gap != 0) pair.gap = touch.gap, pair.margin = touch.whole_margin;
+    if (touch.gap != 0) pair.gap = touch.gap, pair.margin = reach_of(touch);
     pair.weight_without_friction = weight_without_friction(touch, inverse_weight(touch));
     pair.relative_weight = edge_weight(touch, 1);
     pair.relative_weight_without_friction = weight_without_friction(touch, 1);

@@ -1,6 +1,7 @@
 #include "physics/robot_model.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <span>
 
@@ -45,6 +46,9 @@ class Reader : PartReader {
     read_options();
     read_frames();
     read_joints();
+    if (m_.opt.integrator == mjINT_IMPLICITFAST && mujoco::kFreeBodiesTurnImplicitly) find_turning_bodies();
+    r_.turns_stages =
+        mujoco::kRungeKuttaTurns && r_.runge_kutta && std::ranges::any_of(r_.joints, &Joint::turns_freely);
     read_masses();
     read_fluid();
     read_geoms_and_sites();
@@ -77,10 +81,24 @@ class Reader : PartReader {
     if (m_.opt.noslip_iterations > 0)
       r_.noslip = {m_.opt.noslip_iterations,
                    m_.opt.noslip_tolerance * m_.stat.meaninertia * std::max(1.0, static_cast<double>(m_.nv))};
-    if ((m_.opt.enableflags & mjENBL_SLEEP) != 0) refuse("option: ", "the flag sleep");
-    const bool has_damping = std::any_of(m_.dof_damping, m_.dof_damping + m_.nv, [](mjtNum d) { return d > 0; });
-    r_.implicit_damping = !r_.runge_kutta && has_damping && !is_off(mjDSBL_EULERDAMP | mjDSBL_DAMPER);
+    for (int k = 0; k < mjNENABLE; ++k)
+      if ((m_.opt.enableflags & ~mujoco::kKnownFlags & (1 << k)) != 0)
+        refuse("option: ", "the flag " + lower_case(mjENABLESTRING[k]));
+    if (m_.opt.integrator > mjINT_IMPLICITFAST) refuse("option: ", "the integrator discrete");
+    r_.implicit_damping = !r_.runge_kutta && has_damping() && !is_off(mjDSBL_EULERDAMP | mjDSBL_DAMPER);
     if (is_fast || r_.implicit_turning) r_.implicit_damping = r_.implicit_actuators = true;
+  }
+
+  static std::string lower_case(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  }
+  bool has_damping() const {
+    for (int d = 0; d < m_.nv; ++d)
+      if (m_.dof_damping[d] > 0 || mujoco::dof_damping(m_, d) != mujoco::Higher{}) return true;
+    for (int a = 0; a < mujoco::count_actuators(m_); ++a)
+      if (mujoco::adds_to_target(m_, a) && m_.actuator_trntype[a] != mjTRN_TENDON) return true;
+    return false;
   }
 
   // Returns whether degrees of freedom, tendons or contacts of the noslip solver have friction.
@@ -147,7 +165,9 @@ class Reader : PartReader {
                                                    : Joint::hinge;
       joint.axis = numbers(m_.jnt_axis + 3 * j), joint.pos = numbers(m_.jnt_pos + 3 * j);
       joint.reference = m_.qpos0[joint.qpos];
-      joint.stiffness = is_off(mjDSBL_SPRING) ? 0 : m_.jnt_stiffness[j], joint.rest = m_.qpos_spring[joint.qpos];
+      if (mujoco::yields(m_, mjOBJ_JOINT, j)) refuse(where, "a spring that yields");
+      if (!is_off(mjDSBL_SPRING)) joint.stiffness = {m_.jnt_stiffness[j], mujoco::joint_stiffness(m_, j)};
+      joint.rest = m_.qpos_spring[joint.qpos];
       if (joint.kind == Joint::free) std::copy_n(m_.qpos_spring + joint.qpos, 3, joint.rest_pos.begin());
       if (joint.turns_freely()) std::copy_n(m_.qpos_spring + joint.quat(), 4, joint.rest_quat.begin());
       if (m_.jnt_limited[j] && !is_constraint_off(mjDSBL_LIMIT) && !joint.turns_freely()) {
@@ -170,12 +190,23 @@ class Reader : PartReader {
       r_.joints.push_back(joint);
     }
   }
+  void find_turning_bodies() {
+    for (size_t b = 0; b < r_.bodies.size(); ++b) {
+      const Body& body = r_.bodies[b];
+      const auto is_child = [&](const Body& other) { return other.parent == static_cast<int>(b); };
+      if (body.parent < 0 && body.joints.size() == 1 && r_.joints[body.joints[0]].kind == Joint::free &&
+          std::ranges::none_of(r_.bodies, is_child))
+        r_.turning_bodies.push_back(static_cast<int>(b));
+    }
+  }
   // Rejects armature and damping that differ by axis, because the rotation of a free joint is computed in world axes.
   void check_free(const Joint& joint, const std::string& where) {
     const mjtNum *armature = m_.dof_armature + joint.dof + 3, *damping = m_.dof_damping + joint.dof + 3;
     if (armature[0] != armature[1] || armature[1] != armature[2] || damping[0] != damping[1] ||
         damping[1] != damping[2])
       refuse(where, "armature or damping that differs by axis");
+    if (mujoco::dof_damping(m_, joint.dof + 3) != mujoco::Higher{})
+      refuse(where, "damping of a free joint that is not linear");
   }
   void read_dof(const Joint& joint, int j, int body, int k, int count) {
     const int d = joint.dof + k;
@@ -185,7 +216,8 @@ class Reader : PartReader {
     for (int parent = m_.dof_parentid[d]; parent >= 0; parent = m_.dof_parentid[parent])
       dof.ancestors.push_back(parent);
     dof.armature = m_.dof_armature[d], dof.inverse_weight = m_.dof_invweight0[d];
-    if (!is_off(mjDSBL_DAMPER)) dof.damping = m_.dof_damping[d];
+    if (!is_off(mjDSBL_DAMPER)) dof.damping = {m_.dof_damping[d], mujoco::dof_damping(m_, d)};
+    add_actuators(mjOBJ_JOINT, j, dof.damping, dof.armature);
     dof.is_simple = m_.dof_simplenum[d] > 0;
     if (m_.dof_frictionloss[d] > 0 && !is_constraint_off(mjDSBL_FRICTIONLOSS))
       dof.friction = dry_friction(m_.dof_solref + 2 * d, m_.dof_solimp + 5 * d, {"joint", mjOBJ_JOINT, j},

@@ -2,6 +2,7 @@
 // Body; each body of the file is a Frame.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,15 @@ struct Softness {
   bool operator==(const Softness&) const = default;
 };
 
+// The force of a spring or a damper against x: linear x + higher[0] x^2 + higher[1] x^3 (MuJoCo, "Computation",
+// polynomial forces). Springs have the deflection as x, and dampers the velocity and x |x| instead of x^2.
+struct ForceProfile {
+  double linear = 0;
+  std::array<double, 2> higher{};
+  bool is_linear() const { return higher == std::array<double, 2>{}; }
+  bool is_zero() const { return linear == 0 && is_linear(); }
+};
+
 struct Limit {
   double low = 0, high = 0, margin = 0;
   Softness softness{};
@@ -38,7 +48,8 @@ struct Joint {
   int qpos = 0, dof = 0;                               // indices of its first values in qpos and qvel
   Numbers3 axis{}, pos{};                              // of a hinge or slide, in its body's frame
   double reference = 0;                                // the value of qpos in the model's reference pose
-  double stiffness = 0, rest = 0;                      // of its spring: stiffness, and qpos at rest
+  ForceProfile stiffness{};                            // of its spring
+  double rest = 0;                                     // qpos at rest
   Numbers3 rest_pos{};                                 // the same of a free joint
   Quaternion rest_quat{};                              // of a free joint or a ball
   std::optional<Limit> limit{};                        // of a hinge or slide
@@ -97,7 +108,8 @@ struct Tendon {
   };
   std::vector<Part> path = {};
   int ball = -1;  // index of a joint, or -1
-  double stiffness = 0, damping = 0, armature = 0;
+  ForceProfile stiffness{}, damping{};
+  double armature = 0;
   std::array<double, 2> rest{};  // the lengths between which its spring is slack
   double reference = 0;          // its length in the model's reference pose
   double inverse_weight = 0;
@@ -114,7 +126,8 @@ struct Dof {
   // entries with others too, and these are among the ancestors; their indices decrease. The ancestors of an ancestor
   // follow it.
   std::vector<int> ancestors = {};
-  double armature = 0, damping = 0, inverse_weight = 0;
+  double armature = 0, inverse_weight = 0;
+  ForceProfile damping{};
   std::optional<DryFriction> friction{};
   bool is_simple = false;  // libmujoco's M has no other entry in its row
 };
@@ -336,12 +349,18 @@ struct RobotModel {
   double timestep = 0;
   int iterations = 0;               // after which the file's solver stops; lanes iterate until convergence
   bool runge_kutta = false;         // otherwise Euler, implicitfast or implicit
+  bool turns_stages = false;        // Runge-Kutta's stages are combined along rotations
   bool implicit_damping = false;    // steps treat the damping of joints implicitly
   bool implicit_actuators = false;  // they treat the damping of actuators implicitly too, as implicitfast does
   bool implicit_turning = false;    // and gyroscopic forces too, as implicit does
-  bool elliptic = false;            // friction cones are elliptic, otherwise pyramidal
-  double impratio = 1;              // ratio of frictional to normal impedance
-  std::optional<Noslip> noslip;     // if anything has friction
+  // The bodies of free joints that no other joint moves, if only these are integrated as with implicit_turning.
+  std::vector<int> turning_bodies;
+  bool turns_implicitly(int body) const {
+    return implicit_turning || std::find(turning_bodies.begin(), turning_bodies.end(), body) != turning_bodies.end();
+  }
+  bool elliptic = false;         // friction cones are elliptic, otherwise pyramidal
+  double impratio = 1;           // ratio of frictional to normal impedance
+  std::optional<Noslip> noslip;  // if anything has friction
   Numbers3 gravity{}, magnetic_field{};
   double density = 0, viscosity = 0;  // of the surrounding fluid
   Numbers3 wind{};                    // velocity of the fluid
@@ -359,6 +378,7 @@ struct RobotModel {
   std::vector<PairGeom> pair_geoms;
   std::vector<MeshHull> hulls;          // of the meshes among them
   bool multiccd = false;                // the model has this flag, and pairs whose contacts depend on it
+  bool multiccd_rocks = false;          // also pairs of shapes without faces
   std::map<int, MeshFaces> hull_faces;  // by hull: of those whose faces decide their contacts with this flag
   std::vector<HeightField> height_fields;
   std::vector<GeomPair> pairs;  // those that MuJoCo checks for contacts

@@ -6,6 +6,7 @@
 
 #include "base/enum_table.hpp"
 #include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/robot_model.hpp"
 
 namespace drl::robot_compiler {
@@ -110,6 +111,22 @@ class PartReader {
     }
     if (s.width <= kLeast) s.least = s.most = (s.least + s.most) / 2, s.width = 1;  // makes the impedance constant
     return s;
+  }
+
+  // Adds the damping and the armature that actuators bring to a joint or tendon, times the square of their gears.
+  void add_actuators(mjtObj type, int target, ForceProfile& damping, double& armature) const {
+    for (int a = 0; a < mujoco::count_actuators(m_); ++a) {
+      const int acts_on = m_.actuator_trntype[a];
+      const bool is_it =
+          type == mjOBJ_TENDON ? acts_on == mjTRN_TENDON : acts_on == mjTRN_JOINT || acts_on == mjTRN_JOINTINPARENT;
+      if (!is_it || m_.actuator_trnid[2 * a] != target || !mujoco::adds_to_target(m_, a)) continue;
+      const double square = m_.actuator_gear[6 * a] * m_.actuator_gear[6 * a];
+      armature += mujoco::actuator_armature(m_, a) * square;
+      if (is_off(mjDSBL_DAMPER)) continue;
+      damping.linear += mujoco::actuator_damping(m_, a) * square;
+      for (size_t k = 0; k < damping.higher.size(); ++k)
+        damping.higher[k] += mujoco::actuator_higher_damping(m_, a)[k] * square;
+    }
   }
 
   const mjModel& m_;

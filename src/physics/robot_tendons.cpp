@@ -20,9 +20,11 @@ class Reader : PartReader {
     Tendon tendon{.name = name(mjOBJ_TENDON, t)};
     const Element where{"tendon", mjOBJ_TENDON, t};
     const std::string text = quoted(where.what, where.type, where.index);
-    if (!is_off(mjDSBL_SPRING)) tendon.stiffness = m_.tendon_stiffness[t];
-    if (!is_off(mjDSBL_DAMPER)) tendon.damping = m_.tendon_damping[t];
+    if (mujoco::yields(m_, mjOBJ_TENDON, t)) refuse(text, "a spring that yields");
+    if (!is_off(mjDSBL_SPRING)) tendon.stiffness = {m_.tendon_stiffness[t], mujoco::tendon_stiffness(m_, t)};
+    if (!is_off(mjDSBL_DAMPER)) tendon.damping = {m_.tendon_damping[t], mujoco::tendon_damping(m_, t)};
     tendon.armature = m_.tendon_armature[t];
+    add_actuators(mjOBJ_TENDON, t, tendon.damping, tendon.armature);
     tendon.rest = {m_.tendon_lengthspring[2 * t], m_.tendon_lengthspring[2 * t + 1]};
     tendon.reference = m_.tendon_length0[t], tendon.inverse_weight = m_.tendon_invweight0[t];
     if (m_.tendon_actfrclimited[t])

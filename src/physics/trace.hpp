@@ -56,6 +56,9 @@ struct BodyPoint {
   Vec3 arm;
 };
 BodyPoint point_of(const Placement& place, const Kinematics& kinematics);
+// Return a point's velocity, and its acceleration if qacc is 0, with gravity as an upward acceleration.
+Vec3 velocity_of(const Kinematics& kinematics, const BodyPoint& point);
+Vec3 acceleration_of(const Kinematics& kinematics, const BodyPoint& point);
 // Returns the vector from one point to another.
 Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to);
 
@@ -73,15 +76,17 @@ struct TendonPath {
 TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& kinematics, Program& p);
 // Returns the second derivative of a tendon's length if qacc is 0. Its path goes around no geoms.
 Expr trace_bend(const RobotModel& model, int tendon, const Kinematics& kinematics);
-// Adds strength * along along' to a matrix: at all entries that it has, at those that libmujoco's M has, or at those of
-// two degrees of freedom that move the same body.
-enum class Entries { all, of_mass, of_body };
+// Adds strength * along along' to a matrix: at all entries that it has, at those that libmujoco's M has, or at
+// those of the integrator's damping: of two degrees of freedom that move the same body, if M has them or it turns
+// implicitly.
+enum class Entries { all, of_mass, of_damping };
 void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, const Expr& strength, Entries entries,
                        TreeMatrix& m);
-// Returns the entries of the integrator's damping.
-inline Entries entries_of_damping(const RobotModel& model) {
-  return model.implicit_turning ? Entries::of_body : Entries::of_mass;
-}
+
+// Return a spring's or damper's force against x, divided by x, and the derivative of that force by x. `linear` is the
+// profile's, as an environment may change it.
+Expr strength(const ForceProfile& profile, const Expr& linear, const Expr& x);
+Expr slope(const ForceProfile& profile, const Expr& linear, const Expr& x);
 
 struct Dynamics {
   // M. With loops (uses_loops), only what is added to the projections of `push`: the wrench that each degree of freedom
@@ -94,8 +99,9 @@ struct Dynamics {
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
   TreeMatrix damping;                 // for the integrator
-  // The integrator implicit also needs the derivatives of the forces that accelerations require without qacc, by qvel.
-  // They are not symmetric: `turning` has entries (i, ancestor), turning_above has entries (ancestor, i).
+  // Bodies that turn implicitly (RobotModel) also need the derivatives of the forces that accelerations require without
+  // qacc, by qvel. They are not symmetric: `turning` has entries (i, ancestor), turning_above has entries (ancestor,
+  // i).
   TreeMatrix turning, turning_above;
 };
 // Returns the expressions that read an entry of an array for each degree of freedom.
@@ -215,6 +221,7 @@ void gather_from_children(const RobotModel& model, std::vector<T>& of) {
 struct EqualityRows {
   std::vector<Expr> violation;
   std::vector<std::vector<Expr>> along;
+  std::vector<Expr> bend;  // the amounts' second derivatives if qacc is 0; empty where libmujoco leaves them out
 };
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
                             Program& p);

@@ -1,13 +1,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
 namespace {
 
-Expr limited(const Expr& x, const std::optional<std::array<double, 2>>& range) {
-  return range ? clamp(x, (*range)[0], (*range)[1]) : x;
+using Range = std::optional<std::array<double, 2>>;
+Expr limited(const Expr& x, const Range& range) { return range ? clamp(x, (*range)[0], (*range)[1]) : x; }
+// Returns a damping, or 0 if the force is not within the range.
+Expr damping_within(const auto& range, const Expr& force, const Expr& damping) {
+  if (!range || damping.is(0)) return damping;
+  return select_less((*range)[0], force, select_less(force, (*range)[1], damping, 0), 0);
 }
 
 // How an actuator moves the robot: its length, its velocity, and the derivatives of its length along qvel in the
@@ -72,13 +77,19 @@ class Actuators {
   Actuators(const RobotModel& model, const Kinematics& kinematics, Program& p) : model_(model), k_(kinematics), p_(p) {}
 
   void trace(Dynamics& d) const {
+    std::vector<Expr> damping(model_.dofs.size());  // of actuators on joints
     for (size_t a = 0; a < model_.actuators.size(); ++a) {
       const Actuator& actuator = model_.actuators[a];
       Expr force = unlimited_force(a);
       if (actuator.acts_on == Actuator::tendon) force = share_of(actuator.target) * force;
       if (const auto range = force_range(a)) force = clamp(force, (*range)[0], (*range)[1]);
       d.actuator_force.push_back(p_.named(force, identifier(actuator.name) + "_force"));
-      add(a, d.actuator_force.back(), d);
+      add(a, d.actuator_force.back(), d, damping);
+    }
+    for (const Joint& joint : model_.joints) {
+      Expr& torque = d.actuator_torque[joint.dof];
+      d.damping.diagonal[joint.dof] += damping_within(joint.force_range, torque, damping[joint.dof]);
+      torque = limited(torque, joint.force_range);
     }
   }
 
@@ -199,12 +210,16 @@ class Actuators {
     const Expr bias = actuator.muscle_bias ? bias_of(*actuator.muscle_bias, of) : affine(actuator.bias, 1);
     return gain * signal + bias;
   }
+  Expr total_force(int tendon) const {
+    Expr total = 0;
+    for (size_t a = 0; a < model_.actuators.size(); ++a)
+      if (model_.actuators[a].pulls(tendon)) total += unlimited_force(a);
+    return total;
+  }
   // Returns the factor that brings the total force of a tendon's actuators into its range.
   Expr share_of(int tendon) const {
-    const auto& range = model_.tendons[tendon].force_range;
-    Expr total = 0;
-    for (size_t a = 0; a < model_.actuators.size() && range; ++a)
-      if (model_.actuators[a].pulls(tendon)) total += unlimited_force(a);
+    const Range& range = model_.tendons[tendon].force_range;
+    const Expr total = range ? total_force(tendon) : 0;
     if (!range || total.is(0)) return 1;
     const auto [low, high] = *range;
     const Expr share = select_less(total, low, Expr(low) / total, select_less(high, total, Expr(high) / total, 1));
@@ -219,25 +234,26 @@ class Actuators {
     if (actuator.muscle_gain) slope = gain_of(*actuator.muscle_gain, transmission(actuator), true);
     if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (actuator.activation < 0 ? control(a) : signal(a));
     if (!damping.is(0)) damping = network(a, 0) * damping;
-    const auto range = force_range(a);
-    if (!range || damping.is(0)) return damping;
-    const auto [low, high] = *range;
-    return select_less(low, force, select_less(force, high, damping, 0), 0);
+    if (mujoco::kLimitedForcesAreNotDamped && actuator.acts_on == Actuator::tendon)
+      if (const Range& range = model_.tendons[actuator.target].force_range)
+        damping = damping_within(range, total_force(actuator.target), damping);
+    return damping_within(force_range(a), force, damping);
   }
   // Adds an actuator's force and damping along qvel.
-  void add(size_t a, const Expr& force, Dynamics& d) const {
+  void add(size_t a, const Expr& force, Dynamics& d, std::vector<Expr>& of_joints) const {
     const Actuator& actuator = model_.actuators[a];
     if (actuator.acts_on == Actuator::body) return;  // drl/physics/adhesion.hpp
     if (actuator.acts_on == Actuator::joint) {
       const int dof = model_.joints[actuator.target].dof;
       d.actuator_torque[dof] += Expr(actuator.gear) * force;
-      if (model_.implicit_actuators) d.damping.diagonal[dof] += damping(a, force, actuator.gear);
+      Expr& damping = mujoco::kLimitedForcesAreNotDamped ? of_joints[dof] : d.damping.diagonal[dof];
+      if (model_.implicit_actuators) damping += this->damping(a, force, actuator.gear);
       return;
     }
     const Transmission of = transmission(actuator);
     for (size_t i = 0; i < of.along.size(); ++i) d.actuator_torque[i] += of.along[i] * force;
     if (model_.implicit_actuators)
-      add_outer_product(model_, of.along, damping(a, force, 1), entries_of_damping(model_), d.damping);
+      add_outer_product(model_, of.along, damping(a, force, 1), Entries::of_damping, d.damping);
   }
 
   static Vec3 force_of(const Actuator& actuator) { return {actuator.gears[0], actuator.gears[1], actuator.gears[2]}; }
@@ -340,10 +356,6 @@ void trace_activations(const RobotModel& model, Program& p) {
 
 void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
   Actuators(model, kinematics, p).trace(d);
-  for (const Joint& joint : model.joints) {
-    Expr& torque = d.actuator_torque[joint.dof];
-    torque = limited(torque, joint.force_range);
-  }
 }
 
 }  // namespace drl::robot_compiler

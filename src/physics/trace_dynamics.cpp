@@ -24,15 +24,29 @@ Inertia inertia_of_frames(const RobotModel& model, const Kinematics& kinematics,
   return sum;
 }
 
+// Returns the speed of a damper whose force depends on it.
+Expr speed_in(const ForceProfile& damping, const Expr& velocity) {
+  return damping.is_linear() ? Expr(0) : max(velocity, -velocity);
+}
+
 // Adds the force of the spring of a free joint or a ball, whose body has the axes `turn`.
 void add_spring(const Joint& joint, const Mat3& turn, std::vector<Expr>& force, Program& p) {
   int dof = joint.dof;
-  const Expr stiffness = joint.stiffness;
-  for (int k = 0; k < 3 && joint.kind == Joint::free; ++k, ++dof)
-    force[dof] -= stiffness * (p.input(at("qpos", joint.qpos + k), "") - Expr(joint.rest_pos[k]));
-  Vec3 away = rotation_vector(conjugate(known(joint.rest_quat)) * trace_quaternion(joint, p));
-  if (joint.kind == Joint::free) away = turn * away;
-  for (int k = 0; k < 3; ++k) force[dof + k] -= stiffness * away[k];
+  const auto add = [&](const Vec3& away, const Expr& stiffness) {
+    for (int k = 0; k < 3; ++k) force[dof + k] -= stiffness * away[k];
+  };
+  const auto stiffness_at = [&](const Vec3& away) {
+    const ForceProfile& spring = joint.stiffness;
+    return strength(spring, spring.linear, spring.is_linear() ? Expr(0) : sqrt(dot(away, away)));
+  };
+  if (joint.kind == Joint::free) {
+    Vec3 away;
+    for (int k = 0; k < 3; ++k) away[k] = p.input(at("qpos", joint.qpos + k), "") - Expr(joint.rest_pos[k]);
+    add(away, stiffness_at(away));
+    dof += 3;
+  }
+  const Vec3 away = rotation_vector(conjugate(known(joint.rest_quat)) * trace_quaternion(joint, p));
+  add(joint.kind == Joint::free ? turn * away : away, stiffness_at(away));
 }
 
 // Adds the forces of gravity compensation, from the weights that it carries, to those of actuators or to others.
@@ -48,14 +62,17 @@ void add_lift(const RobotModel& model, const Kinematics& kinematics, std::vector
 void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynamics& d, Program& p) {
   for (size_t t = 0; t < model.tendons.size(); ++t) {
     const Tendon& tendon = model.tendons[t];
-    if (tendon.stiffness == 0 && tendon.damping == 0) continue;
+    if (tendon.stiffness.is_zero() && tendon.damping.is_zero()) continue;
     const TendonPath path = trace_tendon(model, static_cast<int>(t), kinematics, p);
     const Expr stretch = path.length - clamp(path.length, tendon.rest[0], tendon.rest[1]);
-    const Expr pull = p.named(Expr(tendon.stiffness) * stretch + Expr(tendon.damping) * path.velocity,
-                              identifier(tendon.name) + "_tendon_pull");
+    const ForceProfile &spring = tendon.stiffness, &damping = tendon.damping;
+    const Expr speed = speed_in(damping, path.velocity);
+    const Expr pull = p.named(
+        strength(spring, spring.linear, stretch) * stretch + strength(damping, damping.linear, speed) * path.velocity,
+        identifier(tendon.name) + "_tendon_pull");
     for (size_t i = 0; i < path.along.size(); ++i) d.force[i] -= path.along[i] * pull;
     if (model.implicit_actuators)
-      add_outer_product(model, path.along, tendon.damping, entries_of_damping(model), d.damping);
+      add_outer_product(model, path.along, slope(damping, damping.linear, speed), Entries::of_damping, d.damping);
   }
 }
 // Adds the inertia of tendons to M, and the forces that it requires if qacc is 0.
@@ -120,6 +137,10 @@ void trace_turning(const RobotModel& model, const Kinematics& kinematics, const 
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     const Dof& dof = model.dofs[i];
     const int body = dof.body;
+    d.turning.ancestors.emplace_back(dof.ancestors.size()),
+        d.turning_above.ancestors.emplace_back(dof.ancestors.size());
+    d.turning.diagonal.emplace_back();
+    if (!model.turns_implicitly(body)) continue;
     const auto of_axis = [&](size_t j) {
       return cross_motion(kinematics.before[j], kinematics.axis[j]) +
              cross_motion(kinematics.after[j], kinematics.axis[j]);
@@ -131,12 +152,12 @@ void trace_turning(const RobotModel& model, const Kinematics& kinematics, const 
       row[k] = dot(turning[body].column[k], axis);
     }
     const Spatial momentum = of_subtrees[body] * axis;
-    d.turning.diagonal.push_back(dot(axis, wrench));
-    d.turning.ancestors.emplace_back(), d.turning_above.ancestors.emplace_back();
-    for (const int a : dof.ancestors) {
-      const bool is_coupled = moves(model, a, dof.body);
-      d.turning.ancestors[i].push_back(is_coupled ? dot(momentum, of_axis(a)) + dot(row, kinematics.axis[a]) : Expr(0));
-      d.turning_above.ancestors[i].push_back(is_coupled ? dot(kinematics.axis[a], wrench) : Expr(0));
+    d.turning.diagonal[i] = dot(axis, wrench);
+    for (size_t k = 0; k < dof.ancestors.size(); ++k) {
+      const auto a = static_cast<size_t>(dof.ancestors[k]);
+      if (!moves(model, a, body)) continue;
+      d.turning.ancestors[i][k] = dot(momentum, of_axis(a)) + dot(row, kinematics.axis[a]);
+      d.turning_above.ancestors[i][k] = dot(kinematics.axis[a], wrench);
     }
   }
   d.turning_above.diagonal = d.turning.diagonal;
@@ -144,6 +165,14 @@ void trace_turning(const RobotModel& model, const Kinematics& kinematics, const 
 
 }  // namespace
 
+Expr strength(const ForceProfile& profile, const Expr& linear, const Expr& x) {
+  if (profile.is_linear()) return linear;
+  return linear + x * (Expr(profile.higher[0]) + Expr(profile.higher[1]) * x);
+}
+Expr slope(const ForceProfile& profile, const Expr& linear, const Expr& x) {
+  if (profile.is_linear()) return linear;
+  return linear + x * (Expr(2 * profile.higher[0]) + Expr(3 * profile.higher[1]) * x);
+}
 Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, int k, Program& p) {
   for (size_t place = 0; place < model.parameters.size(); ++place)
     if (model.parameters[place].kind == kind && model.parameters[place].index == index)
@@ -217,7 +246,8 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
     return Expr(in_file) * parameter(model, ModelParameter::joint, static_cast<int>(i), number, p);
   };
   for (size_t i = 0; i < nv; ++i) {
-    d.damping.diagonal.push_back(of_dof(i, model.dofs[i].damping, 0));
+    const ForceProfile& damping = model.dofs[i].damping;
+    d.damping.diagonal.push_back(slope(damping, of_dof(i, damping.linear, 0), speed_in(damping, kinematics.qvel[i])));
     d.damping.ancestors.emplace_back(model.dofs[i].ancestors.size());
   }
 
@@ -225,7 +255,8 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   const bool in_loops = finds_forces_in_loops(model, p);
   std::vector<Inertia> inertia(bodies);
   std::vector<Spatial> force(bodies);
-  for (size_t k = 0; k < bodies && !in_loops; ++k) {
+  for (size_t k = 0; k < bodies; ++k) {
+    if (in_loops && !model.turns_implicitly(static_cast<int>(k))) continue;
     const Body& body = model.bodies[k];
     p.section(body.name + ": inertia, and the force that its motion requires");
     if (has_changing_mass(model, static_cast<int>(k))) {
@@ -235,7 +266,7 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
       inertia[k] = inertia_at(body.mass, center, kinematics.turn[k], known(body.inertia));
     }
     const Spatial& velocity = kinematics.velocity[k];
-    force[k] = inertia[k] * kinematics.bias[k] + cross_force(velocity, inertia[k] * velocity);
+    if (!in_loops) force[k] = inertia[k] * kinematics.bias[k] + cross_force(velocity, inertia[k] * velocity);
   }
 
   for (const FluidBox& box : in_loops ? std::vector<FluidBox>() : model.fluid_boxes) {
@@ -272,33 +303,41 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
   p.section("springs, dampers and actuators");
   if (has_lift) add_lift(model, kinematics, lift, d);
   trace_actuators(model, kinematics, d, p);
-  for (size_t i = 0; i < nv; ++i)
-    d.force[i] += d.actuator_torque[i] - of_dof(i, model.dofs[i].damping, 0) * kinematics.qvel[i];
+  for (size_t i = 0; i < nv; ++i) {
+    const ForceProfile& damping = model.dofs[i].damping;
+    const Expr& velocity = kinematics.qvel[i];
+    d.force[i] +=
+        d.actuator_torque[i] - strength(damping, of_dof(i, damping.linear, 0), speed_in(damping, velocity)) * velocity;
+  }
   for (size_t j = 0; j < model.joints.size(); ++j) {
     const Joint& joint = model.joints[j];
     const auto dof = static_cast<size_t>(joint.dof);
-    const Expr stiffness = Expr(joint.stiffness) * parameter(model, ModelParameter::spring, static_cast<int>(j), 0, p);
+    const Expr linear =
+        Expr(joint.stiffness.linear) * parameter(model, ModelParameter::spring, static_cast<int>(j), 0, p);
+    const Expr away = p.input(at("qpos", joint.qpos), "") - Expr(joint.rest);
     if (!joint.turns_freely())
-      d.force[dof] -= stiffness * (p.input(at("qpos", joint.qpos), "") - Expr(joint.rest));
-    else if (joint.stiffness != 0)
+      d.force[dof] -= strength(joint.stiffness, linear, away) * away;
+    else if (!joint.stiffness.is_zero())
       add_spring(joint, kinematics.turn[model.dofs[dof].body], d.force, p);
   }
   trace_tendons(model, kinematics, d, p);
 
   p.section("the mass matrix from inertias of subtrees, and the forces along qvel");
-  std::vector<Turning> turning;
-  for (size_t k = 0; k < bodies && model.implicit_turning; ++k)
-    turning.push_back(turning_of(inertia[k], kinematics.velocity[k]));
+  const bool turns = model.implicit_turning || !model.turning_bodies.empty();
+  std::vector<Turning> turning(turns ? bodies : 0);
+  for (size_t k = 0; k < turning.size(); ++k)
+    if (model.turns_implicitly(static_cast<int>(k))) turning[k] = turning_of(inertia[k], kinematics.velocity[k]);
   d.mass.diagonal.resize(nv), d.mass.ancestors.resize(nv);
   if (in_loops) {
     d.required = force;
     for (size_t i = 0; i < nv; ++i)
       d.mass.diagonal[i] = model.dofs[i].armature, d.mass.ancestors[i].assign(model.dofs[i].ancestors.size(), 0);
     add_tendon_armature(model, kinematics, d, p);
+    if (turns) trace_turning(model, kinematics, inertia, turning, d);
     return d;
   }
   gather_from_children(model, inertia);
-  if (model.implicit_turning) trace_turning(model, kinematics, inertia, turning, d);
+  if (turns) trace_turning(model, kinematics, inertia, turning, d);
   gather_from_children(model, force);
   for (size_t i = 0; i < nv; ++i) {
     const Dof& dof = model.dofs[i];

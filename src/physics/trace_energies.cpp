@@ -16,12 +16,12 @@ class Tracer {
     for (size_t f = 1; f < model_.frames.size(); ++f)
       sum -= mass_of(model_, static_cast<int>(f), p_) * dot(kinematics_.gravity, derived_vector(p_, "xipos", f));
     for (size_t j = 0; j < model_.joints.size(); ++j)
-      if (const Joint& joint = model_.joints[j]; joint.stiffness != 0) sum += energy_of_spring(joint, j);
+      if (const Joint& joint = model_.joints[j]; !joint.stiffness.is_zero()) sum += energy_of_spring(joint, j);
     for (size_t t = 0; t < model_.tendons.size(); ++t) {
       const Tendon& tendon = model_.tendons[t];
-      if (tendon.stiffness == 0) continue;
+      if (tendon.stiffness.is_zero()) continue;
       const Expr length = path(t).length, stretch = length - clamp(length, tendon.rest[0], tendon.rest[1]);
-      sum += Expr(0.5 * tendon.stiffness) * (stretch * stretch);
+      sum += energy(tendon.stiffness, 0.5 * tendon.stiffness.linear, stretch, stretch * stretch);
     }
     return sum;
   }
@@ -52,18 +52,29 @@ class Tracer {
  private:
   TendonPath path(size_t t) { return trace_tendon(model_, static_cast<int>(t), kinematics_, p_); }
   Expr energy_of_spring(const Joint& joint, size_t j) {
-    Expr square = 0;
+    const ForceProfile& spring = joint.stiffness;
     if (!joint.turns_freely()) {
       const Expr away = p_.input(at("qpos", joint.qpos), "") - Expr(joint.rest);
-      return Expr(0.5 * joint.stiffness) * parameter(model_, ModelParameter::spring, static_cast<int>(j), 0, p_) *
-             (away * away);
+      const Expr half =
+          Expr(0.5 * spring.linear) * parameter(model_, ModelParameter::spring, static_cast<int>(j), 0, p_);
+      return energy(spring, half, away, away * away);
     }
+    const auto energy_of = [&](const Expr& square) {
+      return energy(spring, 0.5 * spring.linear, spring.is_linear() ? Expr(0) : sqrt(square), square);
+    };
+    Expr square = 0;
     for (int k = 0; k < 3 && joint.kind == Joint::free; ++k) {
       const Expr away = p_.input(at("qpos", joint.qpos + k), "") - Expr(joint.rest_pos[k]);
       square += away * away;
     }
     const Vec3 turn = rotation_vector(conjugate(known(joint.rest_quat)) * trace_quaternion(joint, p_));
-    return Expr(0.5 * joint.stiffness) * (square + dot(turn, turn));
+    if (spring.is_linear()) return energy_of(square + dot(turn, turn));
+    return energy_of(square) + energy_of(dot(turn, turn));
+  }
+  // Returns the integral of a spring's force up to x. `half` is half of its stiffness.
+  static Expr energy(const ForceProfile& spring, const Expr& half, const Expr& x, const Expr& square) {
+    if (spring.is_linear()) return half * square;
+    return square * (half + x * (Expr(spring.higher[0] / 3) + Expr(spring.higher[1] / 4) * x));
   }
 
   const RobotModel& model_;

@@ -1,3 +1,4 @@
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -61,6 +62,20 @@ void trace_turns(const RobotModel& model, const Equality& equality, const Kinema
     for (int k = 0; k < 3; ++k) along[k].push_back(half * change[k]);
   }
   for (int k = 0; k < 3; ++k) rows.violation.push_back(scale * imaginary[k]), rows.along.push_back(along[k]);
+  if (!mujoco::kEqualitiesBend) return;
+  // With w = q2* w q2 from now on, q' = w q / 2 and q'' = w' q / 2 - |w|^2 q / 4.
+  const auto motion_of = [&](const Equality::Side& side) {
+    return side.body < 0 ? Spatial{} : kinematics.velocity[side.body];
+  };
+  const auto bias_of = [&](const Equality::Side& side) {
+    return side.body < 0 ? Vec3{} : kinematics.bias[side.body].angular;
+  };
+  const Vec3 by_second = motion_of(equality.sides[1]).angular;
+  const Vec3 w = motion_of(equality.sides[0]).angular - by_second;
+  const Vec3 change = into_second * (bias_of(equality.sides[0]) - bias_of(equality.sides[1]) - cross(by_second, w));
+  const Vec3 bend =
+      half * (apart[0] * change + cross(change, imaginary)) + (Expr(-0.25) * scale * dot(w, w)) * imaginary;
+  for (int k = 0; k < 3; ++k) rows.bend.push_back(bend[k]);
 }
 void trace_points(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows) {
   const auto& [first, second] = equality.sides;
@@ -78,6 +93,10 @@ void trace_points(const RobotModel& model, const Equality& equality, const Kinem
     for (int k = 0; k < 3; ++k) along[k].push_back(move[k]);
   }
   for (int k = 0; k < 3; ++k) rows.violation.push_back(apart[k]), rows.along.push_back(along[k]);
+  if (!mujoco::kEqualitiesBend) return;
+  const Vec3 bend =
+      acceleration_of(kinematics, {first.body, arms[0]}) - acceleration_of(kinematics, {second.body, arms[1]});
+  for (int k = 0; k < 3; ++k) rows.bend.push_back(bend[k]);
 }
 
 // Adds a row's weight * along along' to the matrix, and its force at zero acceleration to the force.
@@ -122,7 +141,8 @@ void trace_equalities(const RobotModel& model, const Kinematics& kinematics, Tre
       const Expr weight = strength / Expr(r < 3 ? equality.inverse_weight : equality.inverse_inertia);
       Expr velocity = 0;
       for (size_t i = 0; i < model.dofs.size(); ++i) velocity += rows.along[r][i] * kinematics.qvel[i];
-      const Expr rest = Expr(s.damping) * velocity + Expr(s.stiffness) * (d * rows.violation[r]);
+      Expr rest = Expr(s.damping) * velocity + Expr(s.stiffness) * (d * rows.violation[r]);
+      if (!rows.bend.empty()) rest += rows.bend[r];
       add_row(model, rows.along[r], weight, rest, mass, force);
       // For the row's own force.
       const std::string place = at("w.equality", number++);

@@ -34,23 +34,15 @@ void integrate_quaternion(const Joint& joint, const Expr& h, Program& p) {
   for (int k = 0; k < 4; ++k) p.set(at("to", quat + k), turned[k] * inverse);
 }
 
-void trace_damp(const RobotModel& model, const Kept& kept, Program& p) {
-  TreeMatrix m = kept.mass_alone;
-  const std::vector<Expr> force = multiply_tree(model, m, read_along_qvel(model, "qacc", p));
-  const Expr step = model.timestep;
-  for (size_t i = 0; i < model.dofs.size(); ++i) {
-    m.diagonal[i] += step * kept.damping.diagonal[i];
-    for (size_t a = 0; a < m.ancestors[i].size(); ++a) m.ancestors[i][a] += step * kept.damping.ancestors[i][a];
-  }
-  p.set("damped", solve_tree(model, m, force));
-}
-// The same for derivatives that are not symmetric: eliminates the degrees of freedom from the leaves to the roots.
-void trace_damp_and_turn(const RobotModel& model, const Kept& kept, Program& p) {
+// Returns (M + h damping)^-1 force of the bodies that turn implicitly, for which the damping is not symmetric:
+// eliminates the degrees of freedom from the leaves to the roots.
+std::vector<Expr> damp_and_turn(const RobotModel& model, const Kept& kept, std::vector<Expr> x) {
   const size_t nv = model.dofs.size();
   std::vector<Expr> inverse(nv);
   TreeMatrix m = kept.mass_alone, above = kept.mass_alone;  // entries (i, ancestor) and (ancestor, i)
-  std::vector<Expr> x = multiply_tree(model, m, read_along_qvel(model, "qacc", p));
+  const auto turns = [&](size_t i) { return model.turns_implicitly(model.dofs[i].body); };
   for (size_t i = 0; i < nv; ++i) {
+    if (!turns(i)) continue;
     m.diagonal[i] += Expr(model.timestep) * kept.damping.diagonal[i];
     for (size_t a = 0; a < m.ancestors[i].size(); ++a) {
       m.ancestors[i][a] += Expr(model.timestep) * kept.damping.ancestors[i][a];
@@ -58,10 +50,12 @@ void trace_damp_and_turn(const RobotModel& model, const Kept& kept, Program& p) 
     }
   }
   for (size_t k = nv; k-- > 0;) {
+    if (!turns(k)) continue;
     const auto& up = model.dofs[k].ancestors;
     inverse[k] = Expr(1) / m.diagonal[k];
     for (size_t i = 0; i < up.size(); ++i) {
       const auto row = static_cast<size_t>(up[i]);
+      if (!turns(row)) continue;
       const Expr factor = above.ancestors[k][i] * inverse[k];
       m.diagonal[row] -= factor * m.ancestors[k][i];
       for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
@@ -70,10 +64,29 @@ void trace_damp_and_turn(const RobotModel& model, const Kept& kept, Program& p) 
     }
   }
   for (size_t k = 0; k < nv; ++k) {
+    if (!turns(k)) continue;
     for (size_t i = 0; i < m.ancestors[k].size(); ++i) x[k] -= m.ancestors[k][i] * x[model.dofs[k].ancestors[i]];
     x[k] = x[k] * inverse[k];
-    p.set(at("damped", k), x[k]);
   }
+  return x;
+}
+void trace_damp(const RobotModel& model, const Kept& kept, Program& p) {
+  TreeMatrix m = kept.mass_alone;
+  const std::vector<Expr> force = multiply_tree(model, m, read_along_qvel(model, "qacc", p));
+  if (model.implicit_turning) return p.set("damped", damp_and_turn(model, kept, force));
+  const Expr step = model.timestep;
+  for (size_t i = 0; i < model.dofs.size(); ++i) {
+    if (model.turns_implicitly(model.dofs[i].body)) continue;
+    m.diagonal[i] += step * kept.damping.diagonal[i];
+    for (size_t a = 0; a < m.ancestors[i].size(); ++a) m.ancestors[i][a] += step * kept.damping.ancestors[i][a];
+  }
+  std::vector<Expr> damped = solve_tree(model, m, force);
+  if (!model.turning_bodies.empty()) {
+    const std::vector<Expr> turned = damp_and_turn(model, kept, force);
+    for (size_t i = 0; i < damped.size(); ++i)
+      if (model.turns_implicitly(model.dofs[i].body)) damped[i] = turned[i];
+  }
+  p.set("damped", damped);
 }
 void trace_damp_in_loops(const RobotModel& model, const Kept& kept, Program& p) {
   const int entries = tree_entries(model);
@@ -83,13 +96,54 @@ void trace_damp_in_loops(const RobotModel& model, const Kept& kept, Program& p) 
   p.before("for (int i = 0; i < Sizes::nv; ++i) damped[i] = F(0);");
   p.before("add_tree_product<Sizes>(tree, qacc, F(1), damped);");
   TreeMatrix added = kept.damping;
+  std::vector<Expr> turned;
+  if (!model.turning_bodies.empty()) {
+    turned = damp_and_turn(model, kept, multiply_tree(model, kept.mass_alone, read_along_qvel(model, "qacc", p)));
+    p.before("F turned[Sizes::nv];");
+  }
   for (size_t i = 0; i < model.dofs.size(); ++i) {
+    if (model.turns_implicitly(model.dofs[i].body)) {
+      added.diagonal[i] = 0, added.ancestors[i].assign(added.ancestors[i].size(), 0);
+      p.set(at("turned", i), turned[i]);
+    }
     added.diagonal[i] = Expr(model.timestep) * added.diagonal[i];
     for (Expr& x : added.ancestors[i]) x = Expr(model.timestep) * x;
   }
   add_to_tree(added, "tree", 0, true, p);
   p.after("factorise_tree<Sizes>(tree, inverse, damped);", tree_products(model) + 3 * entries);
   p.after("solve_down_tree<Sizes>(tree, inverse, damped);", 3 * entries);
+  for (size_t i = 0; i < turned.size(); ++i)
+    if (model.turns_implicitly(model.dofs[i].body)) p.after(at("damped", i) + " = " + at("turned", i) + ";");
+}
+
+// Returns the rate of change of a rotation vector u, if the body that it turns has the angular velocity w in its own
+// axes: w + u x w / 2 + (1 - (t / 2) cot(t / 2)) / t^2 u x (u x w), with t = |u| (E. Hairer, C. Lubich, G. Wanner,
+// "Geometric Numerical Integration", section IV.7).
+Vec3 rate_of_rotation(const Vec3& u, const Vec3& w) {
+  const Vec3 once = cross(u, w), twice = cross(u, once);
+  const Expr square = dot(u, u), angle = sqrt(max(square, 1e-20)), half = Expr(0.5) * angle;
+  const Expr closed = (Expr(1) - half * cos(half) / sin(half)) / max(square, 1e-20);
+  Expr series = 0;  // of small angles
+  for (const double term : {1.0 / 47900160, 1.0 / 1209600, 1.0 / 30240, 1.0 / 720, 1.0 / 12})
+    series = Expr(term) + square * series;
+  return w + Expr(0.5) * once + select_less(square, 0.09, series, closed) * twice;
+}
+void trace_stages(const RobotModel& model, Program& p) {
+  p.begin(
+      "Computes the velocity along which a stage of Runge-Kutta moves: of balls and free joints, the rate of\n"
+      "change of their rotation since the step's start, which is h before. `along` may be `before`.",
+      "move_stage(const F* velocity, const F* before, F h, F* along)");
+  const Expr h = p.input("h", "");
+  for (const Joint& joint : model.joints) {
+    const auto of = [&](const std::string& array, int k) { return p.input(at(array, k), ""); };
+    const int turning = joint.dof + joint.motions() - (joint.turns_freely() ? 3 : 0);  // its first rotation
+    for (int k = joint.dof; k < turning; ++k) p.set(at("along", k), of("velocity", k));
+    if (!joint.turns_freely()) continue;
+    Vec3 u, w;
+    for (int k = 0; k < 3; ++k) u[k] = h * of("before", turning + k), w[k] = of("velocity", turning + k);
+    const Vec3 rate = rate_of_rotation(u, w);
+    for (int k = 0; k < 3; ++k) p.set(at("along", turning + k), rate[k]);
+  }
 }
 
 }  // namespace
@@ -104,9 +158,7 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
   if (model.implicit_damping) {
     p.begin("Computes the acceleration of Euler's step with implicit damping: (M + h damping)^-1 M qacc.",
             "damp(const Work& w, const F* qacc, F* damped)");
-    model.implicit_turning ? trace_damp_and_turn(model, kept, p)
-    : uses_loops(model)    ? trace_damp_in_loops(model, kept, p)
-                           : trace_damp(model, kept, p);
+    uses_loops(model) && !model.implicit_turning ? trace_damp_in_loops(model, kept, p) : trace_damp(model, kept, p);
   }
 
   p.begin("Integrates a velocity over the time h.", "integrate(const F* from, const F* velocity, F h, F* to)");
@@ -118,6 +170,7 @@ void trace_integrator(const RobotModel& model, const Kept& kept, Program& p) {
                                           h * p.input(at("velocity", joint.dof + k), ""));
     if (joint.turns_freely()) integrate_quaternion(joint, h, p);
   }
+  if (model.turns_stages) trace_stages(model, p);
 }
 
 }  // namespace drl::robot_compiler

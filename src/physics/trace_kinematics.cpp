@@ -215,6 +215,17 @@ Vec3 rotation_vector(const Quat& quat) {
 BodyPoint point_of(const Placement& place, const Kinematics& kinematics) {
   return {place.body, kinematics.point(place.body, known(place.pos))};
 }
+Vec3 velocity_of(const Kinematics& kinematics, const BodyPoint& point) {
+  if (point.body < 0) return {};
+  const Spatial& v = kinematics.velocity[point.body];
+  return v.linear + cross(v.angular, point.arm);
+}
+Vec3 acceleration_of(const Kinematics& kinematics, const BodyPoint& point) {
+  if (point.body < 0) return Expr(-1) * kinematics.gravity;
+  const Spatial& a = kinematics.bias[point.body];
+  return a.linear + cross(a.angular, point.arm) +
+         cross(kinematics.velocity[point.body].angular, velocity_of(kinematics, point));
+}
 Vec3 apart(const RobotModel& model, const Kinematics& kinematics, const BodyPoint& from, const BodyPoint& to) {
   const auto tree_of = [&](const BodyPoint& point) { return point.body < 0 ? -1 : model.bodies[point.body].tree; };
   const auto origin_of = [&](const BodyPoint& point) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -185,8 +186,12 @@ void trace_accelerations(const RobotModel& model, Program& p) {
   for (const Sensor& sensor : model.sensors) {
     if (!sensor.shows_acceleration()) continue;
     const Placement& place = sensor.object.place;
-    Vec3 value;  // as in libmujoco, 0 for what does not move
-    if (place.body >= 0) {
+    Vec3 value;
+    if (place.body < 0) {
+      if (mujoco::kStandingSensorsShowGravity && sensor.kind != Sensor::frame_angular_acceleration)
+        value = Expr(-1) * kinematics.gravity;
+      if (sensor.kind == Sensor::accelerometer) value = transposed(turn_of(model, place, p)) * value;
+    } else {
       const int b = place.body;
       const Vec3 arm = kinematics.point(b, pos_of(model, place, p));
       const Spatial &velocity = kinematics.velocity[b], &acceleration = accelerations[b];

@@ -319,8 +319,11 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
     if (!adhesions(model).empty()) kept.force[i] += p.input(at("w.adhesion", i), name + "_adhesion");
     if (!model.implicit_damping) continue;
     TreeMatrix damping = dynamics.damping, above = dynamics.damping;
-    if (model.implicit_turning) {
-      damping.diagonal[i] += dynamics.turning.diagonal[i], above.diagonal[i] = damping.diagonal[i];
+    if (!dynamics.turning.diagonal.empty()) {
+      if (!model.turns_implicitly(model.dofs[i].body))
+        above.diagonal[i] = 0, above.ancestors[i].assign(above.ancestors[i].size(), 0);
+      else
+        damping.diagonal[i] += dynamics.turning.diagonal[i], above.diagonal[i] = damping.diagonal[i];
       for (size_t a = 0; a < damping.ancestors[i].size(); ++a)
         damping.ancestors[i][a] += dynamics.turning.ancestors[i][a],
             above.ancestors[i][a] += dynamics.turning_above.ancestors[i][a];

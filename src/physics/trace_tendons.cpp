@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -99,6 +100,30 @@ AroundCircle around_circle(const Vec2& from, const Vec2& to, const Vec2* side, d
   return way;
 }
 
+// Returns the angle by which `a` turns into `b`, from -pi to pi.
+Expr turn_between(const Vec2& a, const Vec2& b) {
+  const Expr angle = angle_between(a, b);
+  return select_less(cross(a, b), 0, -angle, angle);
+}
+
+// The shortest way between two points that turns about the origin as the two lines over `side` do.
+AroundCircle around_circle_over(const Vec2& from, const Vec2& to, const Vec2& side, double radius) {
+  const Expr square = radius * radius, from_square = dot(from, from), to_square = dot(to, to);
+  const Expr first_root = sqrt(max(from_square - square, 0)), second_root = sqrt(max(to_square - square, 0));
+  const Expr turn = turn_between(from, side) + turn_between(side, to), sense = select_less(turn, 0, -1, 1);
+  const Expr on_circle = sense * turn - arc_tangent(first_root, radius) - arc_tangent(second_root, radius);
+  const Vec2 line = to - from;
+  AroundCircle way;
+  way.wraps = select_less(0, on_circle, 1, 0);
+  way.wraps = select_less(dot(line, line), kLeastLength, 0, way.wraps);
+  way.wraps = select_less(from_square, square, 0, select_less(to_square, square, 0, way.wraps));
+  const Expr arm = Expr(radius) * sense;
+  way.first = (Expr(1) / from_square) * (square * from + (arm * first_root) * Vec2{-from.y, from.x});
+  way.second = (Expr(1) / to_square) * (square * to + (arm * second_root) * Vec2{to.y, -to.x});
+  way.length = Expr(radius) * on_circle;
+  return way;
+}
+
 // Returns asin(x) for 0 <= x < 1, with cosine = sqrt(1 - x^2).
 Expr arc_sine(const Expr& x, const Expr& cosine) { return angle_between({1, 0}, {cosine, x}); }
 
@@ -150,10 +175,14 @@ struct Side {
 AroundCircle choose_way(const Vec2& from, const Vec2& to, const Side* side, Vec2 on_plane, double radius) {
   if (!side) return around_circle(from, to, nullptr, radius);
   on_plane = (Expr(radius) / max(sqrt(dot(on_plane, on_plane)), kLeastLength)) * on_plane;
-  if (side->is_inside.is(0)) return around_circle(from, to, &on_plane, radius);
+  const auto outside_of = [&] {
+    return mujoco::kSideSiteIsOnThePath ? around_circle_over(from, to, on_plane, radius)
+                                        : around_circle(from, to, &on_plane, radius);
+  };
+  if (side->is_inside.is(0)) return outside_of();
   const AroundCircle inside = inside_circle(from, to, radius);
   if (side->is_inside.is(1)) return inside;
-  const AroundCircle outside = around_circle(from, to, &on_plane, radius);
+  const AroundCircle outside = outside_of();
   const auto choose = [&](const auto& a, const auto& b) { return select_less(0, side->is_inside, a, b); };
   return {choose(inside.wraps, outside.wraps), choose(inside.first, outside.first),
           choose(inside.second, outside.second), choose(inside.length, outside.length)};
@@ -230,16 +259,8 @@ class PathTracer {
 
   Point point(const Placement& place) const { return point_of(place, k_); }
   Vec3 apart(const Point& from, const Point& to) const { return robot_compiler::apart(model_, k_, from, to); }
-  Vec3 velocity_of(const Point& point) const {
-    if (point.body < 0) return {};
-    const Spatial& v = k_.velocity[point.body];
-    return v.linear + cross(v.angular, point.arm);
-  }
-  Vec3 acceleration_of(const Point& point) const {
-    if (point.body < 0) return Expr(-1) * k_.gravity;
-    const Spatial& a = k_.bias[point.body];
-    return a.linear + cross(a.angular, point.arm) + cross(k_.velocity[point.body].angular, velocity_of(point));
-  }
+  Vec3 velocity_of(const Point& point) const { return robot_compiler::velocity_of(k_, point); }
+  Vec3 acceleration_of(const Point& point) const { return robot_compiler::acceleration_of(k_, point); }
 
   void add_line(const Point& from, const Point& to, double share) {
     const Vec3 line = apart(from, to);
@@ -333,8 +354,9 @@ void add_outer_product(const RobotModel& model, const std::vector<Expr>& along, 
     const Dof& dof = model.dofs[i];
     for (size_t a = 0; a < dof.ancestors.size(); ++a) {
       const auto ancestor = static_cast<size_t>(dof.ancestors[a]);
-      const bool is_there = entries == Entries::all ||
-                            ((entries == Entries::of_body || !dof.is_simple) && moves(model, ancestor, dof.body));
+      const bool is_full = entries == Entries::of_damping && model.turns_implicitly(dof.body);
+      const bool is_there =
+          entries == Entries::all || ((!dof.is_simple || is_full) && moves(model, ancestor, dof.body));
       if (is_there) m.ancestors[i][a] += scaled * along[ancestor];
     }
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "drl/physics/support.hpp"
 #include "evaluator.hpp"
 #include "physics/robot_counts.hpp"
@@ -47,6 +48,7 @@ template <RobotKind kKind>
 struct Capacity : physics::DefaultSizes {
   static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 16;
   static constexpr double timestep = kKind.microseconds / 1e6;
+  static constexpr bool kTurnsStages = kKind.runge_kutta && mujoco::kRungeKuttaTurns;
   static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
   static constexpr int kPairGeoms = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
@@ -276,6 +278,11 @@ struct EvaluatedRobot : Capacity<kKind> {
     else
       std::copy_n(qacc, nv, damped);
   }
+  static void move_stage(const F* velocity, const F* before, F h, F* along) {
+    F start[nv];
+    std::copy_n(before, nv, start), std::copy_n(velocity, nv, along);
+    if (robot_->model.turns_stages) evaluator_->call("move_stage", {velocity, start, &h, along});
+  }
   static void integrate(const F* from, const F* velocity, F h, F* to) {
     evaluator_->call("integrate", {from, velocity, &h, to});
   }
@@ -379,7 +386,8 @@ struct EvaluatedRobot : Capacity<kKind> {
     Places p;
     for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
     const int dofs = size("nv"), coordinates = size("nq");
-    for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]"}) p[name] = {0, {kNumber}, {dofs}};
+    for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]", "before[]", "along[]"})
+      p[name] = {0, {kNumber}, {dofs}};
     // These hold qpos, or a number for each degree of freedom; velocity[] may also be a body's velocity.
     for (const char* name : {"qpos[]", "from[]", "to[]"}) p[name] = {0, {kNumber}, {coordinates}};
     p["velocity[]"].extents = {std::max(dofs, 6)};

@@ -492,7 +492,7 @@ TEST(RobotModel, TheFlagOverrideReplacesParametersOfContacts) {
       "<flag override='enable'/></option><worldbody><geom type='plane' size='1 1 1'/><body><freejoint/>"
       "<geom size='0.1' margin='0.2' gap='0.01'/></body></worldbody>");
   const GeomPair& pair = model.pairs.at(0);
-  EXPECT_EQ(pair.margin, 0.03);
+  EXPECT_EQ(pair.margin, mujoco::kGapFollowsMargin ? 0.03 + 0.01 : 0.03);  // includes the gap
   EXPECT_EQ(pair.gap, 0.01);
   EXPECT_NEAR(pair.softness.stiffness, 100 / (0.9 * 0.9), 1e-10);
   EXPECT_NEAR(pair.softness.damping, 20 / 0.9, 1e-10);
@@ -542,8 +542,8 @@ TEST(RobotModel, TendonsOfJointsAreRead) {
   EXPECT_EQ(cord.terms[1].joint, 1);
   EXPECT_EQ(cord.terms[0].factor, 2);
   EXPECT_EQ(cord.terms[1].factor, -1);
-  EXPECT_EQ(cord.stiffness, 3);
-  EXPECT_EQ(cord.damping, 4);
+  EXPECT_EQ(cord.stiffness.linear, 3);
+  EXPECT_EQ(cord.damping.linear, 4);
   EXPECT_EQ(cord.armature, 0.5);
   EXPECT_EQ(cord.rest, (std::array<double, 2>{0.1, 0.2}));
   EXPECT_EQ(cord.force_range, (std::array<double, 2>{-6, 7}));

@@ -13,6 +13,7 @@
 
 #include "drl/lanes/philox.hpp"
 #include "drl/physics/height_fields.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "drl/physics/shapes.hpp"
 #include "physics/mesh_hulls.hpp"
 
@@ -98,6 +99,7 @@ class TwoGeoms {
       hulls_.push_back(robot_compiler::read_hull(*model_, mesh));
       faces_.push_back(robot_compiler::read_faces(*model_, mesh));
     }
+    mujoco::set_multiccd(*model_, false);
     for (const auto& hull : hulls_) views_.push_back(hull.view());
     for (int g = 0; g < model_->ngeom; ++g) model_->geom_contype[g] = model_->geom_conaffinity[g] = 0;
   }
@@ -107,7 +109,7 @@ class TwoGeoms {
 
   const mjModel& model() const { return *model_; }
   // Sets the flag multiccd.
-  void enable_multiccd() { model_->opt.enableflags |= mjENBL_MULTICCD; }
+  void enable_multiccd() { mujoco::set_multiccd(*model_, true); }
   int meshes() const { return static_cast<int>(hulls_.size()); }
   const robot_compiler::MeshHull& hull(int mesh) const { return hulls_[static_cast<size_t>(mesh)]; }
   const robot_compiler::MeshFaces& faces(int mesh) const { return faces_[static_cast<size_t>(mesh)]; }
@@ -169,7 +171,7 @@ class TwoGeoms {
     constexpr int kTypes[] = {mjGEOM_PLANE,    mjGEOM_SPHERE, mjGEOM_CAPSULE, mjGEOM_ELLIPSOID,
                               mjGEOM_CYLINDER, mjGEOM_BOX,    mjGEOM_MESH,    mjGEOM_HFIELD};
     // Without the flag multiccd, bounding spheres are only a filter, which a large one switches off.
-    const bool is_bounded = (model_->opt.enableflags & mjENBL_MULTICCD) != 0;
+    const bool is_bounded = mujoco::has_multiccd(*model_);
     const double everywhere = is_bounded ? bound(pose) : 100;
     const int type = kTypes[static_cast<int>(pose.kind)];
     const int g = type == mjGEOM_PLANE ? 0 : type == mjGEOM_HFIELD ? 1 : 2 + which;

@@ -129,10 +129,10 @@ DRL_HD int collide_pair(const ContactPair& pair, const Shape& first, const Shape
       for (int k = 0; k < 2; ++k)
         if (const int hull = P::pair_geom(k == 0 ? pair.first : pair.second).hull; hull >= 0)
           faces[k] = P::hull_faces(hull);
-    return collide_multiccd(first, second, pair.margin, P::convex(), faces, found, memory);
-  } else {
-    return collide(first, second, pair.margin, P::convex(), found, memory);
+    if (P::kMultiCcdRocks || has_face_contacts(first.kind, second.kind, pair.margin))
+      return collide_multiccd(first, second, pair.margin, P::convex(), faces, found, memory);
   }
+  return collide(first, second, pair.margin, P::convex(), found, memory);
 }
 
 // Calls body(pair, lanes, contact) for each contact of two geoms of any kinds that exists in some of these lanes, with

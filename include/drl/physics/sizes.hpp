@@ -23,11 +23,13 @@ struct DefaultSizes {
   static constexpr bool kWide = false;            // lanes of float compute a step in double: contacts are stiff
   static constexpr bool kWideForNoslip = false;   // they do so only because of the noslip solver
   static constexpr bool kExactDistances = false;  // distances from the floor are computed in double
+  static constexpr bool kTurnsStages = false;     // Runge-Kutta's stages are combined along rotations
   static constexpr bool kEdgesVary = false;       // environments change the friction of pyramids
   static constexpr bool kRandomised = false;      // options may change the numbers of the model,
   static constexpr bool kSizes = false;           // the radii of geoms,
   static constexpr bool kMovesSites = false;      // the places of sites
   static constexpr bool kMultiCcd = false;        // the flag multiccd is set, and some contacts depend on it
+  static constexpr bool kMultiCcdRocks = true;    // the flag rocks shapes without faces
   static constexpr bool kRemembersPairs = false;  // each lane keeps a PairMemory of all pairs
   static constexpr bool kHasGaps = false;         // some contacts do not push yet (ContactPair::gap)
 

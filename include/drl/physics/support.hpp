@@ -210,7 +210,8 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   using F = typename P::Number;
   constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
   constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
-  F velocity[P::nv], acceleration[P::nv];  // weighted means of the stages
+  F velocity[P::nv], acceleration[P::nv];                  // weighted means of the stages
+  [[maybe_unused]] F turned[P::kTurnsStages ? P::nv : 1];  // a stage's velocity, along its rotation since the start
   DRL_ROLLED
   for (int k = 0; k < P::nv; ++k) velocity[k] = acceleration[k] = F(0);
   [[maybe_unused]] F rate[at_least_one(P::kActivations)];  // also a weighted mean
@@ -220,9 +221,17 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
     forward<P>(stage, state.warm_start, w, nullptr);
     if constexpr (kKeepsSensors<P>)
       if (s == 0 && wants_sensors) find_forces<P>(w, stage), keep_sensors<P>(stage);
+    const F* along = stage.qvel;
+    if constexpr (P::kTurnsStages) {
+      if (s == 0)
+        for (int k = 0; k < P::nv; ++k) turned[k] = stage.qvel[k];
+      else
+        P::move_stage(stage.qvel, turned, F(kNext[s - 1]), turned);
+      along = turned;
+    }
     DRL_ROLLED
     for (int k = 0; k < P::nv; ++k) {
-      velocity[k] = math::fma(F(kShare[s]), stage.qvel[k], velocity[k]);
+      velocity[k] = math::fma(F(kShare[s]), along[k], velocity[k]);
       acceleration[k] = math::fma(F(kShare[s]), stage.qacc[k], acceleration[k]);
       state.warm_start[k] = stage.qacc[k];
     }
@@ -235,7 +244,7 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
       }
     }
     if (s == 3) break;
-    P::integrate(state.qpos, stage.qvel, F(kNext[s]), stage.qpos);
+    P::integrate(state.qpos, along, F(kNext[s]), stage.qpos);
     DRL_ROLLED
     for (int k = 0; k < P::nv; ++k) stage.qvel[k] = math::fma(F(kNext[s]), stage.qacc[k], state.qvel[k]);
   }

@@ -52,6 +52,7 @@ inline TerrainPicture read_terrain_picture(const TerrainOptions& options) {
   };
   const std::unique_ptr<mjSpec, DeleteSpec> spec(mj_makeSpec());
   mjsHField* field = mjs_addHField(spec.get());
+  mjs_setName(field->element, "picture");
   std::fill_n(field->size, 4, 1.0);
   mjs_setString(field->file, file.c_str());
   const std::unique_ptr<mjModel, decltype(&mj_deleteModel)> model(mj_compile(spec.get(), nullptr), mj_deleteModel);

@@ -1,0 +1,109 @@
+// What differs between the versions of MuJoCo that drl is built with: 3.5, 3.6, and 3.11 to 4.0. (Those between
+// integrate free bodies by a midpoint rule, which drl does not have.) A model's file and the version decide together
+// what is computed.
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <array>
+
+namespace drl::mujoco {
+
+constexpr bool since(int major, int minor) { return mjVERSION_HEADER >= 1'000'000 * major + 1'000 * minor; }
+
+// Connect and weld constraints account for the acceleration of their points at qacc 0.
+inline constexpr bool kEqualitiesBend = since(3, 7);
+// A contact pushes below its margin and exists below margin + gap. Before, it existed below the margin and pushed below
+// margin - gap.
+inline constexpr bool kGapFollowsMargin = since(3, 9);
+// The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp).
+inline constexpr bool kMulticcdRocks = !since(3, 8);
+// The flag multiccd finds contacts of cylinders, capsules and shapes with a margin, which lanes do not compute.
+inline constexpr bool kMulticcdFindsMore = since(3, 13);
+// With implicitfast, free bodies without other joints are integrated as with implicit.
+inline constexpr bool kFreeBodiesTurnImplicitly = since(3, 11);
+// Actuators whose total force is at the limit of their joint or tendon are not damped implicitly.
+inline constexpr bool kLimitedForcesAreNotDamped = since(4, 0);
+// Runge-Kutta's stages are combined along the rotations of balls and free joints.
+inline constexpr bool kRungeKuttaTurns = since(4, 0);
+// A tendon goes around a geom on the side where its polygon through the side site does.
+inline constexpr bool kSideSiteIsOnThePath = since(4, 0);
+// Accelerometers of what does not move show gravity, not 0.
+inline constexpr bool kStandingSensorsShowGravity = since(4, 0);
+
+// The higher coefficients of a polynomial force.
+using Higher = std::array<double, 2>;
+
+#if mjVERSION_HEADER >= 3011000
+
+inline int count_actuators(const mjModel& m) { return static_cast<int>(m.nactuator); }
+inline bool has_multiccd(const mjModel& m) { return (m.opt.disableflags & mjDSBL_MULTICCD) == 0; }
+inline void set_multiccd(mjModel& m, bool on) {
+  m.opt.disableflags = on ? m.opt.disableflags & ~mjDSBL_MULTICCD : m.opt.disableflags | mjDSBL_MULTICCD;
+}
+// The bits of enableflags that lanes know.
+inline constexpr int kKnownFlags = mjENBL_OVERRIDE | mjENBL_ENERGY | mjENBL_FWDINV | mjENBL_INVDISCRETE;
+static_assert(mjNPOLY == Higher().size());
+inline Higher pair_at(const mjtNum* poly, int k) { return {poly[2 * k], poly[2 * k + 1]}; }
+inline Higher joint_stiffness(const mjModel& m, int j) { return pair_at(m.jnt_stiffnesspoly, j); }
+inline Higher dof_damping(const mjModel& m, int d) { return pair_at(m.dof_dampingpoly, d); }
+inline Higher tendon_stiffness(const mjModel& m, int t) { return pair_at(m.tendon_stiffnesspoly, t); }
+inline Higher tendon_damping(const mjModel& m, int t) { return pair_at(m.tendon_dampingpoly, t); }
+// What an actuator adds to the damping and to the inertia of the joint or tendon on which it acts, at gear 1.
+inline double actuator_damping(const mjModel& m, int a) { return m.actuator_damping[a]; }
+inline Higher actuator_higher_damping(const mjModel& m, int a) { return pair_at(m.actuator_dampingpoly, a); }
+inline double actuator_armature(const mjModel& m, int a) { return m.actuator_armature[a]; }
+inline bool has_moving_surface(const mjModel& m, int g) {
+  const mjtNum* velocity = m.geom_surfacevel + 6 * g;
+  return std::any_of(velocity, velocity + 6, [](mjtNum x) { return x != 0; });
+}
+// Returns the element of an actuator whose forces lanes do not compute, or null.
+inline const char* special_actuator(const mjModel& m, int a) {
+  if (m.actuator_gaintype[a] == mjGAIN_DCMOTOR) return "dcmotor";
+#if mjVERSION_HEADER >= 3012000
+  if (m.actuator_gaintype[a] == mjGAIN_PID) return "pid";
+#endif
+  return m.actuator_trntype[a] == mjTRN_SO3 ? "orientation" : nullptr;
+}
+// Returns whether the spring of a joint or tendon yields.
+#if mjVERSION_HEADER >= 4000000
+inline bool yields(const mjModel& m, mjtObj type, int k) {
+  return (type == mjOBJ_JOINT ? m.jnt_springyield : m.tendon_springyield)[k] > 0;
+}
+#else
+inline bool yields(const mjModel&, mjtObj, int) { return false; }
+#endif
+inline double geom_adhesion(const mjModel& m, int g) { return m.geom_adhesion[g]; }
+inline double pair_adhesion(const mjModel& m, int p) { return m.pair_adhesion[p]; }
+
+#else
+
+inline int count_actuators(const mjModel& m) { return static_cast<int>(m.nu); }
+inline bool has_multiccd(const mjModel& m) { return (m.opt.enableflags & mjENBL_MULTICCD) != 0; }
+inline void set_multiccd(mjModel& m, bool on) {
+  m.opt.enableflags = on ? m.opt.enableflags | mjENBL_MULTICCD : m.opt.enableflags & ~mjENBL_MULTICCD;
+}
+inline constexpr int kKnownFlags =
+    mjENBL_OVERRIDE | mjENBL_ENERGY | mjENBL_FWDINV | mjENBL_INVDISCRETE | mjENBL_MULTICCD;
+inline Higher joint_stiffness(const mjModel&, int) { return {}; }
+inline Higher dof_damping(const mjModel&, int) { return {}; }
+inline Higher tendon_stiffness(const mjModel&, int) { return {}; }
+inline Higher tendon_damping(const mjModel&, int) { return {}; }
+inline double actuator_damping(const mjModel&, int) { return 0; }
+inline Higher actuator_higher_damping(const mjModel&, int) { return {}; }
+inline double actuator_armature(const mjModel&, int) { return 0; }
+inline bool has_moving_surface(const mjModel&, int) { return false; }
+inline const char* special_actuator(const mjModel&, int) { return nullptr; }
+inline bool yields(const mjModel&, mjtObj, int) { return false; }
+inline double geom_adhesion(const mjModel&, int) { return 0; }
+inline double pair_adhesion(const mjModel&, int) { return 0; }
+
+#endif
+
+// Returns whether an actuator adds damping or inertia to its joint or tendon.
+inline bool adds_to_target(const mjModel& m, int a) {
+  return actuator_damping(m, a) != 0 || actuator_higher_damping(m, a) != Higher{} || actuator_armature(m, a) != 0;
+}
+
+}  // namespace drl::mujoco
