@@ -61,6 +61,12 @@ class Writer {
     const double x = uniform(-size, size), y = uniform(-size, size), z = uniform(-size, size);
     return list(name, {x, is_planar() ? 0 : y, z});
   }
+  // Returns a stiffness or damping, sometimes with a square and a cube.
+  std::string profile(const std::string& name, double low, double high) {
+    const double linear = uniform(low, high);
+    if (!mujoco::since(3, 11) || chance(0.6)) return list(name, {linear});
+    return list(name, {linear, linear * uniform(0, 0.5), linear * uniform(0, 0.5)});
+  }
   static std::string named(const std::string& kind, int k) { return " name=\"" + kind + std::to_string(k) + "\""; }
   bool is_planar() const { return kind_.edges == 3; }
 
@@ -169,12 +175,12 @@ class Writer {
     out_ << vector("pos", 0.1) << maybe(0.2, between("ref", -0.5, 0.5));
     // Driven joints have an armature: without it, a light body that is driven would be unstable.
     const bool is_driven = chance(0.7);
-    if (is_driven) out_ << between("armature", 0.03, 0.2) << maybe(0.7, between("damping", 0.01, 1));
-    if (!is_driven) out_ << maybe(0.3, between("damping", 0.0001, 0.005));
+    if (is_driven) out_ << between("armature", 0.03, 0.2) << maybe(0.7, profile("damping", 0.01, 1));
+    if (!is_driven) out_ << maybe(0.3, profile("damping", 0.0001, 0.005));
     // Without it, closed chains of light bodies would make libmujoco's forces inexact, and so would tendons.
     if (!is_driven && (kind_.has_equalities || kind_.has_tendons)) out_ << between("armature", 0.01, 0.1);
     if (is_driven) driven_.push_back(joints_);
-    out_ << maybe(0.4, between("stiffness", 0.1, is_driven ? 20 : 0.5)) << maybe(0.2, between("springref", -0.5, 0.5));
+    out_ << maybe(0.4, profile("stiffness", 0.1, is_driven ? 20 : 0.5)) << maybe(0.2, between("springref", -0.5, 0.5));
     if (chance(0.5)) {
       out_ << list("range", {uniform(-1.2, -0.1), uniform(0.1, 1.2)}) << softness("limit", 1 + below(2));
       out_ << maybe(0.2, between("margin", 0, 0.05));
@@ -207,7 +213,7 @@ class Writer {
 
   // Returns the attributes of a tendon's forces: weak ones, so that light bodies stay stable.
   std::string pull(double low, double high) {
-    std::string text = maybe(0.5, between("stiffness", 0.1, 3)) + maybe(0.4, between("damping", 0.001, 0.05));
+    std::string text = maybe(0.5, profile("stiffness", 0.1, 3)) + maybe(0.4, profile("damping", 0.001, 0.05));
     text += maybe(0.3, list("springlength", {low, high})) + maybe(0.3, between("armature", 0.001, 0.02));
     if (chance(0.5)) {
       text += list("range", {low, high}) + list("solreflimit", {uniform(0.04, 0.2), uniform(0.7, 1.5)});
