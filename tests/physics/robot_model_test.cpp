@@ -12,6 +12,7 @@
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
 #include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/stiffness.hpp"
 
 namespace drl::robot_compiler {
