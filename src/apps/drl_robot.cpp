@@ -166,6 +166,24 @@ void write_task(const std::string& file, const RobotOptions& options) {
   for (const std::string& note : notes) std::printf("%s\n", note.c_str());
 }
 
+// Refuses options without effect: those of URDF for another file, those of a header for URDF, and gains of motors.
+void require_urdf_options(const std::string& file, const RobotOptions& options) {
+  const UrdfAdditions &given = options.additions, none;
+  const bool has_gains = given.kp != none.kp || given.kv != none.kv;
+  if (!is_urdf(file) && (has_gains || given.actuators != none.actuators || options.base != "fixed"))
+    throw UsageError("--actuators, --kp, --kv and --base have no effect on " + printable(file) +
+                     " (they are about URDF files): leave them out");
+  if (given.actuators != "position" && has_gains)
+    throw UsageError("--kp and --kv have no effect (--actuators is " + given.actuators +
+                     "): give --actuators position, or leave them out");
+  if (given.actuators == "position" && given.kp == 0)
+    throw UsageError("--actuators position has no stiffness (--kp is 0): give --kp, such as --kp 30");
+  if (is_urdf(file) && options.task.empty() && !options.output.empty() &&
+      (options.explain || options.randomised || options.if_possible || options.places > 0))
+    throw UsageError("--explain, --randomised, --if_possible and --places have no effect on " + printable(file) +
+                     " (URDF is only written as MJCF): give them with the MJCF file");
+}
+
 // Writes a URDF file as MJCF to --output, and the meshes that it names to the directory assets beside it.
 void convert(const std::string& file, const RobotOptions& options) {
   const std::filesystem::path output = options.output;
@@ -272,8 +290,7 @@ int run(const std::vector<std::string>& words) {
   if (options.explain && options.output == kStandardOutput)
     throw UsageError("--explain and --output - both write to standard output: give one of them, or --output FILE");
   const std::string& file = models[0];
-  if (options.additions.actuators == "position" && options.additions.kp == 0)
-    throw UsageError("--actuators position has no stiffness (--kp is 0): give --kp, such as --kp 30");
+  require_urdf_options(file, options);
   options.additions.has_free_base = options.base == "free";
   if (std::filesystem::path(file).extension().string().starts_with(".usd"))
     throw UsageError(printable(file) +

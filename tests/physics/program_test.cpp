@@ -326,7 +326,11 @@ TEST_F(RobotProgram, RefusesUrdfThatLacksSomething) {
   refuses(box, {}, {"arm.urdf", "none.obj"});
   refuses("<robot xmlns:xacro='x'><xacro:arm/></robot>", {}, {"xacro"});
   refuses("<mujoco/>", {}, {"URDF"});
+  refuses(urdf_with("a&amp;b.obj", kInertial), {}, {"arm.urdf", "a&b.obj"});
   refuses(box, {"--actuators", "position"}, {"--kp"});
+  refuses(box, {"--kp", "30"}, {"--kp", "--actuators"});
+  refuses(box, {"--randomised"}, {"--randomised", "arm.urdf"});
+  expect_refused(run({kModels + "reacher.xml", "--explain", "--base", "free"}), {"--base", "URDF"});
   expect_refused(run({urdf, "--explain"}), {"arm.urdf", "--output robot.xml"});
   expect_refused(run({"robot.usda", "--explain"}), {"USD", "MJCF"});
   std::string massless = urdf_with("none.obj", "");

@@ -1,6 +1,6 @@
-// What differs between the versions of MuJoCo: 3.5, with which drl is tested, and 3.11 to 4.0, for which lanes do not yet
-// compute all that differs (-DDRL_MUJOCO_UNTESTED=ON). Those between integrate free bodies by a midpoint rule, which drl
-// does not have. A model's file and the version decide together what is computed.
+// What differs between the versions of MuJoCo. drl is tested with 3.5. It can be built with 3.11 to 4.0, too
+// (-DDRL_MUJOCO_UNTESTED=ON), but lanes do not yet compute all that is new there. The versions between integrate free
+// bodies by a midpoint rule, which drl does not have.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -50,7 +50,7 @@ inline Higher joint_stiffness(const mjModel& m, int j) { return pair_at(m.jnt_st
 inline Higher dof_damping(const mjModel& m, int d) { return pair_at(m.dof_dampingpoly, d); }
 inline Higher tendon_stiffness(const mjModel& m, int t) { return pair_at(m.tendon_stiffnesspoly, t); }
 inline Higher tendon_damping(const mjModel& m, int t) { return pair_at(m.tendon_dampingpoly, t); }
-// What an actuator adds to the damping and to the inertia of the joint or tendon on which it acts, at gear 1.
+// An actuator damps the joint or tendon on which it acts, and adds inertia to it. These numbers are those at gear 1.
 inline double actuator_damping(const mjModel& m, int a) { return m.actuator_damping[a]; }
 inline Higher actuator_higher_damping(const mjModel& m, int a) { return pair_at(m.actuator_dampingpoly, a); }
 inline double actuator_armature(const mjModel& m, int a) { return m.actuator_armature[a]; }

@@ -15,9 +15,10 @@ namespace fs = std::filesystem;
 
 ModelCopy::ModelCopy(const std::string& file, const UrdfAdditions& additions) : file_(file) {
   char text[1000] = "";
-  if (is_urdf(file)) spec_ = read_urdf(file, additions);
   try {
-    if (!spec_) {
+    if (is_urdf(file)) {
+      spec_ = read_urdf(file, additions);
+    } else {
       load_model(file);
       spec_.reset(mj_parseXML(file.c_str(), nullptr, text, sizeof(text)));
     }

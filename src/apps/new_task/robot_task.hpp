@@ -12,8 +12,7 @@ namespace drl {
 // with a free joint and feet, reach for one without a free joint, else bare.
 enum class TaskKind { by_model, velocity, track, reach, bare };
 
-// What a model made from a URDF file has besides a floor: a motor or a position servo for each hinge and slide, and a
-// free joint of its base.
+// What a URDF file does not say: what drives its hinges and slides, and whether its base moves freely.
 struct UrdfAdditions {
   std::string actuators = "motor";  // or position, none
   double kp = 0, kv = -1;           // of position servos, N m/rad and N m s/rad; kv below 0: critically damped

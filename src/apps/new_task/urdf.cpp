@@ -75,7 +75,8 @@ void find_meshes(mjSpec* spec, const UrdfText& urdf, const std::string& file) {
   std::string missing;
   for (mjsElement* e = mjs_firstElement(spec, mjOBJ_MESH); e; e = mjs_nextElement(spec, e)) {
     mjsMesh* mesh = mjs_asMesh(e);
-    const fs::path& from = urdf.meshes.at(mjs_getString(mesh->file));
+    const auto found = urdf.meshes.find(mjs_getString(mesh->file));
+    const fs::path from = found == urdf.meshes.end() ? mjs_getString(mesh->file) : found->second;
     if (std::error_code ignored; !fs::exists(from, ignored)) missing += (missing.empty() ? "" : ", ") + from.string();
     mjs_setString(mesh->file, from.c_str());
   }
