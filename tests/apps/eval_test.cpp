@@ -182,7 +182,8 @@ TEST_F(Eval, RecordsAVideo) {
   EXPECT_TRUE(slurp(gif).starts_with("GIF89a"));
 }
 
-// Of four checkpoints, only the last gets a video. TensorBoard's events have it as a GIF. A fake `nice` shortens the video and leaves the priority unchanged.
+// Of four checkpoints, only the last gets a video. TensorBoard's events have it as a GIF. A fake `nice` shortens the
+// video and leaves the priority unchanged.
 TEST_F(Eval, TrainingRecordsVideosOfEveryNthCheckpoint) {
   const TempFolder bin;
   write_program(bin / "nice", "shift 2\nexec \"$@\" --size 64x64 --video_seconds 0.5");
