@@ -283,6 +283,7 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
   size("kAdhesions", adhesions(model).size());
   flag("kRemembersPairs", remembers_pairs(model));
   flag("kHasGaps", std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }));
+  flag("kSensesGaps", senses_gaps(model));
   size("kBranches", count_numbers(branches(model))), size("kBranchPlaces", program.places("branch"));
   return text;
 }

@@ -174,14 +174,18 @@ class Reader : PartReader {
   }
   // Returns whether the contact is of the kind that costs least: of a sphere, capsule or box with a horizontal plane
   // that does not move, in an elliptic cone or with sliding friction only, equal in all directions. The noslip solver
-  // needs rows along qvel.
+  // needs rows along qvel, and contacts that sensors may show in the gap need a pair.
   bool is_on_floor(int plane, int g, const ContactParameters& touch) const {
-    return !r_.noslip && adhesions_of(touch) == 0 && touch.gap >= 0 && touch.second_sliding == 0 &&
-           touch.second_rolling == 0 && touch.friction_damping < 0 && m_.geom_type[plane] == mjGEOM_PLANE &&
-           m_.geom_bodyid[plane] == 0 && column(rotation(m_.geom_quat + 4 * plane), 2) == Numbers3{0, 0, 1} &&
+    return !r_.noslip && adhesions_of(touch) == 0 && touch.gap >= 0 && !(touch.gap > 0 && has_contact_sensors()) &&
+           touch.second_sliding == 0 && touch.second_rolling == 0 && touch.friction_damping < 0 &&
+           m_.geom_type[plane] == mjGEOM_PLANE && m_.geom_bodyid[plane] == 0 &&
+           column(rotation(m_.geom_quat + 4 * plane), 2) == Numbers3{0, 0, 1} &&
            (is_sphere_or_capsule(g) || is_box(g)) && (r_.elliptic || touch.dimensions <= 3);
   }
 
+  bool has_contact_sensors() const {
+    return std::find(m_.sensor_type, m_.sensor_type + m_.nsensor, mjSENS_CONTACT) != m_.sensor_type + m_.nsensor;
+  }
   // Returns the bits of the actuators that adhere to these geoms' contacts.
   uint32_t adhesions_of(const ContactParameters& touch) const {
     uint32_t bits = 0;
@@ -210,7 +214,7 @@ class Reader : PartReader {
     const Frame& frame = r_.frames[b];
     FloorContact contact{.name = name(mjOBJ_GEOM, g), .body = frame.body, .frame = b, .geom = g, .plane = plane};
     contact.radius = m_.geom_size[3 * g], contact.height = m_.geom_pos[3 * plane + 2];
-    contact.margin = margin_of(touch), contact.gap = touch.gap, contact.friction = touch.friction,
+    contact.margin = margin_of(touch), contact.friction = touch.friction,
     contact.weight = edge_weight(touch, inverse_weight(touch));
     contact.weight_without_friction =
         (touch.dimensions == 1 && !r_.elliptic ? 4 : 1) * weight_without_friction(touch, inverse_weight(touch));

@@ -235,6 +235,10 @@ bool senses_pairs(const RobotModel& model) {
     return pair.sensed.sensors != 0 || touched_frames(model, pair) != std::pair(-1, -1);
   });
 }
+bool senses_gaps(const RobotModel& model) {
+  return std::ranges::any_of(model.pairs,
+                             [](const GeomPair& pair) { return pair.gap > 0 && pair.sensed.sensors != 0; });
+}
 bool senses_axes(const RobotModel& model) {
   return std::ranges::any_of(model.contact_sensors, &ContactSensor::needs_axes);
 }

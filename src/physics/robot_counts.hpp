@@ -93,6 +93,8 @@ std::pair<int, int> touched_frames(const RobotModel& model, const GeomPair& pair
 bool senses_pairs(const RobotModel& model);
 bool senses_axes(const RobotModel& model);
 bool senses_distances(const RobotModel& model);
+// Returns whether a contact sensor shows contacts that may be in their gap.
+bool senses_gaps(const RobotModel& model);
 
 // The drag of a fluid's box in its own axes, torque and force: -(linear + quadratic |x|) x (MuJoCo, "Computation",
 // fluid forces, inertia model). There is drag from the fluid's density, and viscous resistance as on a sphere of the

@@ -231,7 +231,6 @@ struct FloorContact {
   std::optional<Numbers3> corner{};  // relative to the box's centre; a corner above the centre does not touch
   double radius = 0, height = 0;     // of the sphere; of the plane
   double margin = 0, friction = 0;   // friction 0: all edges of the pyramid are equal
-  double gap = 0;                    // MuJoCo's
   double weight = 0;                 // the regularisation is R = weight * (1 - d) / d
   double weight_without_friction = 0;
   Softness softness{};

@@ -231,15 +231,6 @@ class Reader : PartReader {
     for (const FloorContact& contact : r_.contacts)
       if (is_of_frame && r_.elliptic && contact.axis && match(s, contact.plane, contact.geom) != 0)
         return "it shows a capsule on a plane in the contact's axes, and the friction cones are elliptic";
-    const auto is_in_gap = [&](double gap, int first, int second) { return gap > 0 && match(s, first, second) != 0; };
-    // Contacts with height fields push in the gap, too.
-    const auto has_gap = [&](const GeomPair& pair) {
-      return r_.pair_geoms[pair.first].kind != PairGeom::height_field &&
-             is_in_gap(pair.gap, geom_of(pair.first), geom_of(pair.second));
-    };
-    if (std::ranges::any_of(r_.contacts, [&](const auto& c) { return is_in_gap(c.gap, c.plane, c.geom); }) ||
-        std::ranges::any_of(r_.pairs, has_gap))
-      return "it shows contacts of geoms with a gap";
     sensor.index = number;
     r_.contact_sensors.push_back(
         {.reduce = of[1],

@@ -303,7 +303,7 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
   const RobotModel model = supported(
       "<option cone='elliptic'/><worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1' "
       "contype='0' conaffinity='0'/><site name='mark'/><body name='body'><joint name='hip'/><geom name='ball' "
-      "size='0.1'/><geom name='pad' size='0.1' margin='0.2' gap='0.1'/><geom name='rod' type='capsule' size='0.1 "
+      "size='0.1' margin='0.2' gap='0.1'/><geom name='rod' type='capsule' size='0.1 "
       "0.1'/><geom name='ghost' size='0.1' contype='0' "
       "conaffinity='0'/><site name='imu'/><camera name='eye' resolution='3 2'/></body></worldbody>"
       "<sensor><rangefinder name='image' camera='eye'/><rangefinder name='normal' site='imu' data='dist normal'/>"
@@ -312,8 +312,8 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
       "<contact name='feel' geom1='ball' geom2='floor' data='found force' reduce='netforce'/>"
       "<contact name='never' geom1='ghost' geom2='floor' data='found force' reduce='netforce'/>"
       "<contact name='place' geom1='ball' data='pos'/><contact name='both' geom1='ball' num='2'/>"
-      "<contact name='near' site='imu'/><contact name='gap' geom1='pad' geom2='floor' data='found'/><contact "
-      "name='rod' geom1='rod' data='force'/></sensor>");
+      "<contact name='near' site='imu'/><contact name='rod' "
+      "geom1='rod' data='force'/></sensor>");
   std::vector<std::string> computed;
   for (const Sensor& sensor : model.sensors) computed.push_back(sensor.name);
   EXPECT_EQ(computed, (std::vector<std::string>{"turning", "bounded", "fixed", "feel", "never"}));
@@ -322,7 +322,7 @@ TEST(RobotModel, SensorsThatAreNotComputedAreListedWithTheReason) {
       {"image", "camera"},     {"normal", "more than a distance"},
       {"late", "delay"},       {"place", "positions"},
       {"both", "one contact"}, {"near", "volume"},
-      {"gap", "gap"},          {"rod", "elliptic"}};
+      {"rod", "elliptic"}};
   ASSERT_EQ(model.lacking_sensors.size(), lacking.size());
   for (size_t k = 0; k < lacking.size(); ++k) {
     EXPECT_EQ(model.lacking_sensors[k].name, lacking[k].first);

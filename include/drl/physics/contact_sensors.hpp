@@ -187,26 +187,29 @@ DRL_HD void each_contact_found(const typename P::Work& w, const IsWanted& is_wan
     }
   if constexpr (P::kSensesPairs) {
     if constexpr (P::kPairs > 0)
-      if (w.pair_rows + w.pair_cones > 0) {
+      if (P::kSensesGaps || w.pair_rows + w.pair_cones > 0) {
         F count = F(0), cones = F(0);
         contact.is_of_pair = true;
-        each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& at) DRL_LAMBDA {
+        const auto visit = [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& at) DRL_LAMBDA {
           contact.number = P::kContacts + P::kCones + index_of<P>(pair), contact.lanes = lanes;
           contact.shown.distance = at.distance;
-          find_pair_force<P>(w, pair, lanes, count, cones, contact.shown.force);
+          find_pair_force<P>(w, pair, pushing_lanes<P>(pair, lanes, at), count, cones, contact.shown.force);
           const ConeAxes<F> axes(at);
           for (int i = 0; i < 3; ++i) {
             contact.point[i] = at.point[i];
             for (int r = 0; r < 3; ++r) contact.shown.axis[r][i] = axes.axis[r][i];
           }
           body(contact);
-        });
+        };
+        each_near_pair<P>(
+            w, [&](int number, Mask<F> near) DRL_LAMBDA { each_sensed_contact<P, F>(w, number, near, visit); });
       }
     contact.is_of_pair = false;
     each_ground_contact<P>(w, [&](const ContactPair& pair, const GroundContact<F>& at) DRL_LAMBDA {
       F force[kResiduals];
       at.template find_force<P::kElliptic>(pair.dimensions, force);
-      contact.number = P::kContacts + P::kCones + pair.number, contact.lanes = F(0) < at.hardness;
+      contact.number = P::kContacts + P::kCones + pair.number;
+      contact.lanes = P::kSensesGaps ? at.distance < F(at.kAbsent) : F(0) < at.hardness;
       contact.shown.distance = at.distance;
       for (int r = 0; r < 3; ++r) {
         contact.point[r] = at.point[r], contact.shown.force[r] = force[r];

@@ -32,28 +32,54 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
   }
   each_contact_of<P>(pair, a, b, lanes, parameters_of<P>(w), body);
 }
-// Calls body(pair, lanes, contact) as each_contact() does, but only for the contacts that push: those whose distance is
-// less than the margin minus the gap.
+// Returns the lanes in which a contact pushes: its distance is less than the margin minus the gap.
+template <class F>
+DRL_HD Mask<F> pushes(const ContactPair& pair, const PairContact<F>& contact) {
+  return contact.distance < F(pair.margin - pair.gap);
+}
+// Calls body(pair, lanes, contact) as each_contact() does, but only for the contacts that push.
 template <class P, class F, class Body>
 DRL_HD void each_pushing_contact(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
   if constexpr (P::kHasGaps) {
     each_contact<P, F>(w, number, lanes,
                        [&](const ContactPair& pair, Mask<F> here, const PairContact<F>& contact) DRL_LAMBDA {
-                         const Mask<F> pushing = here & (contact.distance < F(pair.margin - pair.gap));
+                         const Mask<F> pushing = here & pushes(pair, contact);
                          if (any(pushing)) body(pair, pushing, contact);
                        });
   } else {
     each_contact<P, F>(w, number, lanes, body);
   }
 }
-// Calls body(pair, lanes, contact) for each pushing contact of each pair in the list.
+// Calls body(pair, lanes, contact) for the contacts that push or that contact sensors show.
+template <class P, class F, class Body>
+DRL_HD void each_sensed_contact(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
+  if constexpr (P::kSensesGaps)
+    each_contact<P, F>(w, number, lanes, body);
+  else
+    each_pushing_contact<P, F>(w, number, lanes, body);
+}
+// Returns those of its lanes in which a contact pushes.
+template <class P, class F>
+DRL_HD Mask<F> pushing_lanes([[maybe_unused]] const ContactPair& pair, Mask<F> lanes,
+                             [[maybe_unused]] const PairContact<F>& contact) {
+  if constexpr (P::kSensesGaps)
+    return lanes & pushes(pair, contact);
+  else
+    return lanes;
+}
+// Calls body(number, lanes) for each pair in the list, with the lanes in which it may touch.
+template <class P, class Body>
+DRL_HD void each_near_pair(const typename P::Work& w, const Body& body) {
+  for (int n = 0; n < w.near_pairs; ++n) {
+    const auto number = static_cast<int>(w.near_pair[n]);
+    body(number, may_touch<P>(w, P::pair(number)));
+  }
+}
+// Calls body(pair, lanes, contact) for each pushing contact of these pairs.
 template <class P, class Body>
 DRL_HD void each_pair_contact(const typename P::Work& w, const Body& body) {
   using F = typename P::Number;
-  for (int n = 0; n < w.near_pairs; ++n) {
-    const auto number = static_cast<int>(w.near_pair[n]);
-    each_pushing_contact<P, F>(w, number, may_touch<P>(w, P::pair(number)), body);
-  }
+  each_near_pair<P>(w, [&](int number, Mask<F> near) DRL_LAMBDA { each_pushing_contact<P, F>(w, number, near, body); });
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -14,9 +14,11 @@ constexpr int kMostEdges = 2 * (kResiduals - 1);  // of a friction pyramid
 // then `hardness` is the weight of each edge, mu is 1 and the stiffness is not used.
 template <class F>
 struct GroundContact : Cone<F> {
-  F point[3];    // about the origin of the body's tree
-  F axis[3][3];  // normal and tangents, whose signs are such that the motion of the robot's body is positive
-  F distance;
+  static constexpr float kAbsent = 1e30f;
+
+  F point[3];          // about the origin of the body's tree
+  F axis[3][3];        // normal and tangents, whose signs are such that the motion of the robot's body is positive
+  F distance;          // kAbsent in lanes that have no such contact, if sensors show contacts in the gap
   F rest[kResiduals];  // scaled residuals at zero acceleration
   int step = 0;        // the solution that this contact was last part of
 
@@ -268,12 +270,13 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
       const int place = pair.place + contact.index;
       GroundContact<F>& here = w.ground[place];
       const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);
-      here.template begin<P>(w, pair, lanes, contact, w.body[pair.body].motion);
+      here.template begin<P>(w, pair, pushing_lanes<P>(pair, lanes, contact), contact, w.body[pair.body].motion);
+      if constexpr (P::kSensesGaps) here.distance = math::select(lanes, here.distance, F(here.kAbsent));
       here.begin_solution(was_here);
       here.step = w.ground_step;
       w.on_ground[count++] = {static_cast<uint16_t>(k), static_cast<uint16_t>(place)};
     };
-    each_pushing_contact<P, F>(w, k, near, begin);
+    each_sensed_contact<P, F>(w, k, near, begin);
   }
   w.grounded = count;
   for (int t = 0; t < before; ++t)

@@ -32,6 +32,7 @@ struct DefaultSizes {
   static constexpr bool kMultiCcdRocks = true;    // the flag rocks shapes without faces
   static constexpr bool kRemembersPairs = false;  // each lane keeps a PairMemory of all pairs
   static constexpr bool kHasGaps = false;         // some contacts do not push yet (ContactPair::gap)
+  static constexpr bool kSensesGaps = false;      // contact sensors show such contacts
 
   // A sensor shows the time; the position or velocity of a joint, tendon or actuator; the force of actuators; an
   // acceleration; the force or torque between a body and its parent; the limit of a joint or tendon; the force of one;
