@@ -1,7 +1,7 @@
 # drl_compile_robot(model.xml header.hpp [OPTION...]): drl_robot compiles the physics of this MJCF file to a header of
 # vectorised C++ (drl/physics/support.hpp).
 function(drl_compile_robot model header)
-  get_filename_component(stem ${model} NAME_WE)
+  get_filename_component(stem ${model} NAME_WLE)
   get_filename_component(beside ${model} DIRECTORY)
   file(GLOB included CONFIGURE_DEPENDS ${beside}/*.xml ${beside}/*/*.xml)
   add_custom_command(OUTPUT ${header} DEPENDS drl_robot ${included} VERBATIM
@@ -17,7 +17,7 @@ function(drl_add_robot name)
   set(headers "")
   foreach(model ${robot_UNPARSED_ARGUMENTS})
     get_filename_component(model ${model} ABSOLUTE)
-    get_filename_component(stem ${model} NAME_WE)
+    get_filename_component(stem ${model} NAME_WLE)
     drl_compile_robot(${model} ${folder}/${stem}.hpp ${robot_OPTIONS})
     list(APPEND headers ${folder}/${stem}.hpp)
   endforeach()

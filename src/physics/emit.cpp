@@ -1,5 +1,8 @@
 #include "physics/emit.hpp"
 
+#include <cstdio>
+
+#include "drl/task/abi.hpp"
 #include "physics/emit_tables.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/robot_counts.hpp"
@@ -7,9 +10,16 @@
 namespace drl::robot_compiler {
 namespace {
 
-// The suffix is necessary because the file's name may be a keyword of C++.
+// Returns a name that is different for each name of a file. The suffix is necessary because the file's name may be a
+// keyword of C++.
 std::string namespace_of(const RobotModel& model) {
-  return identifier(model.name) + (model.randomised ? "_randomised" : "") + "_robot";
+  std::string name = identifier(model.name);
+  if (name != model.name) {
+    char hash[24];
+    std::snprintf(hash, sizeof(hash), "_%016llx", static_cast<unsigned long long>(text_hash(model.name.c_str())));
+    name += hash;
+  }
+  return name + (model.randomised ? "_randomised" : "") + "_robot";
 }
 
 std::string specialised(const RobotModel& model) {

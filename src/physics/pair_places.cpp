@@ -30,15 +30,19 @@ class Places {
       pair_of_[std::minmax(geom(r_.pairs[p].first).geom, geom(r_.pairs[p].second).geom)] = p;
   }
 
-  // Returns the number of contacts that ground pairs can have, and gives each pair its places.
-  int place_ground_pairs(RobotModel& robot) {
+  // Returns the number of contacts that ground pairs can have, and gives each pair its places: with a height field
+  // `contacts`, if it is not 0.
+  int place_ground_pairs(RobotModel& robot, int contacts) {
     int places = 0;
-    if (!r_.height_fields.empty()) visit_states();
+    if (!r_.height_fields.empty() && contacts == 0) visit_states();
     for (size_t p = 0; p < robot.ground_pairs; ++p) {
       GeomPair& pair = robot.pairs[p];
       const physics::ShapeKind first = geom(pair.first).kind, second = geom(pair.second).kind;
       pair.place = places;
-      if (first == PairGeom::height_field) pair.places = places_on_field(pair, most_on_field_[p]);
+      if (first == PairGeom::height_field) {
+        constexpr int kLeast = 8;  // the six triangles around a point of the grid, and two more
+        pair.places = places_on_field(pair, contacts > 0 ? contacts : std::max(kLeast, 2 * most_on_field_[p]));
+      }
       // Lanes may find the contacts of parallel capsules at different ends.
       const bool are_capsules = first == PairGeom::capsule && second == PairGeom::capsule;
       places += pair.places > 0 ? pair.places : are_capsules ? 5 : most_contacts(pair);
@@ -53,7 +57,7 @@ class Places {
       add(all, pair, most_contacts(pair));
       most_edges_ = std::max(most_edges_, pair.edges);
     }
-    if (rows_of(all) == 0 && contacts == 0) return all;
+    if (rows_of(all) == 0) return all;
     visit_states();
     // Places are for the worst moment, but this is decided by what is usual.
     std::ranges::sort(usual_rows_);
@@ -97,11 +101,9 @@ class Places {
                : robot_compiler::most_contacts(a.kind, b.kind);
   }
   const PairGeom& geom(int g) const { return r_.pair_geoms[g]; }
-  // Returns how many contacts with a height field a lane has places for: twice as many as libmujoco has in random
-  // motion, but enough for the six triangles around a point of the grid and two more, and at most one for each prism
-  // that a sphere around the geom can reach.
-  int places_on_field(const GeomPair& pair, int seen) const {
-    constexpr int kLeast = 8;
+  // Returns how many contacts with a height field a lane has places for: `wanted`, but at most one for each prism that
+  // a sphere around the geom can reach.
+  int places_on_field(const GeomPair& pair, int wanted) const {
     const HeightField& field = r_.height_fields[geom(pair.first).hull];
     const PairGeom& other = geom(pair.second);
     double prisms = 2;
@@ -110,7 +112,7 @@ class Places {
       prisms *= std::floor(2 * (std::max(other.bound, other.radius) + pair.margin) / cell) + 2;
     }
     const int most = robot_compiler::most_contacts(PairGeom::height_field, other.kind);
-    return static_cast<int>(std::min({double(most), prisms, double(std::max(kLeast, 2 * seen))}));
+    return static_cast<int>(std::min({double(most), prisms, double(wanted)}));
   }
   void add(PairPlaces& to, const GeomPair& pair, int contacts) const {
     if (r_.elliptic && pair.cone.dimensions > 1)
@@ -182,7 +184,7 @@ void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
   const auto moving = std::ranges::stable_partition(
       robot.pairs, [&](const GeomPair& pair) { return is_of_world(pair.first) || is_of_world(pair.second); });
   robot.ground_pairs = robot.pairs.size() - moving.size();
-  int ground = Places(model, robot).place_ground_pairs(robot);
+  int ground = Places(model, robot).place_ground_pairs(robot, contacts);
   if (ground > kMostGround || robot.noslip) robot.ground_pairs = 0, ground = 0;
   // The noslip solver goes through the contacts in MuJoCo's order.
   if (robot.noslip) std::ranges::sort(robot.pairs, {}, [](const GeomPair& pair) { return pair.sensed.order; });

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -233,6 +234,30 @@ TEST_F(RobotProgram, RejectsModelsThatAreNotFiles) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& model : {pipe, folder.path().string()})
     expect_refused(run({model, "--explain"}), {model, "not a file"});
+}
+
+// libmujoco ends each step with an error where two geoms touch that cannot move; it checks only explicit pairs of them.
+TEST_F(RobotProgram, RefusesPairsOfGeomsThatCannotMove) {
+  const auto scene = [](const char* height) {
+    return std::string("<worldbody><geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 ") + height +
+           "'><geom name='post' size='0.1'/></body><body pos='0 0 1'><freejoint/><geom size='0.1'/></body>"
+           "</worldbody><contact><pair geom1='post' geom2='floor'/></contact>";
+  };
+  expect_refused(explain("still.xml", scene("0.05")), {"still.xml", "'floor'", "'post'", "pair"});
+  expect_exit(explain("apart.xml", scene("0.15")), 0);
+}
+
+// Both headers may be part of one library.
+TEST_F(RobotProgram, NamesOfFilesThatDifferInSignsHaveDifferentNames) {
+  const std::string ball = "<worldbody><body><freejoint/><geom size='0.1'/></body></worldbody>";
+  const auto name_of = [&](const char* file) {
+    const std::string header = header_of(file, ball), begin = "namespace physics::";
+    const size_t at = header.find(begin) + begin.size();
+    return header.substr(at, header.find(' ', at) - at);
+  };
+  EXPECT_EQ(name_of("a_b.xml"), "a_b_robot");
+  const std::set<std::string> names{"a_b_robot", name_of("a-b.xml"), name_of("a.b.xml"), name_of("a b.xml")};
+  EXPECT_EQ(names.size(), 4u) << testing::PrintToString(names);
 }
 
 // libmujoco 3.5 ends the process if a name in a wrong place is a format that writes to memory.

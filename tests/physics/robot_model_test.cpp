@@ -11,6 +11,7 @@
 
 #include "../support/mentions.hpp"
 #include "../support/temp_folder.hpp"
+#include "drl/physics/height_fields.hpp"
 #include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/mujoco_version.hpp"
 #include "physics/stiffness.hpp"
@@ -18,10 +19,10 @@
 namespace drl::robot_compiler {
 namespace {
 
-RobotModel read(const std::string& inside, bool randomised = false) {
+RobotModel read(const std::string& inside, bool randomised = false, int places = 0) {
   const TempFolder folder;
   spill(folder / "robot.xml", "<mujoco>" + inside + "</mujoco>");
-  return read_robot_model((folder / "robot.xml").string(), 0, randomised);
+  return read_robot_model((folder / "robot.xml").string(), places, randomised);
 }
 
 // Reads a model that drl_robot can compile.
@@ -170,7 +171,8 @@ TEST(RobotModel, InfiniteNumbersAreReported) {
 // Geoms that do not move need no contacts with each other.
 TEST(RobotModel, StaticGeomsMakeNoPairs) {
   const RobotModel model = supported(
-      "<worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1'/><body name='wall'>"
+      "<worldbody><geom name='floor' type='plane' size='1 1 1'/><geom name='post' size='0.1'/><body name='wall' pos='0 "
+      "0 1'>"
       "<geom name='wall' size='0.2'/></body><body><freejoint/><geom size='0.1' contype='0' conaffinity='0'/></body>"
       "</worldbody><contact><pair geom1='floor' geom2='wall'/><pair geom1='post' geom2='wall'/></contact>");
   EXPECT_TRUE(model.contacts.empty());
@@ -483,6 +485,17 @@ TEST(RobotModel, NoslipNeedsFriction) {
   EXPECT_FALSE(has_noslip("3", "", only_pair));
   EXPECT_TRUE(has_noslip("1", "frictionloss='1'", ""));
   EXPECT_TRUE(has_noslip("1", "", cord));
+}
+
+// A ball that is ten cells wide may touch more prisms than libmujoco's 50 contacts. Without --places it has room for at
+// least eight contacts.
+TEST(RobotModel, PlacesOnAFineHeightFieldAreThoseOfTheOption) {
+  const std::string ball =
+      "<asset><hfield name='flat' nrow='41' ncol='41' size='1 1 1 1'/></asset><worldbody><geom type='hfield' "
+      "hfield='flat'/><body pos='0 0 0.25'><freejoint/><geom size='0.25'/></body></worldbody>";
+  EXPECT_EQ(read(ball, false, 30).pairs.at(0).places, 30);
+  EXPECT_EQ(read(ball, false, 3).pairs.at(0).places, 3);
+  EXPECT_EQ(read(ball, false, 999).pairs.at(0).places, physics::OverField::kMostContacts);
 }
 
 // The flag override replaces the margin, friction, solref and solimp of all contacts: stiffness 100 / 0.9^2 and damping

@@ -135,6 +135,27 @@ inline void set_heights(mjSpec* spec, const FieldHeights& to) {
   mjs_setFloat(field->userdata, to.heights, to.rows * to.columns);
 }
 
+// Throws std::invalid_argument if geoms of an explicit <pair> touch each other although neither can move: libmujoco
+// would end with an error in each step.
+inline void require_moving_pairs(const mjModel& model, const std::string& file) {
+  const auto stands = [&](int geom) { return model.body_treeid[model.geom_bodyid[geom]] < 0; };
+  int still = 0;
+  for (int p = 0; p < model.npair; ++p) still += stands(model.pair_geom1[p]) && stands(model.pair_geom2[p]) ? 1 : 0;
+  if (still == 0 || mj_isSparse(&model)) return;
+  const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(&model), mj_deleteData);
+  mj_kinematics(&model, data.get());
+  mj_collision(&model, data.get());
+  const auto name = [&](int geom) {
+    const char* text = mj_id2name(&model, mjOBJ_GEOM, geom);
+    return text && *text ? "'" + std::string(text) + "'" : "number " + std::to_string(geom);
+  };
+  for (int c = 0; c < data->ncon; ++c)
+    if (const int* geom = data->contact[c].geom; stands(geom[0]) && stands(geom[1]))
+      throw std::invalid_argument("the robot's model " + file + " has a <pair> of geoms " + name(geom[0]) + " and " +
+                                  name(geom[1]) +
+                                  " (they touch, but neither can move, which libmujoco cannot compute): remove it");
+}
+
 // Loads an MJCF file, with these heights of its height fields instead of the file's. Throws std::invalid_argument, with
 // MuJoCo's message, if MuJoCo cannot read it.
 inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
@@ -163,6 +184,7 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
                                      ? "): remove the plugin, because drl loads none"
                                      : "): correct the file"));
   }
+  require_moving_pairs(*model, file);
   return model;
 }
 
