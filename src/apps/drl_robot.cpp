@@ -1,20 +1,26 @@
 // drl_robot: compiles the physics of a robot (an MJCF model) to a C++ header that simulates many copies side by side.
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <regex>
 #include <span>
 #include <sstream>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "apps/new_task/robot_task.hpp"
 #include "apps/program.hpp"
+#include "base/limits.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "base/version.hpp"
 #include "physics/emit.hpp"
 #include "physics/trace.hpp"
@@ -101,11 +107,30 @@ class QuietStandardError {
   int saved_;
 };
 
+// After two seconds, a line on a terminal says that the program is still working: a model with many large meshes takes
+// long to read.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const std::string& file) {
+    if (::isatty(STDERR_FILENO) != 1) return;
+    const auto print = [file, terminal = ::dup(STDERR_FILENO)](const std::stop_token& over) {
+      if (sleep_unless(over, std::chrono::seconds(2)))
+        ::dprintf(terminal, "compiling %s ...\n", printable(file).c_str());
+      ::close(terminal);
+    };
+    thread_ = starting_thread([&] { return std::jthread(print); });
+  }
+
+ private:
+  std::jthread thread_;
+};
+
 constexpr const char* kUnreadable = "a file that MuJoCo cannot read: ";
 
 RobotModel read(const std::string& file, const RobotOptions& options) {
   try {
     const QuietStandardError quiet;
+    mallopt(M_MMAP_THRESHOLD, 1 << 16);  // so that libmujoco's copies of meshes go back to the system
     return read_robot_model(file, options.places, options.randomised);
   } catch (const std::invalid_argument& error) {
     if (!options.if_possible) throw UsageError(printable(error.what(), kLongest));
@@ -311,6 +336,7 @@ int run(const std::vector<std::string>& words) {
     return write_task(file, options), kDone;
   }
   if (is_urdf(file)) return convert(file, options), kDone;
+  const ProgressLine progress(file);
   const RobotModel model = read(file, options);
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
     const bool is_unreadable = model.unsupported[0].what == kUnreadable;

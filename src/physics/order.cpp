@@ -1,9 +1,11 @@
 #include "physics/order.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <compare>
+#include <cstdlib>
 #include <limits>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace drl::robot_compiler {
@@ -26,15 +28,35 @@ std::vector<int> sizes_of(const std::vector<std::vector<int>>& lists) {
   return sizes;
 }
 
-// Removes and returns the element that is largest by `key`.
-template <class Key>
-int take_best(std::vector<int>& from, const Key& key) {
-  const auto best = std::ranges::max_element(from, {}, key);
-  const int line = *best;
-  *best = from.back();
-  from.pop_back();
-  return line;
-}
+// The rank of a line: how many values it frees, when its operands were used last, and its number or minus its number.
+struct Rank {
+  static constexpr int kNone = std::numeric_limits<int>::min();
+  int gain = kNone, last = 0, line = 0;
+  auto operator<=>(const Rank&) const = default;
+};
+// The lines that may be taken next, in a tree: an inner node has the higher one of two ranks.
+class ReadyLines {
+ public:
+  explicit ReadyLines(size_t lines) : tree_(2 * std::bit_ceil(lines + 1)) {}
+
+  bool empty() const { return tree_[1].gain == Rank::kNone; }
+  bool has(int line) const { return tree_[tree_.size() / 2 + place(line)].gain != Rank::kNone; }
+  // Adds a line, or changes its rank.
+  void set(int line, const Rank& rank) {
+    size_t node = tree_.size() / 2 + place(line);
+    tree_[node] = rank;
+    while (node /= 2) tree_[node] = std::max(tree_[2 * node], tree_[2 * node + 1]);
+  }
+  // Removes and returns the line with the highest rank.
+  int take() {
+    const int line = std::abs(tree_[1].line);
+    set(line, {});
+    return line;
+  }
+
+ private:
+  std::vector<Rank> tree_;  // the children of node k are 2 k and 2 k + 1
+};
 
 // Returns whether a line does nothing but store a value.
 bool is_store(const Line& line) { return !line.makes_value && line.reads.size() == 1; }
@@ -48,7 +70,7 @@ enum class Ties { first_line, recent };
 // after all other lines that read it, so that few stores stand between the reads that a compiler may combine.
 std::vector<int> order_forwards(const Lines& lines, Ties ties, bool reads_late) {
   const auto readers = find_readers(lines);
-  std::vector<int> unread(lines.size()), waits_for(lines.size()), ready, order;
+  std::vector<int> unread(lines.size()), waits_for(lines.size()), order;
   std::vector<int> used_at(lines.size());  // the length of the order when a value was made or used last; before, 0
   std::vector<std::vector<int>> stores(lines.size());
   for (size_t i = 0; i < lines.size(); ++i)
@@ -58,38 +80,45 @@ std::vector<int> order_forwards(const Lines& lines, Ties ties, bool reads_late) 
     const Line& line = lines[place(i)];
     return !(reads_late && line.reads.empty() && line.makes_value);
   };
-  for (size_t i = 0; i < lines.size(); ++i) {
-    waits_for[i] = static_cast<int>(std::ranges::count_if(lines[i].reads, waits));
-    if (waits_for[i] == 0 && waits(static_cast<int>(i)) && !is_store(lines[i])) ready.push_back(static_cast<int>(i));
-  }
-  const auto key = [&](int i) {
+  ReadyLines ready(lines.size());
+  const auto rank = [&](int i) {
     const Line& line = lines[place(i)];
     int gain = line.makes_value && unread[place(i)] > 0 ? -1 : 0, last = 0;
     for (const int read : line.reads) {
       gain += (unread[place(read)] == 1 ? 1 : 0) - (used_at[place(read)] == 0 ? 1 : 0);
       if (ties == Ties::recent) last = std::max(last, used_at[place(read)]);
     }
-    return std::tuple(gain, last, -i);
+    ready.set(i, {gain, last, -i});
   };
+  for (size_t i = 0; i < lines.size(); ++i) {
+    waits_for[i] = static_cast<int>(std::ranges::count_if(lines[i].reads, waits));
+    if (waits_for[i] == 0 && waits(static_cast<int>(i)) && !is_store(lines[i])) rank(static_cast<int>(i));
+  }
   const auto take = [&](int i) {
     order.push_back(i);
     used_at[place(i)] = static_cast<int>(order.size());
     if (unread[place(i)] == 0) order.insert(order.end(), stores[place(i)].begin(), stores[place(i)].end());
   };
+  std::vector<int> changed;  // operands of the last line whose readers' ranks change
   // Numbers that are read only to be stored.
   for (size_t i = 0; i < lines.size(); ++i)
     if (!waits(static_cast<int>(i)) && unread[i] == 0) take(static_cast<int>(i));
   while (!ready.empty()) {
-    const int best = take_best(ready, key);
+    const int best = ready.take();
+    changed.clear();
     for (const int read : lines[place(best)].reads)
-      if (used_at[place(read)] == 0) take(read);
+      if (used_at[place(read)] == 0) take(read), changed.push_back(read);
     take(best);
     for (const int read : lines[place(best)].reads) {
       used_at[place(read)] = static_cast<int>(order.size());
+      if (ties == Ties::recent || unread[place(read)] == 2) changed.push_back(read);
       if (--unread[place(read)] == 0) order.insert(order.end(), stores[place(read)].begin(), stores[place(read)].end());
     }
+    for (const int read : changed)
+      for (const int reader : readers[place(read)])
+        if (ready.has(reader)) rank(reader);
     for (const int reader : readers[place(best)])
-      if (--waits_for[place(reader)] == 0 && !is_store(lines[place(reader)])) ready.push_back(reader);
+      if (--waits_for[place(reader)] == 0 && !is_store(lines[place(reader)])) rank(reader);
   }
   return order;
 }
@@ -98,24 +127,27 @@ std::vector<int> order_forwards(const Lines& lines, Ties ties, bool reads_late) 
 // one before which the fewest values are live.
 std::vector<int> order_backwards(const Lines& lines) {
   const auto readers = find_readers(lines);
-  std::vector<int> waits_for = sizes_of(readers), read_at(lines.size()), ready, order;
-  for (size_t i = 0; i < lines.size(); ++i)
-    if (waits_for[i] == 0) ready.push_back(static_cast<int>(i));
-  const auto key = [&](int i) {
+  std::vector<int> waits_for = sizes_of(readers), read_at(lines.size()), order;
+  ReadyLines ready(lines.size());
+  const auto rank = [&](int i) {
     const std::vector<int>& reads = lines[place(i)].reads;
     int gain = read_at[place(i)] > 0 ? 1 : 0, last = read_at[place(i)];
     for (const int read : reads) {
       gain -= read_at[place(read)] > 0 ? 0 : 1;
       last = std::max(last, read_at[place(read)]);
     }
-    return std::tuple(gain, last, i);
+    ready.set(i, {gain, last, i});
   };
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (waits_for[i] == 0) rank(static_cast<int>(i));
   while (!ready.empty()) {
-    const int best = take_best(ready, key);
+    const int best = ready.take();
     order.push_back(best);
+    for (const int read : lines[place(best)].reads) read_at[place(read)] = static_cast<int>(order.size());
     for (const int read : lines[place(best)].reads) {
-      read_at[place(read)] = static_cast<int>(order.size());
-      if (--waits_for[place(read)] == 0) ready.push_back(read);
+      for (const int reader : readers[place(read)])
+        if (ready.has(reader)) rank(reader);
+      if (--waits_for[place(read)] == 0) rank(read);
     }
   }
   std::ranges::reverse(order);
