@@ -54,7 +54,7 @@ struct RobotOptions {
 
   void describe(OptionVisitor& v) {
     v("output", output, "the header to write (of URDF: the MJCF file); - = standard output", as_path, letter('o'));
-    v("explain", explain, "print what is compiled and the cost of a step, or what prevents it");
+    v("explain", explain, "print what is compiled and the operations of its functions, or what prevents it");
     v("all", all, "with --explain: list every element that prevents it (also --explain all)");
     v("places", places,
       "contacts between geoms that a copy has room for, beside those with a horizontal floor; 0 = half as many again "
@@ -293,6 +293,11 @@ void explain(const RobotModel& model, const Program& program) {
     std::printf("%-16s %10d %10d%s\n", name.c_str(), text.operations, text.trigonometric,
                 function.is_inlined ? "   per contact" : "");
   }
+  if (!model.pairs.empty())
+    std::printf(
+        "\nThis is not the cost of a step: most of that may be contacts between geoms, and the solver's work for "
+        "them.\ntools/compare_robots %s measures a step.\n",
+        printable(model.file).c_str());
 }
 
 int run(const std::vector<std::string>& words) {

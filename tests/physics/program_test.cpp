@@ -218,6 +218,13 @@ TEST_F(RobotProgram, WritesWhatTheFlagMulticcdNeeds) {
   }
 }
 
+// The operations of a robot's functions leave out what contacts between geoms cost, which is most for some robots.
+TEST_F(RobotProgram, ExplainSaysThatPairsAreNotCounted) {
+  const std::string ball = "<body><freejoint/><geom size='0.1'/></body>";
+  expect_mentions(explain("two.xml", "<worldbody>" + ball + ball + "</worldbody>").out, {"compare_robots two.xml"});
+  EXPECT_EQ(explain("one.xml", "<worldbody>" + ball + "</worldbody>").out.find("compare_robots"), std::string::npos);
+}
+
 // 30 x 50 pairs have a short table: a line for each pair would be 300 kB.
 TEST_F(RobotProgram, ManyPairsHaveAShortTable) {
   std::string tiles, balls;
