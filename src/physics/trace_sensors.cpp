@@ -28,14 +28,14 @@ class Tracer {
   Vec3 center_velocity(size_t frame) {
     std::vector<bool> is_carried(model_.frames.size());
     Vec3 momentum;
-    double mass = 0;
+    Expr mass;
     for (size_t f = std::max<size_t>(frame, 1); f < model_.frames.size(); ++f) {
       is_carried[f] = f == frame || frame == 0 || is_carried[model_.frames[f].parent];
       if (!is_carried[f]) continue;
-      mass += model_.frames[f].mass;
+      mass += mass_of(model_, static_cast<int>(f), p_);
       momentum = momentum + (derived_inertia(model_, f, p_) * derived_velocity(p_, f)).linear;
     }
-    return Expr(1 / std::max(mass, 1e-15)) * momentum;
+    return (mass.is_known() ? Expr(1 / std::max(mass.value(), 1e-15)) : Expr(1) / mass) * momentum;
   }
 
   // The values of sensors of objects.

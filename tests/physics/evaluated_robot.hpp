@@ -23,6 +23,9 @@ struct RobotKind {
   bool has_dry_friction = true;
   bool has_equalities = false;  // only without dry friction
   bool has_tendons = false;     // and activations
+  // Has sensors, gaps, boxes, elliptic cones and contacts of all dimensions, and is in no fluid, so that its masses can
+  // vary. Only compiled robots have these.
+  bool has_sensors = false;
   bool operator==(const RobotKind&) const = default;
 };
 namespace kinds {

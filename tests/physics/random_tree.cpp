@@ -29,6 +29,7 @@ class Writer {
     if (kind_.has_tendons) write_tendons();
     write_actuators();
     if (kind_.has_equalities) write_equalities();
+    if (kind_.has_sensors) write_sensors();
     out_ << "</mujoco>\n";
     return out_.str();
   }
@@ -41,6 +42,10 @@ class Writer {
   }
   bool chance(double share) { return uniform(0, 1) < share; }
   int below(int n) { return static_cast<int>(uniform(0, n)) % n; }
+
+  std::string any(std::initializer_list<const char*> of) {
+    return std::data(of)[static_cast<size_t>(below(static_cast<int>(of.size())))];
+  }
 
   // --- Text ---
   static std::string number(double x) {
@@ -85,8 +90,10 @@ class Writer {
   void write_options() {
     out_ << "<option" << list("timestep", {kind_.microseconds / 1e6}) << " integrator=\""
          << (kind_.runge_kutta ? "RK4" : "Euler") << "\"";
+    is_elliptic_ = kind_.has_sensors && chance(0.5);
+    if (is_elliptic_) out_ << " cone=\"elliptic\"";
     out_ << maybe(0.2, vector("gravity", 10)) << maybe(0.2, between("impratio", 0.5, 4));
-    if (chance(0.4)) {
+    if (!kind_.has_sensors && chance(0.4)) {
       out_ << maybe(0.8, between("density", 0.5, 100)) << maybe(0.8, between("viscosity", 0.01, 1));
       out_ << maybe(0.5, vector("wind", 3));
     }
@@ -108,12 +115,20 @@ class Writer {
   }
   // Returns a geom's contact attributes.
   std::string touch() {
-    std::string text = maybe(0.6, between("friction", 0.2, 1.5));
+    std::string text = kind_.has_sensors ? friction_and_gap() : maybe(0.6, between("friction", 0.2, 1.5));
     text += softness("", power_);
-    text += maybe(0.3, between("margin", 0, 0.02));
+    if (!kind_.has_sensors) text += maybe(0.3, between("margin", 0, 0.02));
     text += maybe(0.2, between("solmix", 0.1, 3));
-    text += maybe(0.3, list("condim", {1}));
+    if (!kind_.has_sensors) text += maybe(0.3, list("condim", {1}));
     text += maybe(0.15, list("priority", {1.0 + below(2)}));
+    return text;
+  }
+  std::string friction_and_gap() {
+    constexpr double kDimensions[] = {1, 3, 3, 4, 6};
+    std::string text = list("condim", {kDimensions[below(5)]});
+    if (chance(0.6)) text += list("friction", {uniform(0.2, 1.5), uniform(0.001, 0.1), uniform(0.0001, 0.05)});
+    if (const double margin = uniform(0, 0.05); chance(0.4))
+      text += list("margin", {margin}) + maybe(0.7, list("gap", {margin * uniform(0, 1.2)}));
     return text;
   }
   std::string turn() {
@@ -123,8 +138,12 @@ class Writer {
   void write_geom(const std::string& name, bool moves) {
     const bool is_ball = chance(0.3);
     const double radius = uniform(0.04, 0.1);
-    out_ << "<geom name=\"" << name << "\" type=\"" << (is_ball ? "sphere\"" : "capsule\"");
-    out_ << (is_ball ? list("size", {radius}) : list("size", {radius, uniform(0.05, 0.25)}));
+    if (kind_.has_sensors && !is_planar() && chance(0.3)) {
+      out_ << "<geom name=\"" << name << "\" type=\"box\"" << list("size", {radius, uniform(0.04, 0.2), 0.08});
+    } else {
+      out_ << "<geom name=\"" << name << "\" type=\"" << (is_ball ? "sphere\"" : "capsule\"");
+      out_ << (is_ball ? list("size", {radius}) : list("size", {radius, uniform(0.05, 0.25)}));
+    }
     out_ << vector("pos", moves ? 0.15 : 0.6) << turn() << between("density", 300, 2000);
     if (!kind_.has_pairs) out_ << " contype=\"0\"";
     if (kind_.has_pairs)
@@ -147,6 +166,11 @@ class Writer {
     for (int g = chance(0.3) ? 2 : 1; g > 0; --g)
       write_geom("geom" + std::to_string(geoms_++), true), owners_.push_back(k);
     out_ << maybe(0.2, "<site" + vector("pos", 0.2) + "/>\n");
+    if (kind_.has_sensors) {
+      out_ << "<site" << named("site", k) << vector("pos", 0.2) << turn();
+      out_ << list("size", {uniform(0.1, 0.3), uniform(0.05, 0.2), 0.1}) << " type=\""
+           << any({"sphere", "box", "capsule"}) << "\"/>\n";
+    }
     if (kind_.has_tendons) {
       out_ << "<site" << named("hook", k) << vector("pos", 0.2) << "/>\n";
       out_ << "<geom" << named("drum", k) << " type=\"sphere\"" << between("size", 0.03, 0.1) << vector("pos", 0.1)
@@ -310,10 +334,68 @@ class Writer {
     out_ << "</equality>\n";
   }
 
+  // --- Sensors ---
+  std::string body() { return "body" + std::to_string(below(bodies_)); }
+  std::string geom() { return "geom" + std::to_string(below(geoms_)); }
+  std::string site() { return "site" + std::to_string(below(bodies_)); }
+  static std::string attribute(const std::string& name, const std::string& value) {
+    return " " + name + "=\"" + value + "\"";
+  }
+  // Returns the attributes that name an object, whose names begin with `prefix`.
+  std::string object(const std::string& prefix) {
+    const std::string type = any({"body", "xbody", "geom", "site"});
+    return attribute(prefix + "type", type) + attribute(prefix + "name", type == "geom"   ? geom()
+                                                                         : type == "site" ? site()
+                                                                                          : body());
+  }
+  void write_sensor(const std::string& type, const std::string& attributes) {
+    const bool is_unit = type.ends_with("axis") || type.ends_with("quat");
+    out_ << "<" << type << named("sensor", sensors_++) << attributes
+         << (is_unit ? "" : maybe(0.15, between("cutoff", 0.1, 2))) << "/>\n";
+  }
+  void write_contact_sensor() {
+    std::string text, data = "found";
+    const std::string side = any({"geom", "body", "subtree"}),
+                      reduce = any({"none", "mindist", "maxforce", "netforce"});
+    for (const char* number : {"1", "2"})
+      if (chance(0.6)) text += attribute(side + number, side == "geom" ? geom() : body());
+    for (const char* field : {" force", " dist", " normal", " tangent"}) {
+      const bool is_shown = chance(0.5), turns = field == std::string(" force") || field == std::string(" tangent");
+      if (is_shown && !(is_elliptic_ && turns && reduce != "netforce")) data += field;
+    }
+    out_ << "<contact" << named("sensor", sensors_++) << text << attribute("data", data) << attribute("reduce", reduce)
+         << "/>\n";
+  }
+  // Writes sensors that lanes compute, also if all numbers of the model vary.
+  void write_sensors() {
+    out_ << "<sensor>\n";
+    for (int k = 0; k < 4; ++k) {
+      // The force between a free body and the world is 0: what remains of large forces is rounding.
+      const int at = below(bodies_);
+      const std::string shown = parents_[static_cast<size_t>(at)] < 0 ? "gyro" : any({"force", "torque"});
+      write_sensor(
+          chance(0.3) ? shown : any({"gyro", "velocimeter", "accelerometer", "magnetometer", "touch", "rangefinder"}),
+          attribute("site", "site" + std::to_string(at)));
+      write_sensor(
+          any({"framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel"}),
+          object("obj") + maybe(0.5, object("ref")));
+      write_contact_sensor();
+    }
+    write_sensor(any({"framelinacc", "frameangacc"}), attribute("objtype", "xbody") + attribute("objname", body()));
+    write_sensor(any({"subtreecom", "subtreelinvel", "subtreeangmom"}), attribute("body", body()));
+    for (const int joint : driven_)
+      if (chance(0.3))
+        write_sensor(any({"jointpos", "jointvel", "jointactuatorfrc"}),
+                     attribute("joint", "joint" + std::to_string(joint)));
+    write_sensor(any({"e_potential", "e_kinetic", "clock"}), "");
+    out_ << "</sensor>\n";
+  }
+
   RobotKind kind_;
   uint64_t number_;
   int draws_ = 0;
-  int bodies_ = 0, joints_ = 0, geoms_ = 0, tendons_ = 0;
+  int bodies_ = 0, joints_ = 0, geoms_ = 0, tendons_ = 0, sensors_ = 0;
+  bool is_elliptic_ = false;
   double power_ = 2;                            // of the solimp of all contacts
   std::vector<int> parents_, driven_, owners_;  // parents of bodies; joints with a motor; bodies of geoms
   std::ostringstream out_;
