@@ -243,6 +243,14 @@ TEST_F(RobotProgram, RejectsModelsThatAreNotFiles) {
     expect_refused(run({model, "--explain"}), {model, "not a file"});
 }
 
+// libmujoco names only the first.
+TEST_F(RobotProgram, NamesAllFilesThatAreMissing) {
+  expect_refused(explain("bare.xml",
+                         "<compiler meshdir='parts'/><asset><mesh file='a.stl'/><mesh file='sub/b.obj'/><hfield "
+                         "name='hills' file='c.png' size='1 1 1 1'/><texture type='2d' file='d.png'/></asset>"),
+                 {"bare.xml", "parts/a.stl", "parts/sub/b.obj", "parts/c.png", " d.png"});
+}
+
 // libmujoco ends each step with an error where two geoms touch that cannot move; it checks only explicit pairs of them.
 TEST_F(RobotProgram, RefusesPairsOfGeomsThatCannotMove) {
   const auto scene = [](const char* height) {
@@ -271,7 +279,7 @@ TEST_F(RobotProgram, NamesOfFilesThatDifferInSignsHaveDifferentNames) {
 TEST_F(RobotProgram, RefusesFormatsOfMessages) {
   expect_refused(explain("format.xml", "<worldbody><camera mode='track%s%n'/></worldbody>"), {"format.xml", "%s"});
   expect_exit(explain("text.xml",
-                      "<custom><text name='mass' data='5 % nothing, 100%'/></custom><worldbody><body>"
+                      "<!-- 5%20slow --><custom><text name='mass' data='5 % nothing, 100%'/></custom><worldbody><body>"
                       "<joint/><geom size='1'/></body></worldbody>"),
               0);
 }

@@ -87,9 +87,13 @@ inline void require_file(const std::string& file) {
                                 "it was compiled from");
 }
 
-// Throws std::invalid_argument if the text of a model has conversions of printf that read or write memory. libmujoco
-// 3.5 takes texts of a wrong file for the formats of its messages.
-inline void require_no_formats(const std::string& file, const std::string& text) {
+// Throws std::invalid_argument if the text of a model, apart from its comments, has conversions of printf that read or
+// write memory. libmujoco 3.5 takes texts of a wrong file for the formats of its messages.
+inline void require_no_formats(const std::string& file, std::string text) {
+  for (size_t at = text.find("<!--"), end; at != std::string::npos; at = text.find("<!--", at)) {
+    if ((end = text.find("-->", at)) == std::string::npos) break;
+    text.erase(at, end + 3 - at);
+  }
   for (size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1)) {
     const size_t end = text.find_first_not_of("0123456789.*+-#'hlzjtL", at + 1);
     if (end == std::string::npos || (text[end] != 'n' && text[end] != 's')) continue;
@@ -135,6 +139,27 @@ inline void set_heights(mjSpec* spec, const FieldHeights& to) {
   mjs_setFloat(field->userdata, to.heights, to.rows * to.columns);
 }
 
+// Returns the files of meshes, height fields and textures that do not exist, as the model names them.
+inline std::string missing_files(mjSpec* spec) {
+  namespace fs = std::filesystem;
+  const fs::path beside = mjs_getString(spec->modelfiledir);
+  std::vector<std::string> missing;
+  const auto look = [&](mjtObj type, const mjString* directory, const auto& file_of) {
+    for (mjsElement* element = mjs_firstElement(spec, type); element; element = mjs_nextElement(spec, element)) {
+      const fs::path name = mjs_getString(file_of(element));
+      const fs::path file = mjs_getString(directory) / (spec->strippath ? name.filename() : name);
+      std::error_code ignored;
+      if (!name.empty() && !fs::exists(beside / file, ignored)) missing.push_back(file.string());
+    }
+  };
+  look(mjOBJ_MESH, spec->compiler.meshdir, [](mjsElement* element) { return mjs_asMesh(element)->file; });
+  look(mjOBJ_HFIELD, spec->compiler.meshdir, [](mjsElement* element) { return mjs_asHField(element)->file; });
+  look(mjOBJ_TEXTURE, spec->compiler.texturedir, [](mjsElement* element) { return mjs_asTexture(element)->file; });
+  std::string list;
+  for (const std::string& file : missing) list += (list.empty() ? "" : ", ") + file;
+  return list;
+}
+
 // Throws std::invalid_argument if geoms of an explicit <pair> touch each other although neither can move: libmujoco
 // would end with an error in each step.
 inline void require_moving_pairs(const mjModel& model, const std::string& file) {
@@ -166,12 +191,16 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
   std::ifstream stream(file, std::ios::binary);
   require_no_formats(file, {std::istreambuf_iterator<char>(stream), {}});
   char error[512] = "";
+  std::string missing;
   std::unique_ptr<mjModel, DeleteModel> model;
   const std::unique_ptr<mjSpec, DeleteSpec> spec(mj_parseXML(file.c_str(), nullptr, error, sizeof(error)));
   if (spec) {
     for (const FieldHeights& field : heights) set_heights(spec.get(), field);
     model.reset(mj_compile(spec.get(), nullptr));
-    if (!model) std::snprintf(error, sizeof(error), "%s", mjs_getError(spec.get()));
+    if (!model) {
+      std::snprintf(error, sizeof(error), "%s", mjs_getError(spec.get()));
+      missing = missing_files(spec.get());
+    }
   }
   if (!model) {
     std::string text = error;
@@ -179,7 +208,8 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
     text.erase(text.find_last_not_of(' ') + 1);
     const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
     throw std::invalid_argument("MuJoCo cannot read " + file + " (" + text +
-                                (says("Error opening file") ? "): add the missing file"
+                                (says("Error opening file") && !missing.empty() ? "): add the missing files " + missing
+                                 : says("Error opening file")                   ? "): add the missing file"
                                  : says("plugin ") && says(" not found")
                                      ? "): remove the plugin, because drl loads none"
                                      : "): correct the file"));
