@@ -31,6 +31,36 @@ auto count_moving(const RobotModel& model, const std::vector<SensorGeom>& geoms)
   return std::ranges::count_if(geoms, moves);
 }
 
+// Writes the triangles of the meshes that rays may meet.
+std::string emit_ray_meshes(const RobotModel& model) {
+  if (model.ray_meshes.empty()) return "";
+  Table meshes("Meshes: the first triangle, the end of their triangles.", "RayMesh", "ray_mesh",
+               in_cpp(model.ray_meshes.size()));
+  Table triangles("Triangles: a corner, the normal, the rows that give the coordinates of a point.", "MeshTriangle",
+                  "mesh_triangle", "kMeshTriangles");
+  const auto minus = [](const Numbers3& a, const Numbers3& b) {
+    return Numbers3{a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+  };
+  const auto times = [](const Numbers3& a, const Numbers3& b) {
+    return Numbers3{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  };
+  const auto divided = [](Numbers3 a, double by) {
+    for (double& x : a) x /= by;
+    return a;
+  };
+  for (const RayMesh& mesh : model.ray_meshes) {
+    const size_t first = triangles.size();
+    for (const auto& [corner, second, third] : mesh.triangles) {
+      const Numbers3 a = minus(second, corner), b = minus(third, corner), normal = times(a, b);
+      const double square = normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2];
+      if (square > 0)  // otherwise, it has no area
+        triangles.add(corner, normal, divided(times(b, normal), square), divided(times(normal, a), square));
+    }
+    meshes.add(first, triangles.size());
+  }
+  return constants("int", {{"kMeshTriangles", triangles.size()}}) + meshes.text() + triangles.text();
+}
+
 }  // namespace
 
 std::string emit_range_finders(const RobotModel& model) {
@@ -40,7 +70,7 @@ std::string emit_range_finders(const RobotModel& model) {
   return constants("int", {{"kRangeFinders", finders.size()},
                            {"kRayGeoms", model.ray_geoms.size()},
                            {"kMovingRayGeoms", count_moving(model, model.ray_geoms)}}) +
-         finders.text() + emit_geoms(model, model.ray_geoms, "ray_geom", "kRayGeoms");
+         finders.text() + emit_geoms(model, model.ray_geoms, "ray_geom", "kRayGeoms") + emit_ray_meshes(model);
 }
 
 std::string emit_distance_sensors(const RobotModel& model) {

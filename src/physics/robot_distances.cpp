@@ -50,11 +50,8 @@ class Reader : PartReader {
       if (m_.geom_type[g] == mjGEOM_MESH && m_.mesh_vertnum[m_.geom_dataid[g]] > kMostVertices)
         return shown + "a mesh of more than " + std::to_string(kMostVertices) + " vertices";
     }
-    // In MuJoCo 3.5.0, up to 4 % of the distances that GJK finds between other shapes are wrong, depending on rounding.
-    const auto is_plain = [&](int g) { return m_.geom_type[g] <= mjGEOM_CAPSULE; };
-    if (!is_plain(a) && !is_plain(b))
-      return "libmujoco's distances of '" + name(mjOBJ_GEOM, a) + "' and '" + name(mjOBJ_GEOM, b) +
-             "' are not exact, since neither is a plane, a sphere or a capsule";
+    // In MuJoCo 3.5.0, up to 4 % of the distances that GJK finds between shapes of which neither is a plane, a sphere
+    // or a capsule are wrong, depending on rounding.
     const auto [first, second] = std::minmax({shape_of(m_.geom_type[a]), shape_of(m_.geom_type[b])});
     if (!physics::is_convex_pair(first, second)) return "";
     if (is_off(mjDSBL_NATIVECCD)) return "the flag nativeccd is disabled";

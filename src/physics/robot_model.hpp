@@ -396,6 +396,7 @@ struct RobotModel {
   std::vector<TouchSensor> touch_sensors;
   std::vector<RangeFinder> range_finders;
   std::vector<SensorGeom> ray_geoms;  // that some of these may meet
+  std::vector<RayMesh> ray_meshes;    // of these geoms
   std::vector<SensorGeom> distance_geoms;
   std::vector<DistancePair> distance_pairs;
   std::vector<DistanceQuery> distance_queries;

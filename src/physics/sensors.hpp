@@ -131,7 +131,12 @@ struct SensorGeom {
   int geom = 0, frame = 0;  // MuJoCo's
   Numbers3 size{};
   double bound = 0;  // the radius of a sphere around its centre that contains it
-  int data = -1;     // index of a height field, or of a mesh's hull
+  int data = -1;     // index of a height field, or of a mesh or its hull
+};
+// A mesh that rays may meet: the corners of its triangles.
+struct RayMesh {
+  int mesh = 0;  // MuJoCo's index
+  std::vector<std::array<Numbers3, 3>> triangles{};
 };
 // The geoms of a pair whose distance a sensor shows: indices into RobotModel::distance_geoms.
 struct DistancePair {

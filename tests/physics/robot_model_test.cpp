@@ -32,6 +32,15 @@ RobotModel supported(const std::string& inside) {
   return model;
 }
 
+TEST(MujocoModel, RefusesAnotherVersionThanThatOfTheBuild) {
+  try {
+    require_mujoco_version(2'003'004);
+    FAIL() << "no exception";
+  } catch (const std::invalid_argument& error) {
+    expect_mentions(error.what(), {"2.3.4", version_text(mjVERSION_HEADER)});
+  }
+}
+
 // A ball of 1 kg with another of 3 kg welded to it 0.4 m away is one body, with its centre 0.3 m away.
 TEST(RobotModel, WeldedBodiesAreOne) {
   const RobotModel model = supported(
@@ -352,6 +361,22 @@ TEST(RobotModel, RangeFindersMeetVisibleGeomsOfOtherBodies) {
   EXPECT_EQ(model.range_finders[1].number, 1);
 }
 
+// A header has no room for a large mesh. These have 20 4^n triangles.
+TEST(RobotModel, RangeFindersMeetSmallMeshes) {
+  const auto robot = [](const char* divisions) {
+    return "<asset><mesh name='ball' builtin='sphere' params='" + std::string(divisions) +
+           "'/></asset><worldbody><geom name='rock' type='mesh' mesh='ball'/><body><joint/><geom size='0.1'/><site "
+           "name='eye'/></body></worldbody><sensor><rangefinder name='far' site='eye'/></sensor>";
+  };
+  const RobotModel small = read(robot("2"));
+  EXPECT_TRUE(small.lacking_sensors.empty());
+  ASSERT_EQ(small.ray_meshes.size(), 1u);
+  EXPECT_EQ(small.ray_meshes[0].triangles.size(), 320u);
+  const RobotModel large = read(robot("4"));
+  ASSERT_EQ(large.lacking_sensors.size(), 1u);
+  expect_mentions(large.lacking_sensors[0].why, {"'rock'", "5000 triangles"});
+}
+
 // Limits of joints come before those of tendons, and those of balls are last.
 TEST(RobotModel, SensorsOfLimitsFindTheirs) {
   const std::string bodies =
@@ -369,8 +394,7 @@ TEST(RobotModel, SensorsOfLimitsFindTheirs) {
   EXPECT_EQ(read("<option><flag limit='disable'/></option>" + bodies).sensors.at(0).index, -1);
 }
 
-// Sensors of the same bodies and cutoff share their pairs. Two planes have no distance. Those of two boxes are wrong in
-// some states in libmujoco.
+// Sensors of the same bodies and cutoff share their pairs. Two planes have no distance.
 TEST(RobotModel, SensorsOfDistancesHaveAllPairsOfTheirGeoms) {
   const RobotModel model = read(
       "<asset><mesh name='stone' vertex='0 0 0 .3 0 0 0 .2 0 .1 .1 .25'/></asset><worldbody><geom name='floor' "
@@ -380,21 +404,21 @@ TEST(RobotModel, SensorsOfDistancesHaveAllPairsOfTheirGeoms) {
       "<distance name='a' body1='arm' body2='ball' cutoff='1'/><normal name='b' body1='arm' body2='ball' cutoff='1'/>"
       "<fromto name='c' body1='arm' body2='ball' cutoff='2'/><distance name='d' geom1='floor' geom2='wall'/>"
       "<distance name='e' geom1='brick' geom2='stone'/></sensor>");
-  ASSERT_EQ(model.sensors.size(), 4u);
+  ASSERT_EQ(model.sensors.size(), 5u);
   std::vector<int> queries;
   for (const Sensor& sensor : model.sensors) queries.push_back(sensor.index);
-  EXPECT_EQ(queries, (std::vector<int>{0, 0, 1, 2}));
-  ASSERT_EQ(model.distance_queries.size(), 3u);
+  EXPECT_EQ(queries, (std::vector<int>{0, 0, 1, 2, 3}));
+  ASSERT_EQ(model.distance_queries.size(), 4u);
   EXPECT_EQ(model.distance_queries[0].end - model.distance_queries[0].first, 2);
   EXPECT_EQ(model.distance_queries[2].end, model.distance_queries[2].first);
   std::vector<physics::ShapeKind> kinds;
   for (const SensorGeom& geom : model.distance_geoms) kinds.push_back(geom.kind);
-  EXPECT_EQ(kinds, (std::vector<physics::ShapeKind>{SensorGeom::capsule, SensorGeom::sphere, SensorGeom::mesh}));
+  EXPECT_EQ(kinds, (std::vector<physics::ShapeKind>{SensorGeom::capsule, SensorGeom::sphere, SensorGeom::mesh,
+                                                    SensorGeom::box}));
   EXPECT_EQ(model.hulls.size(), 1u);
   EXPECT_EQ(model.distance_pairs[1].first, 2);
   EXPECT_EQ(model.distance_pairs[1].second, 1);
-  ASSERT_EQ(model.lacking_sensors.size(), 1u);
-  expect_mentions(model.lacking_sensors[0].why, {"brick", "stone", "not exact"});
+  EXPECT_TRUE(model.lacking_sensors.empty());
 }
 
 // Without sensors, MuJoCo's sensordata stays 0.

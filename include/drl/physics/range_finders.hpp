@@ -90,6 +90,29 @@ DRL_HD F ray_to_cylinder(F radius, double half, const F* from, const F* along) {
   return nearest;
 }
 
+// A triangle of a mesh, in the mesh's axes. The point corner + p of its plane is in the triangle if to_u p >= 0,
+// to_v p >= 0 and their sum is at most 1.
+struct MeshTriangle {
+  double corner[3], normal[3], to_u[3], to_v[3];
+};
+// The triangles of a mesh.
+struct RayMesh {
+  int first, end;
+};
+template <class F>
+DRL_HD F ray_to_triangle(const MeshTriangle& triangle, const F* from, const F* along) {
+  const auto times = [](const double* row, const F* x)
+                         DRL_LAMBDA { return F(row[0]) * x[0] + F(row[1]) * x[1] + F(row[2]) * x[2]; };
+  F at[3];
+  for (int k = 0; k < 3; ++k) at[k] = from[k] - F(triangle.corner[k]);
+  const F rate = times(triangle.normal, along);
+  const Mask<F> moves = math::abs(rate) > F(kLeastAlong);
+  const F x = -times(triangle.normal, at) / math::select(moves, rate, F(1));
+  for (int k = 0; k < 3; ++k) at[k] = at[k] + x * along[k];
+  const F u = times(triangle.to_u, at), v = times(triangle.to_v, at);
+  return math::select(moves & (x >= F(0)) & (u >= F(0)) & (v >= F(0)) & (u + v <= F(1)), x, F(-1));
+}
+
 // `body` is MuJoCo's; `number` is that of the value in sensordata.
 struct RangeFinder {
   int body, number;
@@ -112,6 +135,14 @@ DRL_HD F ray_to_geom(const typename P::Stage& stage, const SensorGeom& geom, con
       break;
   }
   if (!any(ray_to_sphere(F(geom.bound), from, along) >= F(0))) return F(-1);
+  if constexpr (P::kMeshTriangles > 0)
+    if (geom.kind == ShapeKind::mesh) {
+      const RayMesh mesh = P::ray_mesh(geom.data);
+      F nearest = F(-1);
+      for (int t = mesh.first; t < mesh.end; ++t)
+        nearest = nearer(nearest, ray_to_triangle(P::mesh_triangle(t), from, along));
+      return nearest;
+    }
   if (geom.kind == ShapeKind::capsule) return ray_to_capsule(radius, geom.size[1], from, along);
   if (geom.kind == ShapeKind::cylinder) return ray_to_cylinder(radius, geom.size[1], from, along);
   const double low[3] = {-geom.size[0], -geom.size[1], -geom.size[2]};

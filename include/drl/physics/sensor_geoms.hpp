@@ -12,7 +12,7 @@ struct SensorGeom {
   int body;
   double size[3];
   double bound;            // the radius of a sphere around its centre that contains it
-  int data = -1;           // index of a height field or of a mesh's hull
+  int data = -1;           // index of a height field, or of a mesh or its hull
   int moving = -1;         // its index among the geoms that move; -1: it has this pose
   double pose[12] = {};    // the position of its centre, and the rows of the matrix of its axes
   int radius_factor = -1;  // the parameter by which its radius is multiplied, or -1

@@ -19,6 +19,7 @@ struct DefaultSizes {
   static constexpr int kHeightFields = 0, kWorldPlanes = 0, kPairGroups = 0, kKeyframes = 0;
   static constexpr int kPushes = 0;  // bodies that options can push
   static constexpr int kContactSensors = 0, kTouchSensors = 0, kRangeFinders = 0, kDistanceSensors = 0;
+  static constexpr int kMeshTriangles = 0;  // that rays may meet
 
   static constexpr bool kWide = false;            // lanes of float compute a step in double: contacts are stiff
   static constexpr bool kWideForNoslip = false;   // they do so only because of the noslip solver
