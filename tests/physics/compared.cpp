@@ -218,10 +218,11 @@ void Compared::expect_derived(const mjModel& m, const mjData& d) {
   expect("qfrc_actuator", q.qfrc_actuator, d.qfrc_actuator, m.nv);
   expect("qfrc_constraint", q.qfrc_constraint, d.qfrc_constraint, m.nv);
   expect("actuator_force", q.actuator_force, d.actuator_force, m.nu);
-  // Forces have the rounding of their largest component in all three.
+  // Forces and accelerations have the rounding of their largest component in all three.
   for (int s = 0; s < m.nsensor; ++s) {
-    const bool is_force = m.sensor_type[s] == mjSENS_FORCE || m.sensor_type[s] == mjSENS_TORQUE;
-    const int together = is_force ? 3 : 1,
+    const bool is_vector =
+        m.sensor_needstage[s] == mjSTAGE_ACC && m.sensor_dim[s] == 3 && m.sensor_type[s] != mjSENS_CONTACT;
+    const int together = is_vector ? 3 : 1,
               end = std::min(m.sensor_adr[s] + m.sensor_dim[s], static_cast<int>(q.sensordata.size()));
     for (int k = m.sensor_adr[s]; k < end; k += together)
       EXPECT_LE(difference(&q.sensordata[static_cast<size_t>(k)], d.sensordata + k, together), kSame)

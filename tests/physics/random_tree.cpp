@@ -89,7 +89,11 @@ class Writer {
 
   void write_options() {
     out_ << "<option" << list("timestep", {kind_.microseconds / 1e6}) << " integrator=\""
-         << (kind_.runge_kutta ? "RK4" : "Euler") << "\"";
+         << (kind_.runge_kutta   ? "RK4"
+             : kind_.has_sensors ? any({"Euler", "implicitfast", "implicit"})
+                                 : "Euler")
+         << "\"";
+    if (kind_.has_sensors) out_ << maybe(0.15, " noslip_iterations=\"3\"");
     is_elliptic_ = kind_.has_sensors && chance(0.5);
     if (is_elliptic_) out_ << " cone=\"elliptic\"";
     out_ << maybe(0.2, vector("gravity", 10)) << maybe(0.2, between("impratio", 0.5, 4));
@@ -387,6 +391,9 @@ class Writer {
       if (chance(0.3))
         write_sensor(any({"jointpos", "jointvel", "jointactuatorfrc"}),
                      attribute("joint", "joint" + std::to_string(joint)));
+    for (int t = 0; t < tendons_; ++t)
+      write_sensor(any({"tendonpos", "tendonvel", "tendonactuatorfrc"}),
+                   attribute("tendon", "tendon" + std::to_string(t)));
     write_sensor(any({"e_potential", "e_kinetic", "clock"}), "");
     out_ << "</sensor>\n";
   }

@@ -137,10 +137,10 @@ class Reference {
     return path;
   }
 
-  // Returns the number of contacts, of at least these dimensions, between geoms that both move.
+  // Returns the number of contacts that push, of at least these dimensions, between geoms that both move.
   int pair_contacts(const mjData& d, int dimensions = 1) const {
     return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
-      return c.dim >= dimensions && moves(c.geom[0]) && moves(c.geom[1]);
+      return c.dim >= dimensions && c.exclude == 0 && moves(c.geom[0]) && moves(c.geom[1]);
     }));
   }
   // Returns how many rows these contacts have, apart from those with elliptic cones.
@@ -148,7 +148,7 @@ class Reference {
     int rows = 0;
     for (int c = 0; c < d.ncon; ++c) {
       const int *geoms = d.contact[c].geom, dimensions = d.contact[c].dim;
-      if (model_->geom_type[geoms[0]] == mjGEOM_PLANE) continue;
+      if (model_->geom_type[geoms[0]] == mjGEOM_PLANE || d.contact[c].exclude != 0) continue;
       if (!with_world && !(moves(geoms[0]) && moves(geoms[1]))) continue;
       rows += dimensions == 1 ? 1 : model_->opt.cone == mjCONE_PYRAMIDAL ? 2 * (dimensions - 1) : 0;
     }
