@@ -111,7 +111,7 @@ TEST(Toucher, FeelsAndDoesNotFeelWhatTouchesItsBodies) {
 TEST(Scout, SeesWhatItsSensorsCanShow) {
   Reference reference(tested("scout").file);
   const mjModel& m = reference.model();
-  constexpr int kTransparent = 3;  // geoms
+  constexpr int kTransparent = 2;  // geoms
   std::vector<int> shown(static_cast<size_t>(m.nsensor)), hidden = shown;
   std::set<int> met;
   for (int k = 0; k < 3000; ++k) {
