@@ -199,9 +199,9 @@ void Compared::expect_stage(const mjData& d, const Noise& noise) {
   const mjModel& m = reference.model();
   EXPECT_LE(difference(robot->qacc.data(), d.qacc, m.nv), noise.bound(1e-10, noise.qacc));
   EXPECT_EQ(*robot->unsolved, 0);
-  expect_derived(m, d);
+  expect_derived(m, d, noise);
 }
-void Compared::expect_derived(const mjModel& m, const mjData& d) {
+void Compared::expect_derived(const mjModel& m, const mjData& d, const Noise& noise) {
   const Quantities q = robot->derive();
   constexpr double kSame = 1e-9;
   const auto expect = [kSame](const char* name, const std::vector<double>& numbers, const mjtNum* expected,
@@ -218,14 +218,15 @@ void Compared::expect_derived(const mjModel& m, const mjData& d) {
   expect("qfrc_actuator", q.qfrc_actuator, d.qfrc_actuator, m.nv);
   expect("qfrc_constraint", q.qfrc_constraint, d.qfrc_constraint, m.nv);
   expect("actuator_force", q.actuator_force, d.actuator_force, m.nu);
-  // Forces and accelerations have the rounding of their largest component in all three.
+  // Forces and accelerations have the rounding of their largest component in all three, and the noise of qacc.
   for (int s = 0; s < m.nsensor; ++s) {
     const bool is_vector =
         m.sensor_needstage[s] == mjSTAGE_ACC && m.sensor_dim[s] == 3 && m.sensor_type[s] != mjSENS_CONTACT;
     const int together = is_vector ? 3 : 1,
               end = std::min(m.sensor_adr[s] + m.sensor_dim[s], static_cast<int>(q.sensordata.size()));
     for (int k = m.sensor_adr[s]; k < end; k += together)
-      EXPECT_LE(difference(&q.sensordata[static_cast<size_t>(k)], d.sensordata + k, together), kSame)
+      EXPECT_LE(difference(&q.sensordata[static_cast<size_t>(k)], d.sensordata + k, together),
+                is_vector ? noise.bound(kSame, noise.qacc) : kSame)
           << "sensor number " << k;
   }
 }

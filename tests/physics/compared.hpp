@@ -42,7 +42,7 @@ class Compared {
   template <class After>
   const mjData& expect_same(const RobotState& from, const After& after, void (ExactRobot::*compute)(), Noise& noise);
   void expect_stage(const mjData& d, const Noise& noise);
-  void expect_derived(const mjModel& m, const mjData& d);
+  void expect_derived(const mjModel& m, const mjData& d, const Noise& noise);
   void vary_all();
 
   std::unique_ptr<mjModel, DeleteModel> file_;  // the model without changes
