@@ -41,6 +41,8 @@ int main() {
     list(GET drl_isas ${DRL_MACHINE_LEVEL} drl_robot_isas)
   endif()
 endif()
+# Robots that are compiled for --env.dr take twice the time to compile. Without, libmujoco simulates them with --env.dr.
+option(DRL_RANDOMISED "Compile robots for --env.dr too" ON)
 # drl_list_isas(LIST ISA...): sets LIST to the value of DRL_COMPILED_ISAS for these instruction sets.
 function(drl_list_isas list)
   list(TRANSFORM ARGN REPLACE "=.*" " ")
@@ -50,15 +52,16 @@ endfunction()
 string(JOIN " " DRL_TASK_FLAGS ${DRL_FLOAT_FLAGS})
 
 # drl_add_task_library(NAME header.hpp... [MUJOCO] [MODELS header.hpp=model.xml...] [FETCHED model.xml=file...]
-# [RANDOMISED header.hpp...] [CPU_ONLY header.hpp...]): adds the shared library libNAME.so of the tasks in these headers (DRL_TASK), for
+# [RANDOMISED [header.hpp...]] [CPU_ONLY header.hpp...]): adds the shared library libNAME.so of the tasks in these headers (DRL_TASK), for
 # --task_library. It has their loops for all instruction sets (for robots, those of DRL_ISAS), and for GPUs if nvcc (for
 # AMD GPUs: hipcc) is found and DRL_TASK_GPU is ON. With MUJOCO, the headers may contain robots (DRL_ROBOT). MODELS lists
 # their MJCF files; a header that it does not list has the model of its own name (ant.hpp: ant.xml). Models are looked for
 # beside the header, beside CMakeLists.txt, and among drl's models. FETCHED lists files that models include and that have
 # to be fetched (the third member of RobotModel): such a model is found when that file is there too. Two models cannot have the same file name. drl_robot
 # compiles the physics of the models that it supports. libmujoco can simulate all of them. The robots in the headers
-# after RANDOMISED are compiled once more, with numbers of the model that differ between environments (--env.dr). Those
-# in the headers after CPU_ONLY, which lack DRL_HD, are not compiled for GPUs.
+# after RANDOMISED, or in all headers if none follows, are compiled once more, with numbers of the model that differ
+# between environments (--env.dr), unless DRL_RANDOMISED is OFF. Those in the headers after CPU_ONLY, which lack DRL_HD,
+# are not compiled for GPUs.
 function(drl_add_task_library name)
   cmake_parse_arguments(TASKS "MUJOCO" "" "MODELS;FETCHED;RANDOMISED;CPU_ONLY" ${ARGN})
   foreach(list UNPARSED_ARGUMENTS RANDOMISED CPU_ONLY)
@@ -70,6 +73,11 @@ function(drl_add_task_library name)
     set(TASKS_${list} ${absolute})
   endforeach()
   set(headers ${TASKS_UNPARSED_ARGUMENTS})
+  if(NOT DRL_RANDOMISED)
+    set(TASKS_RANDOMISED "")
+  elseif("RANDOMISED" IN_LIST TASKS_KEYWORDS_MISSING_VALUES)
+    set(TASKS_RANDOMISED ${headers})
+  endif()
   set(units ${CMAKE_CURRENT_BINARY_DIR}/${name}_units)
   add_library(${name} MODULE ${units}/table.cpp)  # first: the linker keeps the first copy of a function
   target_compile_definitions(${name} PRIVATE "DRL_TASK_FLAGS=\"${DRL_TASK_FLAGS}\"" "DRL_TASK_VERSION=\"${drl_VERSION}\"")

@@ -178,11 +178,9 @@ std::string slow_randomisation(const Options& options) {
   for (const Circumstance& fact : options.env->circumstances())
     if (fact.name == "randomised" && fact.value == "yes")
       return fmt::format(
-          "libmujoco simulates {} because of --env.dr (its compiled robot has constant masses and gains; in lanes, "
-          "compiled robots were 22 to 282 times as fast on one core, docs/results/speed.md): compile it with "
-          "RANDOMISED "
-          "(docs/howto/randomisation.md), or leave --env.dr out",
-          task);
+          "libmujoco simulates {} because of --env.dr ({}; in lanes, compiled robots were 22 to 282 times as fast on "
+          "one core, docs/results/speed.md): see docs/howto/randomisation.md, or leave --env.dr out",
+          task, options.env->why_not_in_lanes());
   return "";
 }
 

@@ -168,9 +168,6 @@ const TaskParams::Inspection& TaskParams::inspection() const {
   const int32_t code = record_.robot->inspect(&choice, &inspected.facts, error, sizeof(error));
   if (code == 2) throw UsageError(printable(error, sizeof(error)));  // it may contain names of the model
   inspected.why_not_lanes = error, inspected.is_mistaken = code == 3;
-  if (code == 0 && !record_in_lanes())
-    inspected.why_not_lanes =
-        "its library was built with constant masses and gains: see RANDOMISED in docs/howto/randomisation.md";
   return inspection_.emplace(std::move(inspected));
 }
 

@@ -180,11 +180,14 @@ TEST_F(RobotsInLanes, RefuseNetworksThatDriveNothing) {
       {"'pol'", "'pole'"});
 }
 
-// Models that were compiled once are simulated by libmujoco.
-TEST_F(RobotsInLanes, AreNotUsedForModelsThatWereNotCompiledForIt) {
-  const Chosen chosen("HalfCheetah-v5", {{"dr.body_mass", "0.9,1.1"}});
+// drl's robots are compiled for it, but for those in a fluid.
+TEST_F(RobotsInLanes, RandomiseRobotsThatCanBeCompiledForIt) {
+  EXPECT_EQ(Chosen("HalfCheetah-v5", {{"dr.body_mass", "0.9,1.1"}}).engine, "lanes");
+  EXPECT_EQ(Chosen("PushCube", {{"dr.geom_friction", "0.9,1.1"}}).engine, "lanes");
+  EXPECT_EQ(Chosen("Swimmer-v5", {}).engine, "lanes");
+  const Chosen chosen("Swimmer-v5", {{"dr.body_mass", "0.9,1.1"}});
   EXPECT_EQ(chosen.engine, "libmujoco");
-  expect_mentions(chosen.why_not, {"RANDOMISED"});
+  expect_mentions(chosen.why_not, {"fluid"});
 }
 
 TEST_F(RobotsInLanes, RefuseRangesThatAreWrong) {

@@ -29,6 +29,7 @@ struct CompiledRobot {
 template <uint64_t Key>
 struct RandomisedRobot {
   static constexpr bool is_compiled = false;
+  static constexpr char why_not[] = "its library was built without RANDOMISED";
 };
 
 }  // namespace drl

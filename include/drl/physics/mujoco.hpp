@@ -218,6 +218,8 @@ class MujocoTask : public Task<MujocoRobot> {
       std::snprintf(facts->file, sizeof(facts->file), "%s", task.file_.c_str());
       std::snprintf(facts->id, sizeof(facts->id), "%s", task.files_.c_str());
       why_not = task.why_not_in_lanes(), is_mistaken = task.is_mistaken(*choice);
+      if constexpr (!RandomisedModel<Task>::is_compiled)
+        if (why_not.empty() && !ranges_of(choice).empty()) why_not = RandomisedModel<Task>::why_not;
     });
     if (code != 0) return 2;
     std::snprintf(error, static_cast<size_t>(error_size), "%s", why_not.c_str());
