@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -9,6 +10,8 @@
 
 namespace drl::robot_compiler {
 namespace {
+
+using physics::ModelConstant;
 
 std::string emit_cones(const RobotModel& model) {
   const std::vector<int> bodies = touching_bodies(model), frames = touching_frames(model);
@@ -143,6 +146,62 @@ std::string emit_friction_factors(const RobotModel& model) {
       .text_unless_empty();
 }
 
+// Writes how the numbers that MuJoCo derives follow from the parameters, and which rows they weight.
+std::string emit_derived_constants(const RobotModel& model) {
+  const DerivedConstants& all = model.constants;
+  constexpr auto kKinds = by_enum<ModelConstant::Kind, const char*>(ModelConstant::inertia,
+                                                                    {{ModelConstant::translation, "translation"},
+                                                                     {ModelConstant::rotation, "rotation"},
+                                                                     {ModelConstant::mass, "mass"},
+                                                                     {ModelConstant::joint, "joint"},
+                                                                     {ModelConstant::along, "along"},
+                                                                     {ModelConstant::acceleration, "acceleration"},
+                                                                     {ModelConstant::inertia, "inertia"}});
+  Table constant("Constants that MuJoCo derives (drl/physics/model_constants.hpp): what, of which part, in the file.",
+                 "ModelConstant", "constant", "kConstants");
+  for (const ModelConstant& c : all.how)
+    constant.add(std::string("ModelConstant::") + kKinds[c.kind], c.index, c.count, c.in_file);
+  Table body("Bodies in the reference pose: last degree of freedom, parameters, mass, centre, axes, inertia.",
+             "ReferenceBody", "reference_body", "nbody");
+  for (const physics::ReferenceBody& b : all.bodies)
+    body.add(b.last, b.mass, b.center, b.in_file, std::to_array(b.at), std::to_array(b.turn), std::to_array(b.inertia));
+  Table dof("Degrees of freedom: parent, row of M, parameter, motion, armature.", "ReferenceDof", "reference_dof", "nv");
+  for (const physics::ReferenceDof& d : all.dofs)
+    dof.add(d.parent, d.row, d.armature, std::to_array(d.motion), d.in_file, d.more);
+  Table tendon("Tendons with armature: their row, the armature.", "ReferenceTendon", "reference_tendon",
+               "kReferenceTendons");
+  for (const physics::ReferenceTendon& t : all.tendons) tendon.add(t.row, t.armature);
+  std::vector<int> of_frames(static_cast<size_t>(count_numbers(touching_frames(model))), -1), of_frictions;
+  const std::vector<int> frames = touching_frames(model);
+  for (size_t f = 0; f < frames.size(); ++f)
+    if (frames[f] >= 0)
+      of_frames[static_cast<size_t>(frames[f])] =
+          place_of_constant(model, DerivedConstants::body_translation, static_cast<int>(f));
+  for (const int d : frictional_dofs(model)) of_frictions.push_back(place_of_constant(model, DerivedConstants::dof, d));
+  for (const int t : frictional_tendons(model))
+    of_frictions.push_back(place_of_constant(model, DerivedConstants::tendon, t));
+  std::vector<double> of_geoms;
+  for (const PairGeom& geom : model.pair_geoms) of_geoms.push_back(geom.inverse_weight);
+  const int inertia = place_of_constant(model, DerivedConstants::inertia, 0);
+  return constants("int", {{"kConstants", all.how.size()},
+                           {"kReferenceEntries", all.entries},
+                           {"kReferenceTendons", all.tendons.size()},
+                           {"kInertiaConstant", inertia}}) +
+         constant.text() + body.text() + dof.text() + tendon.text() +
+         Table("Derivatives of the lengths of tendons and actuators along qvel.", "double", "reference_row",
+               in_cpp(all.rows.size()))
+             .add_all(all.rows)
+             .text() +
+         Table("The places of the ratios of frames with contacts; of dry friction.", "int", "frame_constant",
+               "kTouchingFrames")
+             .add_all(of_frames)
+             .text() +
+         Table("", "int", "friction_constant", "kFrictions").add_all(of_frictions).text() +
+         Table("Inverse inertias of the bodies of geoms in the file.", "double", "geom_weight", "kPairGeoms")
+             .add_all(of_geoms)
+             .text();
+}
+
 std::string emit_sensor_places(const RobotModel& model) {
   return Table("The place of a value of MuJoCo's sensordata: -1 if in Derived::sensor, otherwise in Stage::sensed.",
                "int", "sensor_place", "kSensorNumbers")
@@ -244,7 +303,8 @@ std::string emit_cone_tables(const RobotModel& model) {
         constants("bool", {{"kRandomised", true}}) +
         constants("int", {{"kPushes", std::ranges::count(model.parameters, ModelParameter::push, &Parameter::kind)}}) +
         (moves_sites(model) ? constants("bool", {{"kMovesSites", true}}) : "") + emit_motors(model) +
-        emit_limit_parameters(model) + emit_radius_factors(model) + emit_friction_factors(model);
+        emit_limit_parameters(model) + emit_radius_factors(model) + emit_friction_factors(model) +
+        emit_derived_constants(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   if (!model.contact_sensors.empty() || !model.touch_sensors.empty())
     text += constants("bool", {{"kSensesPairs", senses_pairs(model)}});

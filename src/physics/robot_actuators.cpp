@@ -108,7 +108,8 @@ class Reader : PartReader {
             .longest = prm[5],
             .fastest = prm[6],
             .passive = prm[7],
-            .lengthening = prm[8]};
+            .lengthening = prm[8],
+            .divides_by_acceleration = prm[2] < 0};
   }
   void read_dynamics(int a, const std::string& where, Actuator& actuator) {
     const int type = m_.actuator_dyntype[a];

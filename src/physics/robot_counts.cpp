@@ -269,6 +269,11 @@ int place_of_parameter(const RobotModel& model, ModelParameter::Kind kind, int i
   const auto found = std::ranges::find_if(model.parameters, is_it);
   return found == model.parameters.end() ? -1 : static_cast<int>(3 * (found - model.parameters.begin()));
 }
+int place_of_constant(const RobotModel& model, DerivedConstants::Of of, int index) {
+  const auto& all = model.constants.of;
+  const auto found = std::ranges::find(all, std::pair(of, index));
+  return found == all.end() ? -1 : static_cast<int>(3 * model.parameters.size() + (found - all.begin()));
+}
 bool moves_sites(const RobotModel& model) {
   return std::ranges::find(model.parameters, ModelParameter::site_position, &Parameter::kind) != model.parameters.end();
 }

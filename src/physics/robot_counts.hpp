@@ -108,5 +108,9 @@ FluidDrag drag_of(const RobotModel& model, const FluidBox& box);
 int place_of_parameter(const RobotModel& model, ModelParameter::Kind kind, int index);
 // Returns whether environments move or turn sites.
 bool moves_sites(const RobotModel& model);
+// Returns the place of a derived constant among these numbers, or -1.
+int place_of_constant(const RobotModel& model, DerivedConstants::Of of, int index);
+// Returns the ratios of the derived constants to those of the file, for the numbers of all parameters.
+std::vector<double> constant_ratios(const RobotModel& model, const std::vector<double>& numbers);
 
 }  // namespace drl::robot_compiler

@@ -45,9 +45,10 @@ class Reader : PartReader {
     equality.kind = is_of_joints ? Equality::joint : Equality::tendon;
     equality.joints = {m_.eq_obj1id[e], m_.eq_obj2id[e]};
     std::copy_n(m_.eq_data + mjNEQDATA * e, equality.polynomial.size(), equality.polynomial.begin());
-    for (const int j : equality.joints)
-      if (j >= 0)
-        equality.inverse_weight += is_of_joints ? m_.dof_invweight0[m_.jnt_dofadr[j]] : m_.tendon_invweight0[j];
+    for (size_t k = 0; k < 2; ++k)
+      if (const int j = equality.joints[k]; j >= 0)
+        equality.weights[k] = is_of_joints ? m_.dof_invweight0[m_.jnt_dofadr[j]] : m_.tendon_invweight0[j];
+    equality.inverse_weight = equality.weights[0] + equality.weights[1];
   }
   void read_sides(int e, Equality& equality) {
     const bool is_weld = m_.eq_type[e] == mjEQ_WELD;
@@ -63,8 +64,10 @@ class Reader : PartReader {
       if (m_.eq_objtype[e] == mjOBJ_SITE)
         anchor = m_.site_pos + 3 * b, turn = m_.site_quat + 4 * b, b = m_.site_bodyid[b];
       equality.sides[k] = side(b, anchor, turn);
-      equality.inverse_weight += m_.body_invweight0[2 * b], equality.inverse_inertia += m_.body_invweight0[2 * b + 1];
+      equality.weights[k] = m_.body_invweight0[2 * b], equality.inertias[k] = m_.body_invweight0[2 * b + 1];
     }
+    equality.inverse_weight = equality.weights[0] + equality.weights[1];
+    equality.inverse_inertia = equality.inertias[0] + equality.inertias[1];
   }
   Equality::Side side(int b, const mjtNum* pos, const mjtNum* turn) const {
     const Frame& frame = r_.frames[b];

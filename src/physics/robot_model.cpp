@@ -416,6 +416,7 @@ RobotModel read_robot_model(const std::string& file, int places, bool randomised
   if (!robot.unsupported.empty()) return robot;
   choose_pair_places(*model, robot, places);
   group_pairs(robot);
+  if (randomised) read_constants(*model, robot);
   return robot;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "drl/physics/model_constants.hpp"
 #include "drl/physics/parameter.hpp"
 #include "physics/mesh_hulls.hpp"
 #include "physics/placement.hpp"
@@ -85,6 +86,7 @@ struct Equality {
   std::array<Side, 2> sides{};
   double torque_scale = 1;                         // of a weld's rows of rotation
   double inverse_weight = 0, inverse_inertia = 0;  // of the rows of translation (or of joints), and of rotation
+  std::array<double, 2> weights{}, inertias{};     // of either side: their sums are these
   bool couples_lengths() const { return kind == joint || kind == tendon; }
   int rows() const { return couples_lengths() ? 1 : kind == connect ? 3 : 6; }
 };
@@ -166,6 +168,7 @@ struct Frame {
 struct Muscle {
   double from = 0, start = 0, unit = 1;
   double force = 0, shortest = 0, longest = 0, fastest = 0, passive = 0, lengthening = 0;
+  bool divides_by_acceleration = false;  // the force is in inverse proportion to MuJoCo's actuator_acc0
 };
 
 struct Actuator {
@@ -341,6 +344,20 @@ struct Unsupported {
   std::vector<std::string> lines;  // one for each element: "body 'hip': a plugin"
 };
 
+// The numbers that MuJoCo derives from masses and the like (drl/physics/model_constants.hpp), of robots whose
+// environments differ in these. They follow the parameters.
+struct DerivedConstants {
+  // body_translation, body_rotation: of a body of the file, as index. dof, tendon, actuator: MuJoCo's index.
+  enum Of { body_translation, body_rotation, dof, tendon, actuator, inertia };
+  std::vector<std::pair<Of, int>> of;
+  std::vector<physics::ModelConstant> how;
+  std::vector<physics::ReferenceBody> bodies;
+  std::vector<physics::ReferenceDof> dofs;
+  std::vector<physics::ReferenceTendon> tendons;
+  std::vector<double> rows;  // [rows, nv]
+  int entries = 0;           // of M
+};
+
 struct RobotModel {
   std::string name, file;
   std::string id;              // of the file's contents (see model_id in drl/physics/mujoco_model.hpp)
@@ -390,6 +407,7 @@ struct RobotModel {
   PairPlaces pair_places;             // that a lane has for the contacts of pairs
   std::vector<FluidBox> fluid_boxes;  // empty without a fluid
   std::vector<Parameter> parameters;
+  DerivedConstants constants;
   bool randomised = false;  // options may change all numbers that drl/physics/model_quantities.hpp lists
   std::vector<Sensor> sensors;
   std::vector<ContactSensor> contact_sensors;

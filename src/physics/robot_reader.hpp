@@ -151,6 +151,9 @@ void read_actuators(const mjModel& model, RobotModel& robot);
 void read_equalities(const mjModel& model, RobotModel& robot);
 // If there are many pairs, sorts those that are not ground pairs into groups. Requires places.
 void group_pairs(RobotModel& robot);
+// Reads how the numbers that MuJoCo derives from masses and the like follow from the parameters. Requires all else that
+// has them.
+void read_constants(const mjModel& model, RobotModel& robot);
 // Reads a range finder and the geoms that its ray may meet, or returns why lanes do not compute it.
 std::string read_range_finder(const mjModel& model, int sensor, Sensor& to, RobotModel& robot);
 // Reads a sensor of distances and the geoms between which they are, or returns why lanes do not compute it.

@@ -131,6 +131,8 @@ void trace_actuators(const RobotModel& model, const Kinematics& kinematics, Dyna
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p);
 // Returns number `k` of a parameter of an environment, or ModelParameter::unchanged if the model has no such parameter.
 Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, int k, Program& p);
+// Returns the ratio of a derived constant to that of the model's file, 1 if environments do not change it.
+Expr constant_ratio(const RobotModel& model, DerivedConstants::Of of, int index, Program& p);
 // Return a frame's centre of mass in its body, its mass and its inertia, including what an environment's parameters
 // change.
 Vec3 center_of(const RobotModel& model, int frame, Program& p);

@@ -206,9 +206,16 @@ class Actuators {
       return of_constant * Expr(x[0]) + factor(a, 0) * Expr(x[1]) * of.length + factor(a, 1) * Expr(x[2]) * of.velocity;
     };
     const Expr gain =
-        actuator.muscle_gain ? gain_of(*actuator.muscle_gain, of, false) : affine(actuator.gain, factor(a, 0));
-    const Expr bias = actuator.muscle_bias ? bias_of(*actuator.muscle_bias, of) : affine(actuator.bias, 1);
+        actuator.muscle_gain ? muscle_factor(a, *actuator.muscle_gain) * gain_of(*actuator.muscle_gain, of, false)
+                             : affine(actuator.gain, factor(a, 0));
+    const Expr bias = actuator.muscle_bias ? muscle_factor(a, *actuator.muscle_bias) * bias_of(*actuator.muscle_bias, of)
+                                           : affine(actuator.bias, 1);
     return gain * signal + bias;
+  }
+  // Returns the factor by which an environment's masses change a muscle's force.
+  Expr muscle_factor(size_t a, const Muscle& muscle) const {
+    if (!muscle.divides_by_acceleration) return 1;
+    return Expr(1) / constant_ratio(model_, DerivedConstants::actuator, static_cast<int>(a), p_);
   }
   Expr total_force(int tendon) const {
     Expr total = 0;
@@ -231,7 +238,8 @@ class Actuators {
     const Actuator& actuator = model_.actuators[a];
     Expr damping = Expr(-actuator.bias[2] * gear * gear) * factor(a, 1);
     Expr slope = Expr(actuator.gain[2]) * factor(a, 1);
-    if (actuator.muscle_gain) slope = gain_of(*actuator.muscle_gain, transmission(actuator), true);
+    if (const auto& muscle = actuator.muscle_gain)
+      slope = muscle_factor(a, *muscle) * gain_of(*muscle, transmission(actuator), true);
     if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (actuator.activation < 0 ? control(a) : signal(a));
     if (!damping.is(0)) damping = network(a, 0) * damping;
     if (mujoco::kLimitedForcesAreNotDamped && actuator.acts_on == Actuator::tendon)

@@ -179,6 +179,10 @@ Expr parameter(const RobotModel& model, ModelParameter::Kind kind, int index, in
       return p.input(at("parameters", 3 * place + k), "");
   return ModelParameter::unchanged(kind, k);
 }
+Expr constant_ratio(const RobotModel& model, DerivedConstants::Of of, int index, Program& p) {
+  const int place = place_of_constant(model, of, index);
+  return place < 0 ? Expr(1) : p.input(at("parameters", place), "");
+}
 Vec3 center_of(const RobotModel& model, int frame, Program& p) {
   const Frame& of = model.frames[frame];
   Vec3 center = known(of.center);

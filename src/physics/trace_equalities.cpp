@@ -107,6 +107,23 @@ void add_row(const RobotModel& model, const std::vector<Expr>& along, const Expr
     if (!along[i].is(0)) force[i] -= weight * along[i] * rest;
 }
 
+// Returns the inverse weight of the rows of translation (or of joints), or of rotation.
+Expr inverse_weight_of(const RobotModel& model, const Equality& equality, bool translates, Program& p) {
+  using Of = DerivedConstants;
+  const double in_file = translates ? equality.inverse_weight : equality.inverse_inertia;
+  if (model.constants.of.empty()) return in_file;
+  Expr sum = 0;
+  for (size_t k = 0; k < 2; ++k) {
+    const int j = equality.joints[k];
+    const Expr ratio = !equality.couples_lengths() ? constant_ratio(model, translates ? Of::body_translation : Of::body_rotation, equality.sides[k].frame, p)
+                       : j < 0 ? Expr(0)
+                       : equality.kind == Equality::joint ? constant_ratio(model, Of::dof, model.joints[j].dof, p)
+                                                          : constant_ratio(model, Of::tendon, j, p);
+    sum += Expr(translates ? equality.weights[k] : equality.inertias[k]) * ratio;
+  }
+  return sum;
+}
+
 }  // namespace
 
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
@@ -138,7 +155,7 @@ void trace_equalities(const RobotModel& model, const Kinematics& kinematics, Tre
     const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, size), name + "_impedance");
     const Expr strength = d / (Expr(1) - d);
     for (size_t r = 0; r < rows.violation.size(); ++r) {
-      const Expr weight = strength / Expr(r < 3 ? equality.inverse_weight : equality.inverse_inertia);
+      const Expr weight = strength / inverse_weight_of(model, equality, r < 3, p);
       Expr velocity = 0;
       for (size_t i = 0; i < model.dofs.size(); ++i) velocity += rows.along[r][i] * kinematics.qvel[i];
       Expr rest = Expr(s.damping) * velocity + Expr(s.stiffness) * (d * rows.violation[r]);

@@ -48,19 +48,26 @@ void place_components(const RobotModel& model, const std::vector<Spatial>& axis,
   p.motion_places = numbered(moves), p.coupling_places = numbered(couples);
 }
 
+// Returns the ratio of the inverse weight of a tendon's rows, or of the limit of a ball, to that of the file.
+Expr weight_ratio_of_tendon(const RobotModel& model, int t, Program& p) {
+  const int ball = model.tendons[t].ball;
+  return ball < 0 ? constant_ratio(model, DerivedConstants::tendon, t, p)
+                  : constant_ratio(model, DerivedConstants::dof, model.joints[ball].dof, p);
+}
+
 // Writes a row for each joint or tendon with limits, for the nearer limit: residual = sign acceleration + rest. The row
 // is active if the residual is negative.
 void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   int number = 0;
   const auto add = [&](const Limit& limit, const std::array<Expr, 2>& range, const std::string& name,
-                       const Expr& position, const Expr& velocity, double inverse_weight) {
+                       const Expr& position, const Expr& velocity, const Expr& inverse_weight) {
     const auto& [low, high] = range;
     const Expr above = position - low, below = high - position;
     const Expr sign = p.named(select_less(above, below, 1, -1), name + "_limit_sign");
     const Expr distance = p.named(min(above, below), name + "_limit_distance"), x = distance - Expr(limit.margin);
     const Softness& s = limit.softness;
     const Expr d = p.named(impedance({s.least, s.most, s.width, s.midpoint, s.power}, x), name + "_limit_impedance");
-    const Expr weight = d / ((Expr(1) - d) * Expr(inverse_weight));
+    const Expr weight = d / ((Expr(1) - d) * inverse_weight);
     p.set(at("w.weight", count_pyramids(model) + number), select_less(distance, limit.margin, weight, 0));
     p.set(at("w.limit_sign", number), sign);
     p.set(at("w.limit_rest", number), Expr(s.damping) * (sign * velocity) + Expr(s.stiffness) * (d * x));
@@ -69,13 +76,14 @@ void trace_limits(const RobotModel& model, const Kinematics& kinematics, Program
   for (const Joint* joint : limited_joints(model)) {
     const int dof = joint->dof;
     add(*joint->limit, range_of(model, *joint, p), identifier(joint->name), p.input(at("qpos", joint->qpos), ""),
-        kinematics.qvel[dof], model.dofs[dof].inverse_weight);
+        kinematics.qvel[dof],
+        Expr(model.dofs[dof].inverse_weight) * constant_ratio(model, DerivedConstants::dof, dof, p));
   }
   for (const int t : limited_tendons(model)) {
     const Tendon& tendon = model.tendons[t];
     const TendonPath path = trace_tendon(model, t, kinematics, p);
     add(*tendon.limit, {tendon.limit->low, tendon.limit->high}, identifier(tendon.name) + "_tendon", path.length,
-        path.velocity, tendon.inverse_weight);
+        path.velocity, Expr(tendon.inverse_weight) * weight_ratio_of_tendon(model, t, p));
   }
 }
 

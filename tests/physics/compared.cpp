@@ -171,7 +171,7 @@ void Compared::vary_all() {
       change_model(file, {parameter.kind, parameter.index}, x, to);
       values += 3;
     }
-    finish_changes(to);
+    finish_changes(to), robot->derive_constants();
     limits_.assign(to.actuator_forcerange, to.actuator_forcerange + 2 * to.nu);
   });
   // A motor's torque is at most stall * (1 - speed / no-load speed) in the direction in which it turns, and at least

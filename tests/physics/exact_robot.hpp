@@ -34,6 +34,8 @@ class ExactRobot {
   virtual ~ExactRobot() = default;
   // Takes the heights of the model's height fields, and the file's numbers for all parameters.
   virtual void begin(const mjModel& model) = 0;
+  // Computes the constants that follow from the parameters, of a randomised robot.
+  virtual void derive_constants() = 0;
   // These step or evaluate the state.
   virtual void step() = 0;
   virtual void evaluate() = 0;

@@ -98,21 +98,6 @@ TEST_P(Randomised, NumbersThatNobodyChangesAreThoseOfTheFile) {
   }
 }
 
-// mj_setConst computes the same constants of the changed model as finish_changes().
-TEST_P(Randomised, ConstantsOfTheChangedModelAreThoseOfMujoco) {
-  compared.vary();
-  const mjModel& changed = reference.model();
-  const std::unique_ptr<mjModel, DeleteModel> expected(mj_copyModel(nullptr, &changed));
-  const std::unique_ptr<mjData, test::DeleteData> data(mj_makeData(expected.get()));
-  mj_setConst(expected.get(), data.get());
-  EXPECT_LE(test::difference(changed.body_subtreemass, expected->body_subtreemass, static_cast<int>(changed.nbody)),
-            1e-14);
-  for (int d = 0; d < changed.nv; ++d)
-    if (changed.dof_simplenum[d] > 0) {
-      EXPECT_NEAR(changed.dof_M0[d], expected->dof_M0[d], 1e-14) << d;
-    }
-}
-
 // Robots whose motions, forces and mass matrix are computed in loops over tables. The loops compute all kinds of
 // joints, frames that do not move, several trees, and sensors of loads, energies, limits and distances.
 class Trees : public Exact {};

@@ -91,7 +91,11 @@ const std::vector<TestedRobot>& randomised_robots() {
 #define RANDOMISED(robot, folder) \
   { #robot, folder + #robot ".xml", DRL_EXACT(robot##_randomised), nullptr, 0 }
   static const std::vector<TestedRobot> all = {RANDOMISED(slider, kTests), RANDOMISED(crawler, kTests),
-                                               RANDOMISED(manipulator, kTests), RANDOMISED(half_cheetah, kOurs)};
+                                               RANDOMISED(manipulator, kTests), RANDOMISED(half_cheetah, kOurs),
+                                               // Constants of tendons, muscles, welds, the noslip solver and pairs.
+                                               RANDOMISED(cords, kTests), RANDOMISED(muscles, kTests),
+                                               RANDOMISED(linkage, kTests), RANDOMISED(noslip, kTests),
+                                               RANDOMISED(stack, kTests), RANDOMISED(toucher, kTests)};
   return all;
 }
 

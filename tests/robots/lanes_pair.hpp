@@ -132,7 +132,10 @@ class Pair {
         }
       }
       std::copy(drawn_.begin(), drawn_.end(), lanes_.drawn.numbers);
-      robot_->randomise(parameters_, changed_, drawn_.data(), controls_.data());
+      Lanes::derive_model(lanes_);
+      derived_.resize(count_derived(*model_));
+      robot_->derive(parameters_, changed_, drawn_.data(), derived_.data());
+      robot_->randomise(parameters_, changed_, drawn_.data(), derived_.data(), controls_.data());
       robot_->drive(network_, motors_.data());
     }
   }
@@ -216,7 +219,7 @@ class Pair {
   std::unique_ptr<MujocoRobot> robot_;
   std::vector<ModelParameter> parameters_;
   std::vector<size_t> changed_;
-  std::vector<double> drawn_, controls_, pushes_;
+  std::vector<double> drawn_, derived_, controls_, pushes_;
   const MotorNetwork* network_;
   std::vector<double> motors_, lanes_motors_;  // memory of the motors
   uint64_t draws_ = 0;

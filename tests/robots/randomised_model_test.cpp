@@ -44,12 +44,14 @@ struct Changed : MujocoRobot {
   Changed(const mjModel& file, int frame_skip, std::vector<ModelParameter> of, std::vector<double> to)
       : MujocoRobot(file, frame_skip), parameters(std::move(of)), numbers(std::move(to)) {
     for (size_t p = 0; p < parameters.size(); ++p) all.push_back(p);
+    derived.resize(count_derived(file));
+    derive(parameters, all, numbers.data(), derived.data());
     begin_step();
   }
-  void begin_step() { randomise(parameters, all, numbers.data(), last_controls); }
+  void begin_step() { randomise(parameters, all, numbers.data(), derived.data(), last_controls); }
 
   std::vector<ModelParameter> parameters;
-  std::vector<double> numbers;
+  std::vector<double> numbers, derived;
   std::vector<size_t> all;
   double last_controls[2] = {};
 };

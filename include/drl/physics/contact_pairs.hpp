@@ -96,6 +96,25 @@ DRL_HD const typename P::Number* parameters_of([[maybe_unused]] const typename P
   else
     return nullptr;
 }
+// Returns the ratio by which an environment changes the inverse inertia of a frame with contacts.
+template <class P>
+DRL_HD typename P::Number weight_ratio_of_frame(const typename P::Work& w, int frame) {
+  const int place = frame < 0 ? -1 : P::frame_constant(frame);
+  return place < 0 ? typename P::Number(1) : w.parameters[place];
+}
+// Multiplies the weight of a pair's rows, which is in inverse proportion to the sum of both bodies' inverse inertias.
+template <class P>
+DRL_HD void adapt_pair_weight([[maybe_unused]] const typename P::Work& w, [[maybe_unused]] const ContactPair& pair,
+                              [[maybe_unused]] typename P::Number& weight) {
+  if constexpr (P::kConstants > 0) {
+    using F = typename P::Number;
+    const double first = P::geom_weight(pair.first), second = P::geom_weight(pair.second), sum = first + second;
+    if (!(sum > 0)) return;
+    const F ratio = F(first / sum) * weight_ratio_of_frame<P>(w, P::pair_geom(pair.first).frame) +
+                    F(second / sum) * weight_ratio_of_frame<P>(w, P::pair_geom(pair.second).frame);
+    weight = weight / ratio;
+  }
+}
 // Returns the radius of a sphere or a capsule: a double, or that of each environment if options may change it.
 template <class P, class F>
 DRL_HD auto radius_of(int geom, [[maybe_unused]] const F* parameters) {

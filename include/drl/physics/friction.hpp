@@ -13,12 +13,11 @@ struct DryFriction {
   double weight, most;  // most: the largest force, N or N m
 };
 
-// Dry friction whose largest force differs between lanes. The functions below accept both types.
+// Dry friction that differs between lanes. The functions below accept both types.
 template <class F>
 struct RandomisedFriction {
   int dof;
-  double weight;
-  F most;
+  F weight, most;
 };
 
 template <class F>
@@ -75,7 +74,7 @@ struct FrictionRow {
   }
 };
 
-// Returns row `f` of a robot's dry friction, with the environment's own largest force if options may change it.
+// Returns row `f` of a robot's dry friction, with the environment's own numbers if options may change them.
 template <class P>
 DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {
   if constexpr (P::kRandomised) {
@@ -83,7 +82,9 @@ DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {
     const DryFriction& friction = P::friction(f);
     const int factor = P::friction_factor(f);
     const F most = factor < 0 ? F(friction.most) : F(friction.most) * w.parameters[factor];
-    return RandomisedFriction<F>{friction.dof, friction.weight, most};
+    const int ratio = P::friction_constant(f);
+    return RandomisedFriction<F>{friction.dof, ratio < 0 ? F(friction.weight) : F(friction.weight) / w.parameters[ratio],
+                                 most};
   } else {
     return P::friction(f);
   }

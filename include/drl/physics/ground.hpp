@@ -53,7 +53,7 @@ struct GroundContact : Cone<F> {
       this->mu = F(1);
     }
     distance = contact.distance;
-    P::pair_softness(pair, distance, weight, at_rest);
+    P::pair_softness(pair, distance, weight, at_rest), adapt_pair_weight<P>(w, pair, weight);
     if constexpr (P::kEdgesVary)
       if (pair.dimensions > 1) weight = weight / weight_of_friction(friction[0]);
     this->hardness = math::select(lanes, weight / (this->mu * this->mu), F(0));

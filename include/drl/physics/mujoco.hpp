@@ -121,6 +121,7 @@ class MujocoTask : public Task<MujocoRobot> {
     if (network_) motor_memory_.resize(static_cast<size_t>(num_envs_) * motor_memory_size());
     if (!changed_.empty()) {
       drawn_.resize(static_cast<size_t>(num_envs_) * drawn_size());
+      derived_.resize(static_cast<size_t>(num_envs_) * count_derived(*model_));
       controls_.resize(static_cast<size_t>(num_envs_) * Definition::action.size);
       pushes_.resize(static_cast<size_t>(num_envs_) * pushes_size());
     }
@@ -245,6 +246,7 @@ class MujocoTask : public Task<MujocoRobot> {
     visit("physics", physics_.data(), state_size_);
     if (!drawn_.empty()) {
       visit("model", drawn_.data(), static_cast<int64_t>(drawn_size()));
+      visit("model_constants", derived_.data(), static_cast<int64_t>(count_derived(*model_)));
       visit("controls", controls_.data(), Definition::action.size);
       visit("pushes", pushes_.data(), static_cast<int64_t>(pushes_size()));
     }
@@ -275,10 +277,13 @@ class MujocoTask : public Task<MujocoRobot> {
     for (size_t k = 0; k < drawn_size() && !drawn_.empty(); ++k)
       drawn_[static_cast<size_t>(env) * drawn_size() + k] =
           static_cast<double>(numbers.uniform(bounds[2 * k], bounds[2 * k + 1]));
+    if (!drawn_.empty()) robot().derive(ranges_.parameters(), changed_, drawn_of(env), derived_of(env));
   }
+  const double* drawn_of(int64_t env) const { return &drawn_[static_cast<size_t>(env) * drawn_size()]; }
+  double* derived_of(int64_t env) { return &derived_[static_cast<size_t>(env) * count_derived(*model_)]; }
   void randomise(int64_t env) {
     if (!drawn_.empty())
-      robot().randomise(ranges_.parameters(), changed_, &drawn_[static_cast<size_t>(env) * drawn_size()],
+      robot().randomise(ranges_.parameters(), changed_, drawn_of(env), derived_of(env),
                         &controls_[static_cast<size_t>(env) * Definition::action.size]);
     robot().drive(network_, memory_of_motors(env));
   }
@@ -467,6 +472,7 @@ class MujocoTask : public Task<MujocoRobot> {
   bool model_per_episode_;
   std::vector<size_t> changed_;       // the parameters of the model that differ between environments
   std::vector<double> drawn_;         // [num_envs, 3 * parameters]; empty if no number differs
+  std::vector<double> derived_;       // [num_envs, count_derived()], that MuJoCo derives from them; likewise
   std::vector<double> controls_;      // [num_envs, nu] of the previous step; likewise
   std::vector<double> motor_memory_;  // [num_envs, nu * network_->memory]; empty without a network
   std::vector<double> pushes_;        // [num_envs, parameters, kPushDirection], of the last pushes; likewise

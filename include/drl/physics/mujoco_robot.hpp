@@ -147,14 +147,25 @@ class MujocoRobot {
   }
 
   // Sets the numbers of the model that an environment has drawn, [3 * parameters] in their order, for its parameters
-  // `changed` (indices). `controls` [nu] are those of its previous step, which advance() replaces. The arguments must
-  // stay valid until the next call.
+  // `changed` (indices). `controls` [nu] are those of its previous step, which advance() replaces. `derived` are those
+  // that derive() has computed of the drawn numbers. The arguments must stay valid until the next call.
   void randomise(const std::vector<ModelParameter>& parameters, const std::vector<size_t>& changed, const double* drawn,
-                 double* controls) {
+                 const double* derived, double* controls) {
     const mjModel& file = copy_model();
     parameters_ = &parameters, changed_ = &changed, drawn_ = drawn, last_controls_ = controls;
     for (const size_t p : changed) change_model(file, parameters[p], drawn + 3 * p, *own_model_);
+    each_derived(*own_model_, [&](mjtNum* to, auto count) {
+      std::copy_n(derived, count, to);
+      derived += count;
+    });
+  }
+  // Computes the numbers that MuJoCo derives from others, of a model with these drawn numbers, [count_derived()].
+  void derive(const std::vector<ModelParameter>& parameters, const std::vector<size_t>& changed, const double* drawn,
+              double* derived) {
+    const mjModel& file = copy_model();
+    for (const size_t p : changed) change_model(file, parameters[p], drawn + 3 * p, *own_model_);
     finish_changes(*own_model_);
+    each_derived(*own_model_, [&](const mjtNum* from, auto count) { derived = std::copy_n(from, count, derived); });
   }
 
   // Lets a network drive the motors whose own force is 0 (ModelParameter::network). `memory` is that of the

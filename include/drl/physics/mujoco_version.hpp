@@ -106,4 +106,27 @@ inline bool adds_to_target(const mjModel& m, int a) {
   return actuator_damping(m, a) != 0 || actuator_higher_damping(m, a) != Higher{} || actuator_armature(m, a) != 0;
 }
 
+// Write the derivatives of a tendon's length and of an actuator's length along qvel, [nv]. Templates, because the arrays
+// belong to other structs in other versions.
+template <class Model, class Data>
+void tendon_row(const Model& m, const Data& d, int t, mjtNum* row) {
+  const auto unpack = [&](const int* first, const int* count, const int* column) {
+    std::fill_n(row, m.nv, 0.0);
+    for (int k = first[t]; k < first[t] + count[t]; ++k) row[column[k]] = d.ten_J[k];
+  };
+  if constexpr (requires { m.ten_J_rowadr; })
+    unpack(m.ten_J_rowadr, m.ten_J_rownnz, m.ten_J_colind);
+  else if (mj_isSparse(&m))
+    unpack(d.ten_J_rowadr, d.ten_J_rownnz, d.ten_J_colind);
+  else
+    std::copy_n(d.ten_J + static_cast<size_t>(t) * m.nv, m.nv, row);
+}
+template <class Model, class Data>
+void actuator_row(const Model& m, const Data& d, int a, mjtNum* row) {
+  std::fill_n(row, m.nv, 0.0);
+  if constexpr (requires { m.actuator_outadr; }) a = m.actuator_outadr[a];
+  for (int k = d.moment_rowadr[a]; k < d.moment_rowadr[a] + d.moment_rownnz[a]; ++k)
+    row[d.moment_colind[k]] = d.actuator_moment[k];
+}
+
 }  // namespace drl::mujoco

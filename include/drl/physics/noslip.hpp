@@ -108,7 +108,9 @@ class NoslipSolver {
         for (int s = 0; s + 1 < w_.pair_rows; ++s) update_edges(s);
       if constexpr (P::kNoslipDirections > 0)
         for (int c = 0; c < w_.pair_cones; ++c) update_cone(c);
-      goes_on_ = goes_on_ & !(gain_ < F(P::kNoslipTolerance));
+      F least = F(P::kNoslipTolerance);
+      if constexpr (P::kInertiaConstant >= 0) least = least * w_.parameters[P::kInertiaConstant];
+      goes_on_ = goes_on_ & !(gain_ < least);
       if (!any(goes_on_)) return;
     }
   }

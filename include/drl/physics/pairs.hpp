@@ -306,7 +306,7 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   find_near_pairs<P>(w);
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
     F weight, at_rest;
-    P::pair_softness(pair, contact.distance, weight, at_rest);
+    P::pair_softness(pair, contact.distance, weight, at_rest), adapt_pair_weight<P>(w, pair, weight);
     if constexpr (P::kPairCones > 0)
       if (pair.dimensions > 1) {
         put_pair_cone<P>(w, lanes, cones, pair, contact, weight, at_rest, qvel);

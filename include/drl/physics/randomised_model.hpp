@@ -1,6 +1,5 @@
 // The numbers of a robot's model that options may change per environment, and the ranges from which environments draw
-// them (--env.dr, docs/howto/randomisation.md). Numbers that MuJoCo has precomputed for its solver (invweight0) stay
-// those of the file.
+// them (--env.dr, docs/howto/randomisation.md).
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -381,30 +380,25 @@ inline void change_model(const mjModel& file, const ModelParameter& of, const do
   }
 }
 
-// Returns an element of the diagonal of M that MuJoCo takes from dof_M0, without armature. Its body has no children,
-// and its centre of mass and principal axes are those of its frame.
-inline double simple_inertia(const mjModel& m, int dof) {
-  const int joint = m.dof_jntid[dof], body = m.dof_bodyid[dof], k = dof - m.jnt_dofadr[joint];
-  const mjtNum *inertia = m.body_inertia + 3 * body, *axis = m.jnt_axis + 3 * joint;
-  switch (m.jnt_type[joint]) {
-    case mjJNT_FREE:
-      return k < 3 ? m.body_mass[body] : inertia[k - 3];
-    case mjJNT_BALL:
-      return inertia[k];
-    case mjJNT_SLIDE:
-      return m.body_mass[body];
-    default:
-      return axis[0] * axis[0] * inertia[0] + axis[1] * axis[1] * inertia[1] + axis[2] * axis[2] * inertia[2];
-  }
+// Calls body(numbers, count) for each array of numbers that MuJoCo derives from others (mj_setConst) and a step reads.
+template <class Model, class Body>
+void each_derived(Model& m, const Body& body) {
+  body(m.body_subtreemass, m.nbody), body(m.body_invweight0, 2 * m.nbody);
+  body(m.dof_M0, m.nv), body(m.dof_invweight0, m.nv);
+  body(m.tendon_length0, m.ntendon), body(m.tendon_invweight0, m.ntendon);
+  body(m.actuator_length0, m.nu), body(m.actuator_acc0, m.nu), body(&m.stat.meaninertia, 1);
 }
-// Computes what follows from changed masses, inertias and armatures: the masses of subtrees, and dof_M0 where MuJoCo
-// uses it.
+inline size_t count_derived(const mjModel& m) {
+  size_t count = 0;
+  each_derived(m, [&](const mjtNum*, auto n) { count += static_cast<size_t>(n); });
+  return count;
+}
+// Computes these numbers of a model that has been changed.
 inline void finish_changes(mjModel& m) {
-  for (int b = 0; b < m.nbody; ++b) m.body_subtreemass[b] = m.body_mass[b];
-  for (int b = static_cast<int>(m.nbody) - 1; b > 0; --b)
-    m.body_subtreemass[m.body_parentid[b]] += m.body_subtreemass[b];
-  for (int d = 0; d < m.nv; ++d)
-    if (m.dof_simplenum[d] > 0) m.dof_M0[d] = m.dof_armature[d] + simple_inertia(m, d);
+  mjData* data = mj_makeData(&m);
+  if (!data) throw std::invalid_argument("MuJoCo cannot allocate the model's data");
+  mj_setConst(&m, data);
+  mj_deleteData(data);
 }
 
 // Sets the force range of an actuator to what a motor can exert at its present speed: that of the file times `share`,

@@ -40,10 +40,13 @@ class PhysicsRobot {
     state_ = &state;
     physics::begin_parameters<P>(last_);
   }
-  // Sets the numbers of the model that this environment has drawn, [kParameters], and the controls of its previous step
-  // [nu], which advance() replaces. Both must stay valid. Call it after take() or begin().
-  DRL_HD void randomise([[maybe_unused]] const F* drawn, [[maybe_unused]] F* controls) {
+  // Sets the numbers of the model that this environment has drawn, [kParameters], the constants that follow from them
+  // (find_constants), [kConstants], and the controls of its previous step [nu], which advance() replaces. `drawn` and
+  // `controls` must stay valid. Call it after take() or begin().
+  DRL_HD void randomise([[maybe_unused]] const F* drawn, [[maybe_unused]] const F* constants,
+                        [[maybe_unused]] F* controls) {
     if constexpr (P::kRandomised) {
+      for (int k = 0; k < P::kConstants; ++k) last_.parameters[P::kParameters + k] = L(constants[k]);
       drawn_ = drawn, last_controls_ = controls;
       for (int p = 0; 3 * p < P::kParameters; ++p) {
         const physics::Parameter& parameter = P::parameter(p);

@@ -219,6 +219,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       } else {
         P::contact_row(point, touch, w.body[point.body].motion, w.contact[c].row, w.weight[c]);
       }
+      if constexpr (P::kConstants > 0) w.weight[c] = w.weight[c] / weight_ratio_of_frame<P>(w, point.frame);
       const auto y = w.y + c * P::Work::kResidualsPerContact, last_y = w.next_y + c * P::Work::kResidualsPerContact;
       for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }
@@ -235,6 +236,8 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       const ConePoint& point = P::cone(c);
       const Mask<F> was_here = F(0) < w.cone[c].hardness;
       w.cone[c].begin(point, w.contact[c].touch, w.body[point.body].motion, parameters_of<P>(w), P::regularised);
+      if constexpr (P::kConstants > 0)
+        w.cone[c].hardness = w.cone[c].hardness / weight_ratio_of_frame<P>(w, point.frame);
       w.cone[c].begin_solution(was_here);
     }
   if constexpr (P::kPairs > 0) {

@@ -18,6 +18,8 @@ struct DefaultSizes {
                        kNoslipDirections = 0;  // of the solver that follows each solution (drl/physics/noslip.hpp)
   static constexpr int kHeightFields = 0, kWorldPlanes = 0, kPairGroups = 0, kKeyframes = 0;
   static constexpr int kPushes = 0;  // bodies that options can push
+  static constexpr int kConstants = 0, kReferenceEntries = 0;  // of drl/physics/model_constants.hpp; entries of M
+  static constexpr int kInertiaConstant = -1;                  // place of the ratio of the mean inertia
   static constexpr int kContactSensors = 0, kTouchSensors = 0, kRangeFinders = 0, kDistanceSensors = 0;
   static constexpr int kMeshTriangles = 0;  // that rays may meet
 

@@ -20,6 +20,7 @@
 #include "drl/physics/contact_sensors.hpp"
 #include "drl/physics/derive.hpp"
 #include "drl/physics/halves.hpp"
+#include "drl/physics/model_constants.hpp"
 #include "drl/physics/noslip.hpp"
 #include "drl/physics/rays.hpp"
 #include "drl/physics/sizes.hpp"
@@ -319,6 +320,8 @@ DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
   if constexpr (P::kParameters > 0) {
     DRL_ROLLED
     for (int k = 0; k < P::kParameters; ++k) stage.parameters[k] = typename P::Number(P::parameter(k / 3).start[k % 3]);
+    DRL_ROLLED
+    for (int k = 0; k < P::kConstants; ++k) stage.parameters[P::kParameters + k] = typename P::Number(1);
   }
   if constexpr (P::kHeightFields > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
 }

@@ -152,15 +152,17 @@ struct GpuRefusal<true> {
 };
 
 // A part of an environment's state, for robots whose models differ between environments: the numbers that it has drawn
-// for its model, the controls of its previous step, and the directions of its last pushes.
-template <class F, int n, int nu, int bodies>
+// for its model and the constants that follow from them, the controls of its previous step, and the directions of its
+// last pushes.
+template <class F, int n, int constants_, int nu, int bodies>
 struct DrawnNumbers {
   F numbers[n];
+  F constants[constants_];
   F controls[nu];
   F pushes[kPushDirection * bodies];
 };
-template <class F, int nu, int bodies>
-struct DrawnNumbers<F, 0, nu, bodies> {};
+template <class F, int constants_, int nu, int bodies>
+struct DrawnNumbers<F, 0, constants_, nu, bodies> {};
 // The task of a compiled robot. An environment's state consists of the task's own state and the robot's position,
 // velocity, time and warm start, and of the numbers of its model that differ between environments.
 template <template <class> class Task, class Model>
@@ -177,12 +179,15 @@ struct TaskInLanes {
     static constexpr int kMetrics = metric_count<Definition>();
     // The numbers of the model that environments draw (Environments::draw_model).
     static constexpr int kModelNumbers = Physics::kRandomised ? Physics::kParameters : 0;
+    static constexpr int kModelConstants = physics::at_least_one(Physics::kConstants);
     static constexpr int kMotors = Physics::kMotors;
     static constexpr int kColumnNumbers = physics::WorkSizes<Physics>::kInColumns;
 
     struct State {
       typename Physics::State physics;
-      [[no_unique_address]] DrawnNumbers<F, kModelNumbers, Physics::nu, physics::at_least_one(Physics::kPushes)> drawn;
+      [[no_unique_address]] DrawnNumbers<F, kModelNumbers, kModelConstants, Physics::nu,
+                                         physics::at_least_one(Physics::kPushes)>
+          drawn;
       [[no_unique_address]] robot::State<Definition> task;
       template <class V>
       DRL_HD void describe(V& visit) {
@@ -190,7 +195,8 @@ struct TaskInLanes {
         visit("physics/warm_start", physics.warm_start), visit("physics/time", physics.time);
         if constexpr (Physics::kActivations > 0) visit("physics/act", physics.act);
         if constexpr (kModelNumbers > 0) {
-          visit("model", drawn.numbers), visit("controls", drawn.controls), visit("pushes", drawn.pushes);
+          visit("model", drawn.numbers), visit("model_constants", drawn.constants);
+          visit("controls", drawn.controls), visit("pushes", drawn.pushes);
         }
         task.describe(visit);
       }
@@ -209,6 +215,10 @@ struct TaskInLanes {
       return names;
     }();
 
+    // Computes the constants that follow from the numbers that the environment has drawn. F has one lane.
+    DRL_HD static void derive_model(State& s) {
+      if constexpr (kModelNumbers > 0) physics::find_constants<Physics>(s.drawn.numbers, s.drawn.constants);
+    }
     DRL_HD static void create(State& s, Scratch& scratch, Draws<F>& draws, const Params& p) {
       scratch.robot.begin(s.physics), scratch.robot.forget_motors();
       randomise(s, scratch);
@@ -256,7 +266,7 @@ struct TaskInLanes {
 
    private:
     DRL_HD static void randomise([[maybe_unused]] State& s, [[maybe_unused]] Scratch& scratch) {
-      if constexpr (kModelNumbers > 0) scratch.robot.randomise(s.drawn.numbers, s.drawn.controls);
+      if constexpr (kModelNumbers > 0) scratch.robot.randomise(s.drawn.numbers, s.drawn.constants, s.drawn.controls);
     }
     DRL_HD static decltype(auto) parts() { return compiled_parts<Definition, Compiled>(); }
   };

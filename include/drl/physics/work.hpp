@@ -54,8 +54,8 @@ struct Empty {};
 template <class T, int n>
 using Array = std::conditional_t<(n > 0), T[at_least_one(n)], Empty<T, n>>;
 
-// Parts of a stage or state that only some models have: the values of the model's parameters in this environment, which
-// stay until they are set again, activations, forces of adhesion, what contact sensors show, the time, and height
+// Parts of a stage or state that only some models have: the values of the model's parameters in this environment,
+// followed by the ratios of derived constants, which stay until they are set again, activations, forces of adhesion, what contact sensors show, the time, and height
 // fields. They are base classes, because nvcc would keep a second copy of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
@@ -122,7 +122,7 @@ struct State : ActivationValues<F, Sizes::kActivations> {
 };
 // The inputs and results of a stage of a step. derive_all() computes all other quantities from it and its forces.
 template <class F, class Sizes>
-struct Stage : ParameterValues<F, Sizes::kParameters>,
+struct Stage : ParameterValues<F, Sizes::kParameters + Sizes::kConstants>,
                ActivationValues<F, Sizes::kActivations>,
                SensedValues<F, Sizes::kSensorNumbers == 0 ? 0 : at_least_one(Sizes::kSensed)>,
                AdhesionValues<F, Sizes::kAdhesions == 0 ? 0 : Sizes::nv>,

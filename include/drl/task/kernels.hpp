@@ -131,7 +131,8 @@ struct Environments {
     each_column(env.state, [&](int c, auto& x) DRL_LAMBDA {
       if constexpr (kModelNumbers > 0 && 1 < kLanesOf<F>) {  // only resets draw a model, one environment at a time
         const auto* number = reinterpret_cast<const F*>(&x);
-        if (number >= env.state.drawn.numbers && number < env.state.drawn.numbers + kModelNumbers) return;
+        const auto& drawn = env.state.drawn;
+        if (number >= drawn.numbers && number < drawn.constants + std::extent_v<decltype(drawn.constants)>) return;
       }
       store(column<F>(c, x) + i, x);
     });
@@ -193,6 +194,7 @@ struct Environments {
       Draws<F> draws(seed, static_cast<uint64_t>(key), step, Purpose::model);
       for (int k = 0; k < kModelNumbers; ++k)
         env.state.drawn.numbers[k] = draws.uniform(F(model_bounds[2 * k]), F(model_bounds[2 * k + 1]));
+      Task<F>::derive_model(env.state);
     }
   }
 

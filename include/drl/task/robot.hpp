@@ -105,7 +105,7 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   robot.push(body, Vec<typename R::F, 3>{}, Vec<typename R::F, 3>{});
   // Only in apply(): set_friction sets sliding, torsional and rolling friction; shift_center_of_mass sets the offset of
   // the body's centre of mass from the file's. In lanes, only geoms and bodies that the file's <text name="varies">
-  // lists may be set. Numbers that MuJoCo precomputed for its solver (invweight0) stay as they are.
+  // lists may be set. Numbers that MuJoCo derives from them (invweight0) stay as they are.
   robot.set_friction(geom, Vec<typename R::F, 3>{});
   robot.shift_center_of_mass(body, Vec<typename R::F, 3>{});
 };
