@@ -110,6 +110,11 @@ class Draws {
   // Returns the stream of another purpose, from its beginning.
   DRL_HD Draws of(Purpose purpose) const { return {seed_, env_, step_, purpose}; }
 
+  // Leaves out this many uniform numbers.
+  DRL_HD void skip(int count) {
+    used_ += count;
+    if (used_ % 4 != 0) words_ = random_bits<Bits<F>>(seed_, purpose_, env_, step_, static_cast<uint32_t>(used_ / 4));
+  }
   // Returns a number that is uniform in [low, high).
   DRL_HD F uniform(F low, F high) { return low + (high - low) * F(uniform01(next())); }
   // Returns a normal number with mean 0 and standard deviation 1 (Box and Muller); |x| < 5.8.

@@ -122,13 +122,14 @@ std::string emit_limit_parameters(const RobotModel& model) {
       .text();
 }
 
-// The places of the factors of radii; -1 for geoms whose size is fixed.
+// The places of the factors of radii, which those of all sizes follow; -1 for geoms whose size is fixed.
 std::string emit_radius_factors(const RobotModel& model) {
   std::vector<int> places;
   for (const PairGeom& geom : model.pair_geoms)
     places.push_back(place_of_parameter(model, ModelParameter::size, geom.geom));
   return constants("bool", {{"kSizes", true}}) +
-         Table("Parameters by which the radii of geoms are multiplied.", "int", "radius_factor", "kPairGeoms")
+         Table("Parameters by which the radii of geoms are multiplied; all their sizes by the next one.", "int",
+               "radius_factor", "kPairGeoms")
              .add_all(places)
              .text();
 }
@@ -149,14 +150,15 @@ std::string emit_friction_factors(const RobotModel& model) {
 // Writes how the numbers that MuJoCo derives follow from the parameters, and which rows they weight.
 std::string emit_derived_constants(const RobotModel& model) {
   const DerivedConstants& all = model.constants;
-  constexpr auto kKinds = by_enum<ModelConstant::Kind, const char*>(ModelConstant::inertia,
-                                                                    {{ModelConstant::translation, "translation"},
-                                                                     {ModelConstant::rotation, "rotation"},
-                                                                     {ModelConstant::mass, "mass"},
-                                                                     {ModelConstant::joint, "joint"},
-                                                                     {ModelConstant::along, "along"},
-                                                                     {ModelConstant::acceleration, "acceleration"},
-                                                                     {ModelConstant::inertia, "inertia"}});
+  constexpr auto kKinds =
+      by_enum<ModelConstant::Kind, const char*>(ModelConstant::growth, {{ModelConstant::translation, "translation"},
+                                                                        {ModelConstant::rotation, "rotation"},
+                                                                        {ModelConstant::mass, "mass"},
+                                                                        {ModelConstant::joint, "joint"},
+                                                                        {ModelConstant::along, "along"},
+                                                                        {ModelConstant::acceleration, "acceleration"},
+                                                                        {ModelConstant::inertia, "inertia"},
+                                                                        {ModelConstant::growth, "growth"}});
   Table constant("Constants that MuJoCo derives (drl/physics/model_constants.hpp): what, of which part, in the file.",
                  "ModelConstant", "constant", "kConstants");
   for (const ModelConstant& c : all.how)
@@ -165,7 +167,8 @@ std::string emit_derived_constants(const RobotModel& model) {
              "ReferenceBody", "reference_body", "nbody");
   for (const physics::ReferenceBody& b : all.bodies)
     body.add(b.last, b.mass, b.center, b.in_file, std::to_array(b.at), std::to_array(b.turn), std::to_array(b.inertia));
-  Table dof("Degrees of freedom: parent, row of M, parameter, motion, armature.", "ReferenceDof", "reference_dof", "nv");
+  Table dof("Degrees of freedom: parent, row of M, parameter, motion, armature.", "ReferenceDof", "reference_dof",
+            "nv");
   for (const physics::ReferenceDof& d : all.dofs)
     dof.add(d.parent, d.row, d.armature, std::to_array(d.motion), d.in_file, d.more);
   Table tendon("Tendons with armature: their row, the armature.", "ReferenceTendon", "reference_tendon",
@@ -186,7 +189,8 @@ std::string emit_derived_constants(const RobotModel& model) {
   return constants("int", {{"kConstants", all.how.size()},
                            {"kReferenceEntries", all.entries},
                            {"kReferenceTendons", all.tendons.size()},
-                           {"kInertiaConstant", inertia}}) +
+                           {"kInertiaConstant", inertia},
+                           {"kGrowth", place_of_constant(model, DerivedConstants::growth, 0)}}) +
          constant.text() + body.text() + dof.text() + tendon.text() +
          Table("Derivatives of the lengths of tendons and actuators along qvel.", "double", "reference_row",
                in_cpp(all.rows.size()))
@@ -298,13 +302,26 @@ std::string emit_cone_tables(const RobotModel& model) {
   if (!model.height_fields.empty()) text += emit_height_fields(model);
   if (!model.planes.empty()) text += emit_planes(model);
   if (parameters > 0) text += emit_parameters(model);
+  // The parameters of a kind follow each other; those of friction are the first.
+  const auto count = [&](ModelParameter::Kind kind) {
+    return std::ranges::count(model.parameters, kind, &Parameter::kind);
+  };
+  const auto first = [&](ModelParameter::Kind kind) {
+    return std::ranges::find(model.parameters, kind, &Parameter::kind) - model.parameters.begin();
+  };
+  const auto is_no_friction = [](const Parameter& p) { return p.kind != ModelParameter::friction; };
+  const auto frictions = std::ranges::find_if(model.parameters, is_no_friction) - model.parameters.begin();
   if (model.randomised)
-    text +=
-        constants("bool", {{"kRandomised", true}}) +
-        constants("int", {{"kPushes", std::ranges::count(model.parameters, ModelParameter::push, &Parameter::kind)}}) +
-        (moves_sites(model) ? constants("bool", {{"kMovesSites", true}}) : "") + emit_motors(model) +
-        emit_limit_parameters(model) + emit_radius_factors(model) + emit_friction_factors(model) +
-        emit_derived_constants(model);
+    text += constants("bool", {{"kRandomised", true}}) +
+            constants("int", {{"kFrictionParameters", frictions},
+                              {"kPushes", count(ModelParameter::push)},
+                              {"kFirstPush", first(ModelParameter::push)},
+                              {"kFirstTorque", first(ModelParameter::push_torque)},
+                              {"kDelays", count(ModelParameter::motor)},
+                              {"kFirstDelay", first(ModelParameter::motor)}}) +
+            (moves_sites(model) ? constants("bool", {{"kMovesSites", true}}) : "") + emit_motors(model) +
+            emit_limit_parameters(model) + emit_radius_factors(model) + emit_friction_factors(model) +
+            emit_derived_constants(model);
   if (sensor_numbers > 0) text += emit_sensor_places(model);
   if (!model.contact_sensors.empty() || !model.touch_sensors.empty())
     text += constants("bool", {{"kSensesPairs", senses_pairs(model)}});

@@ -117,7 +117,7 @@ class PairTables {
     for (size_t p = 0; p < count; ++p) {
       const GeomPair& pair = model_.pairs[p];
       const PairGeom &a = geom(pair.first), &b = geom(pair.second);
-      const double nearest = a.most_radius + b.most_radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
+      const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
       const std::string bounds = joined(a.kind == PairGeom::plane ? plane_bound(reach) : bound(reach), bound(nearest));
       table.name(a.name + " and " + b.name)
           .add(pair.first, pair.second,
@@ -153,7 +153,7 @@ class PairTables {
     for (size_t g = 0; g < model_.pair_geoms.size(); ++g)
       if (const PairGeom& here = model_.pair_geoms[g]; here.body < 0) still.add(g, here.center, here.half, here.turn);
     for (const PairGeom& g : model_.pair_geoms)
-      bounds.push_back(g.most_radius + size_of(g)), weights.push_back(g.inverse_weight);
+      bounds.push_back(g.radius + size_of(g)), weights.push_back(g.inverse_weight);
     return constants("int", {{"kPairGroups", groups.size()}}) +
            (model_.ground_pairs > 0 ? full("ground_pair", "kGroundPairs", model_.ground_pairs) : "") +
            Table("The two geoms and the kind of each other pair.", "CompactPair", "compact_pair", "kPairs")
@@ -232,8 +232,7 @@ std::string emit_counts(const RobotModel& model, const Program& program) {
                            {"ngeom", model.geoms.size()},
                            {"nsite", model.sites.size()}}) +
          constants("double", {{"timestep", model.timestep}}) +
-         constants("bool", {{"kRungeKutta", model.runge_kutta},
-                            {"kImplicitDamping", model.implicit_damping}}) +
+         constants("bool", {{"kRungeKutta", model.runge_kutta}, {"kImplicitDamping", model.implicit_damping}}) +
          constants("int", {{"kContacts", count_pyramids(model)},
                            {"kEdges", program.edges},
                            {"kLimits", count_limits(model)},

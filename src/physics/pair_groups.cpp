@@ -51,8 +51,8 @@ class Clusters {
     const auto radius = [&](int g) {
       double longest = 0;
       for (const int other : geoms)
-        longest = std::max(
-            longest, distance(geom(g).center, geom(other).center) + geom(other).most_radius + size_of(geom(other)));
+        longest =
+            std::max(longest, distance(geom(g).center, geom(other).center) + geom(other).radius + size_of(geom(other)));
       return longest;
     };
     const int middle = std::ranges::min(geoms, {}, radius);

@@ -101,15 +101,27 @@ class Reader : PartReader {
     for (const Joint* joint : limited_joints(r_)) add_joint(joint->dof);
     for (const int dof : frictional_dofs(r_)) add_joint(dof);
     for (size_t t = 0; t < r_.tendons.size(); ++t)
-      if (r_.tendons[t].has_rows()) r_.tendons[t].ball < 0 ? add_tendon(static_cast<int>(t)) : add_joint(r_.joints[r_.tendons[t].ball].dof);
+      if (r_.tendons[t].has_rows())
+        r_.tendons[t].ball < 0 ? add_tendon(static_cast<int>(t)) : add_joint(r_.joints[r_.tendons[t].ball].dof);
     for (size_t a = 0; a < r_.actuators.size(); ++a) {
       const Actuator& actuator = r_.actuators[a];
-      const auto divides = [](const std::optional<Muscle>& muscle) { return muscle && muscle->divides_by_acceleration; };
+      const auto divides = [](const std::optional<Muscle>& muscle) {
+        return muscle && muscle->divides_by_acceleration;
+      };
       const int index = static_cast<int>(a);
       if (divides(actuator.muscle_gain) || divides(actuator.muscle_bias))
-        add(Of::actuator, index, [&] { return ModelConstant{ModelConstant::acceleration, add_actuator_row(index), 0, m_.actuator_acc0[a]}; });
+        add(Of::actuator, index, [&] {
+          return ModelConstant{ModelConstant::acceleration, add_actuator_row(index), 0, m_.actuator_acc0[a]};
+        });
     }
-    if (r_.noslip) add(Of::inertia, 0, [&] { return ModelConstant{ModelConstant::inertia, 0, 0, m_.stat.meaninertia}; });
+    const auto is_size = [](const Parameter& p) { return p.kind == ModelParameter::size; };
+    const auto first = std::ranges::find_if(r_.parameters, is_size);
+    add(Of::growth, 0, [&] {
+      return ModelConstant{ModelConstant::growth, static_cast<int>(3 * (first - r_.parameters.begin())),
+                           static_cast<int>(std::ranges::count_if(r_.parameters, is_size)), 1};
+    });
+    if (r_.noslip)
+      add(Of::inertia, 0, [&] { return ModelConstant{ModelConstant::inertia, 0, 0, m_.stat.meaninertia}; });
   }
   // how() returns the constant.
   template <class How>
@@ -122,8 +134,10 @@ class Reader : PartReader {
   bool only_slides(int b) const { return m_.body_simple[b] == 2; }
   void add_body(int b, bool turns) {
     add(turns ? Of::body_rotation : Of::body_translation, b, [&] {
-      const ModelConstant::Kind kind = only_slides(b) ? ModelConstant::mass : turns ? ModelConstant::rotation : ModelConstant::translation;
-      return ModelConstant{kind, b, 0, m_.body_invweight0[2 * b + (turns ? 1 : 0)]};
+      const ModelConstant::Kind kind = only_slides(b) ? ModelConstant::mass
+                                       : turns        ? ModelConstant::rotation
+                                                      : ModelConstant::translation;
+      return ModelConstant{kind, b, mujoco::kInertiasAreNotZero ? 1 : 0, m_.body_invweight0[2 * b + (turns ? 1 : 0)]};
     });
   }
   void add_equality(const Equality& equality) {
@@ -142,7 +156,8 @@ class Reader : PartReader {
       const int joint = m_.dof_jntid[dof], body = m_.jnt_bodyid[joint], first = m_.jnt_dofadr[joint];
       const double in_file = m_.dof_invweight0[dof];
       if (only_slides(body)) return ModelConstant{ModelConstant::mass, body, 0, in_file};
-      if (m_.jnt_type[joint] == mjJNT_FREE) return ModelConstant{ModelConstant::joint, dof < first + 3 ? first : first + 3, 3, in_file};
+      if (m_.jnt_type[joint] == mjJNT_FREE)
+        return ModelConstant{ModelConstant::joint, dof < first + 3 ? first : first + 3, 3, in_file};
       return ModelConstant{ModelConstant::joint, first, m_.jnt_type[joint] == mjJNT_BALL ? 3 : 1, in_file};
     });
   }
@@ -150,20 +165,18 @@ class Reader : PartReader {
     add(Of::tendon, t, [&] { return ModelConstant{ModelConstant::along, add_row(t), 0, m_.tendon_invweight0[t]}; });
   }
 
-  // Computes the constants of the file's own numbers, and compares them with MuJoCo's. A translation that has no inverse
-  // inertia has that of the rotation, and the other way round.
+  // Computes the constants of the file's own numbers, and compares them with MuJoCo's.
   void check() {
     std::vector<double> numbers(3 * r_.parameters.size()), ratios(to_.how.size());
     for (size_t p = 0; p < r_.parameters.size(); ++p)
-      for (int k = 0; k < 3; ++k) numbers[3 * p + static_cast<size_t>(k)] = ModelParameter::unchanged(r_.parameters[p].kind, k);
+      for (int k = 0; k < 3; ++k)
+        numbers[3 * p + static_cast<size_t>(k)] = ModelParameter::unchanged(r_.parameters[p].kind, k);
     const auto differs = [&](size_t c) { return std::abs(ratios[c] - 1) > 1e-6; };
     ratios = constant_ratios(r_, numbers);
     for (size_t c = 0; c < ratios.size(); ++c)
-      if (differs(c) && to_.how[c].kind <= ModelConstant::rotation)
-        to_.how[c].kind = to_.how[c].kind == ModelConstant::rotation ? ModelConstant::translation : ModelConstant::rotation;
-    ratios = constant_ratios(r_, numbers);
-    for (size_t c = 0; c < ratios.size(); ++c)
-      if (differs(c)) refuse("body, joint, tendon or actuator number " + std::to_string(to_.of[c].second) + ": ", "an inverse inertia that does not follow from the masses");
+      if (differs(c))
+        refuse("body, joint, tendon or actuator number " + std::to_string(to_.of[c].second) + ": ",
+               "an inverse inertia that does not follow from the masses");
   }
 
   DerivedConstants& to_ = r_.constants;
@@ -176,7 +189,7 @@ std::vector<double> constant_ratios(const RobotModel& model, const std::vector<d
   const Tables tables{model.constants};
   std::vector<double> ratios(model.constants.how.size());
   // On the heap, because it has room for the largest robots.
-  std::make_unique<physics::ConstantFinder<Tables, double>>(tables, numbers.data())->find(ratios.data());
+  std::make_unique<physics::ConstantFinder<Tables, double>>(tables, numbers.data())->find(ratios.data(), true);
   return ratios;
 }
 void read_constants(const mjModel& model, RobotModel& robot) { Reader(model, robot).read(); }

@@ -259,7 +259,6 @@ class Reader : PartReader {
     geom.inverse_weight = m_.body_invweight0[2 * m_.geom_bodyid[g]];
     geom.kind = shape_of(m_.geom_type[g]), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
     if (geom.is_turned()) geom.radius = 0;
-    geom.most_radius = geom.radius * (r_.randomised ? ModelParameter::kMostGrowth : 1);
     const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
     for (size_t k = 0; k < 3; ++k) geom.size[k] = size[k], geom.extent[k] = std::abs(box[k]) + box[k + 3];
     if (geom.kind == PairGeom::mesh) geom.hull = hull_of(m_.geom_dataid[g]);

@@ -252,7 +252,6 @@ struct PairGeom {
   Numbers3 half{};            // from the centre to the upper end of a capsule's axis; 0 for other geoms
   double radius = 0;          // of a sphere or capsule
   double inverse_weight = 0;  // of its body
-  double most_radius = 0;     // `radius`, as large as options may make it
   double bound = 0;           // radius of a sphere around the geom's centre that contains it; 0 for a plane
   Numbers3 size{};            // MuJoCo's sizes
   Numbers3 extent{};          // half sizes of a box around the centre that contains the geom
@@ -348,7 +347,7 @@ struct Unsupported {
 // environments differ in these. They follow the parameters.
 struct DerivedConstants {
   // body_translation, body_rotation: of a body of the file, as index. dof, tendon, actuator: MuJoCo's index.
-  enum Of { body_translation, body_rotation, dof, tendon, actuator, inertia };
+  enum Of { body_translation, body_rotation, dof, tendon, actuator, inertia, growth };
   std::vector<std::pair<Of, int>> of;
   std::vector<physics::ModelConstant> how;
   std::vector<physics::ReferenceBody> bodies;

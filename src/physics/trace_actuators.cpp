@@ -205,11 +205,12 @@ class Actuators {
     const auto affine = [&](const std::array<double, 3>& x, const Expr& of_constant) {
       return of_constant * Expr(x[0]) + factor(a, 0) * Expr(x[1]) * of.length + factor(a, 1) * Expr(x[2]) * of.velocity;
     };
-    const Expr gain =
-        actuator.muscle_gain ? muscle_factor(a, *actuator.muscle_gain) * gain_of(*actuator.muscle_gain, of, false)
-                             : affine(actuator.gain, factor(a, 0));
-    const Expr bias = actuator.muscle_bias ? muscle_factor(a, *actuator.muscle_bias) * bias_of(*actuator.muscle_bias, of)
-                                           : affine(actuator.bias, 1);
+    const Expr gain = actuator.muscle_gain
+                          ? muscle_factor(a, *actuator.muscle_gain) * gain_of(*actuator.muscle_gain, of, false)
+                          : affine(actuator.gain, factor(a, 0));
+    const Expr bias = actuator.muscle_bias
+                          ? muscle_factor(a, *actuator.muscle_bias) * bias_of(*actuator.muscle_bias, of)
+                          : affine(actuator.bias, 1);
     return gain * signal + bias;
   }
   // Returns the factor by which an environment's masses change a muscle's force.

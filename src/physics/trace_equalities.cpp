@@ -115,10 +115,12 @@ Expr inverse_weight_of(const RobotModel& model, const Equality& equality, bool t
   Expr sum = 0;
   for (size_t k = 0; k < 2; ++k) {
     const int j = equality.joints[k];
-    const Expr ratio = !equality.couples_lengths() ? constant_ratio(model, translates ? Of::body_translation : Of::body_rotation, equality.sides[k].frame, p)
-                       : j < 0 ? Expr(0)
-                       : equality.kind == Equality::joint ? constant_ratio(model, Of::dof, model.joints[j].dof, p)
-                                                          : constant_ratio(model, Of::tendon, j, p);
+    const Expr ratio =
+        !equality.couples_lengths()
+            ? constant_ratio(model, translates ? Of::body_translation : Of::body_rotation, equality.sides[k].frame, p)
+        : j < 0                            ? Expr(0)
+        : equality.kind == Equality::joint ? constant_ratio(model, Of::dof, model.joints[j].dof, p)
+                                           : constant_ratio(model, Of::tendon, j, p);
     sum += Expr(translates ? equality.weights[k] : equality.inertias[k]) * ratio;
   }
   return sum;

@@ -112,12 +112,15 @@ void trace_frictions(const RobotModel& model, const Kinematics& kinematics, Prog
           Expr(model.tendons[t].friction->damping) * trace_tendon(model, t, kinematics, p).velocity);
 }
 
-// Returns the centre of a contact's sphere. Below the centre of a sphere that has grown by d, it is d deeper: a sphere
-// of the file's radius there has the same lowest point.
+// Returns the centre of a contact's sphere, or a box's corner. Below the centre of a sphere that has grown by d, it is
+// d deeper: a sphere of the file's radius there has the same lowest point.
 Vec3 center_of(const RobotModel& model, const FloorContact& contact, const Kinematics& kinematics, Program& p) {
-  const Vec3 center = kinematics.point(contact.body, known(contact.center));
-  const Expr factor = parameter(model, ModelParameter::size, contact.geom, 0, p);
-  if (factor.is_known() || contact.radius == 0) return center;
+  const Expr all = parameter(model, ModelParameter::size, contact.geom, 1, p);
+  const Expr factor = parameter(model, ModelParameter::size, contact.geom, 0, p) * all;
+  if (factor.is_known()) return kinematics.point(contact.body, known(contact.center));
+  const Vec3 middle = known(model.geoms[contact.geom].pos);
+  const Vec3 center = kinematics.point(contact.body, middle + all * (known(contact.center) - middle));
+  if (contact.radius == 0) return center;
   return center - Vec3{0, 0, Expr(contact.radius) * (factor - Expr(1))};
 }
 // Returns the distance from the floor. A box's corner that is above the box's centre does not touch.
@@ -193,6 +196,7 @@ void trace_pair_geoms(const RobotModel& model, const Kinematics& kinematics, Pro
     }
     const std::string name = identifier(geom.name), place = at("w.geom_axis", r);
     Vec3 center = known(geom.center) - first, half = known(geom.half);
+    if (geom.kind == PairGeom::capsule) half = parameter(model, ModelParameter::size, geom.geom, 1, p) * half;
     if (geom.body >= 0) {
       center =
           kinematics.origin[model.bodies[geom.body].tree] - first + kinematics.point(geom.body, known(geom.center));

@@ -58,12 +58,13 @@ struct PushCube {
   struct Parts {
     JointId arm[joints], cube;
     BodyId box;
+    GeomId shape;
     SiteId tool;
     template <class Find>
     constexpr void find(Find& find) {
       constexpr const char* names[] = {"shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"};
       for (int k = 0; k < joints; ++k) find(arm[k], names[k]);
-      find(cube, "cube"), find(box, "cube"), find(tool, "tool");
+      find(cube, "cube"), find(box, "cube"), find(shape, "cube"), find(tool, "tool");
     }
   };
 
@@ -92,6 +93,8 @@ struct PushCube {
       robot.set_qpos(parts.cube.qpos + k, at);
       s.goal[k] = at + distance * direction[k];
     }
+    robot.set_qpos(parts.cube.qpos + 2,
+                   robot.qpos(parts.cube.qpos + 2) * robot.size_factor(parts.shape));  // its middle
     robot.forward();
   }
 

@@ -174,7 +174,7 @@ class TracedRobot {
   physics::ContactPair pair_of(const robot_compiler::GeomPair& pair) const {
     const auto &a = model.pair_geoms[static_cast<size_t>(pair.first)],
                &b = model.pair_geoms[static_cast<size_t>(pair.second)];
-    const double nearest = a.most_radius + b.most_radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
+    const double nearest = a.radius + b.radius + pair.margin, reach = nearest + size_of(a) + size_of(b);
     const auto bound = [](double x) { return static_cast<float>(std::ceil(1e5 * x * x * 1.0001) / 1e5); };
     const auto is_long = [](const robot_compiler::PairGeom& geom) { return size_of(geom) > 0; };
     const robot_compiler::Softness& s = pair.softness;

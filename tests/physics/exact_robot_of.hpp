@@ -39,8 +39,7 @@ class ExactRobotOf : public ExactRobot {
     physics::begin_parameters<P>(stage_);
   }
   void derive_constants() override {
-    if constexpr (P::kConstants > 0)
-      physics::find_constants<P>(stage_.parameters, stage_.parameters + P::kParameters);
+    if constexpr (P::kConstants > 0) physics::find_constants<P>(stage_.parameters, stage_.parameters + P::kParameters);
   }
   void step() override { forces_ = physics::step<P>(state_, ctrl_, stage_); }
   void evaluate() override { forces_ = physics::evaluate<P>(state_, ctrl_, stage_); }

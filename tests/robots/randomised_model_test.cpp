@@ -151,8 +151,38 @@ TEST_F(RandomisedModel, RadiiChange) {
   mj_forward(changed.get(), data.get());
   ASSERT_EQ(data->ncon, 1);
   EXPECT_NEAR(data->contact[0].dist, -0.01, 1e-12);
+  change(ModelParameter::size, ball, {1.25, 1.2, 1});  // both factors
+  EXPECT_DOUBLE_EQ(changed->geom_size[3 * ball], 0.15);
+  expect_mentions(error_of("geom_size ball 0.9 1.2\ngeom_radius ball 1 1.3\n"),
+                  {"--env.dr.geom_size", "--env.dr.geom_radius", "'ball'", "1.56", "1.5"});
+  expect_mentions(error_of("geom_size * 1 1.6\n"), {"--env.dr.geom_size", "'ball'", "1.6"});
+  expect_mentions(error_of("geom_size floor 0.9 1.1\n"), {"--env.dr.geom_size", "'floor'", "'ball'"});
   expect_mentions(error_of("geom_radius ball 0.9 1.6\n"), {"--env.dr.geom_radius", "1.6", "1.5"});
   expect_mentions(error_of("geom_radius floor 0.9 1.1\n"), {"--env.dr.geom_radius", "'floor'", "'ball'"});
+}
+
+// A box of 0.2 x 0.4 x 0.6 m becomes half as large again; a capsule of radius 0.1 and half length 0.2 m, too.
+TEST_F(RandomisedModel, SizesChange) {
+  std::ofstream(folder_ / "shapes.xml") << R"(<mujoco>
+  <asset><mesh name="tetrahedron" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>
+  <worldbody>
+    <body><freejoint/><geom name="box" type="box" size="0.1 0.2 0.3" mass="2"/></body>
+    <body pos="2 0 0"><freejoint/><geom name="capsule" type="capsule" size="0.1 0.2"/></body>
+    <body pos="4 0 0"><freejoint/><geom name="mesh" type="mesh" mesh="tetrahedron"/></body>
+  </worldbody>
+</mujoco>)";
+  file = load_model((folder_ / "shapes.xml").string());
+  changed.reset(mj_copyModel(nullptr, file.get()));
+  change(ModelParameter::size, 0, {1, 1.5, 1});
+  change(ModelParameter::size, 1, {1, 1.5, 1});
+  const auto size = [&](int geom, int k) { return changed->geom_size[3 * geom + k]; };
+  for (int k = 0; k < 3; ++k) EXPECT_DOUBLE_EQ(size(0, k), 0.15 * (k + 1)) << k;
+  EXPECT_DOUBLE_EQ(changed->geom_rbound[0], 1.5 * std::sqrt(0.14));
+  EXPECT_EQ(changed->body_mass[1], 2) << "the mass stays";
+  EXPECT_DOUBLE_EQ(size(1, 0), 0.15);
+  EXPECT_DOUBLE_EQ(size(1, 1), 0.3);
+  EXPECT_DOUBLE_EQ(changed->geom_rbound[1], 0.45);
+  expect_mentions(error_of("geom_size mesh 0.9 1.1\n"), {"--env.dr.geom_size", "'mesh'"});
 }
 
 // The servo exerts 40 (control - position) - 6 velocity. A network exerts its torque in place of this.

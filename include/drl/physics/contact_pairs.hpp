@@ -80,8 +80,7 @@ DRL_HD ContactPair assemble_pair(int k) {
   const PairGeom &a = P::pair_geom(geoms.first), &b = P::pair_geom(geoms.second);
   constexpr double kMore = 1.0001, kLeast = 1e-5;  // rounding
   const double reach = P::pair_geom_bound(geoms.first) + P::pair_geom_bound(geoms.second) + pair.margin;
-  constexpr double kGrowth = P::kSizes ? ModelParameter::kMostGrowth : 1;
-  const double nearest = kGrowth * (a.radius + b.radius) + pair.margin;
+  const double nearest = a.radius + b.radius + pair.margin;
   pair.weight = pair.weight * (P::pair_geom_weight(geoms.first) + P::pair_geom_weight(geoms.second));
   pair.first = geoms.first, pair.second = geoms.second, pair.number = k;
   pair.reach = static_cast<float>(kMore * reach * (a.kind == ShapeKind::plane ? 1 : reach) + kLeast);
@@ -115,13 +114,29 @@ DRL_HD void adapt_pair_weight([[maybe_unused]] const typename P::Work& w, [[mayb
     weight = weight / ratio;
   }
 }
+// Returns a squared distance below which geoms may touch, with the environment's own sizes.
+template <class P>
+DRL_HD typename P::Number grown([[maybe_unused]] const typename P::Number* parameters, float bound) {
+  using F = typename P::Number;
+  if constexpr (P::kSizes)
+    return F(bound) * parameters[P::kGrowth];
+  else
+    return F(bound);
+}
+// Returns the factor of all sizes of a geom in an environment: 1 if options cannot change them.
+template <class P, class F>
+DRL_HD F scale_of(int geom, [[maybe_unused]] const F* parameters) {
+  if constexpr (P::kSizes)
+    if (const int factor = P::radius_factor(geom); factor >= 0) return parameters[factor + 1];
+  return F(1);
+}
 // Returns the radius of a sphere or a capsule: a double, or that of each environment if options may change it.
 template <class P, class F>
 DRL_HD auto radius_of(int geom, [[maybe_unused]] const F* parameters) {
   const double radius = P::pair_geom(geom).radius;
   if constexpr (P::kSizes) {
     const int factor = P::radius_factor(geom);
-    return factor < 0 ? F(radius) : F(radius) * parameters[factor];
+    return factor < 0 ? F(radius) : F(radius) * parameters[factor] * parameters[factor + 1];
   } else {
     return radius;
   }

@@ -51,6 +51,8 @@ DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[may
       for (int k = 0; k < 3; ++k) shape.turn[i][k] = lane(w.geom_turn[geom.turn].turn[i][k], l);
     if constexpr (P::kHulls > 0)
       if (geom.hull >= 0) hull = P::hull(geom.hull), shape.hull = &hull;
+    if constexpr (P::kSizes)
+      for (double& x : shape.size) x *= static_cast<double>(lane(scale_of<P>(g, w.parameters), l));
     return shape;
   }
   double half[3], square = 0;

@@ -77,7 +77,7 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
   F x, y, way[3], found = F(0);
   axes.nearest(x, y);
   axes.between(x, y, way);
-  const Mask<F> is_near = lanes & (dot(way, way) < F(pair.nearest));
+  const Mask<F> is_near = lanes & (dot(way, way) < grown<P>(parameters, pair.nearest));
   if (!any(is_near)) return;
   const Mask<F> is_parallel = pair.has_no_sphere ? axes.are_parallel() : F(0) != F(0);
   const int ends = any(is_near & is_parallel) ? 4 : 0;
@@ -95,7 +95,8 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
     found = found + math::select(touches, F(1), F(0));
   }
 }
-// Does the same for a sphere or a capsule against a box.
+// Does the same for a sphere or a capsule against a box. In lanes whose box has another size than in the file, all
+// lengths are divided by its factor.
 template <class P, class F, class Body>
 DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b,
                                   const Axes<F>& box, Mask<F> lanes, const F* parameters, const Body& body) {
@@ -104,10 +105,15 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a,
   F apart[3], center[3], half[3];
   for (int k = 0; k < 3; ++k) apart[k] = a.center[k] - b.center[k];
   box.into(apart, center), box.into(a.half, half);
+  [[maybe_unused]] const F scale = scale_of<P>(pair.second, parameters);
+  if constexpr (P::kSizes) {
+    const F inverse = F(1) / scale;
+    for (int k = 0; k < 3; ++k) center[k] = inverse * center[k], half[k] = inverse * half[k];
+  }
   for (int k = 0; k < 3; ++k) {
     F wide;
     if constexpr (P::kSizes)
-      wide = F(size[k] + pair.margin) + radius;
+      wide = F(size[k]) + (F(pair.margin) + radius) / scale;
     else
       wide = F(size[k] + radius + pair.margin);
     lanes = lanes & (math::abs(center[k]) - math::abs(half[k]) < wide);
@@ -120,6 +126,10 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a,
     F point[3], way[3], distance;
     for (int k = 0; k < 3; ++k) point[k] = math::fma(place, half[k], center[k]);
     nearest_of_box(point, size, way, distance);
+    if constexpr (P::kSizes) {
+      distance = scale * distance;
+      for (F& x : point) x = scale * x;
+    }
     PairContact<F> contact;
     contact.distance = distance - F(radius);
     const Mask<F> touches = lanes & (contact.distance < F(pair.margin)) & (place < F(2));

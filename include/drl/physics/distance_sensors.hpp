@@ -137,6 +137,8 @@ class DistanceSensors {
     Shape shape;
     shape.kind = geom.kind, shape.hull = nullptr;
     shape.size[0] = lane(radius_of<P>(stage_, geom), l), shape.size[1] = geom.size[1], shape.size[2] = geom.size[2];
+    if constexpr (P::kSizes)
+      for (double& x : shape.size) x *= static_cast<double>(lane(scale_of<P>(stage_, geom), l));
     for (int i = 0; i < 3; ++i) {
       shape.position[i] = pose(i);
       for (int k = 0; k < 3; ++k) shape.turn[i][k] = pose(3 + 3 * i + k);

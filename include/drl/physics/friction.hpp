@@ -83,8 +83,8 @@ DRL_HD auto friction_of(int f, [[maybe_unused]] const typename P::Work& w) {
     const int factor = P::friction_factor(f);
     const F most = factor < 0 ? F(friction.most) : F(friction.most) * w.parameters[factor];
     const int ratio = P::friction_constant(f);
-    return RandomisedFriction<F>{friction.dof, ratio < 0 ? F(friction.weight) : F(friction.weight) / w.parameters[ratio],
-                                 most};
+    return RandomisedFriction<F>{friction.dof,
+                                 ratio < 0 ? F(friction.weight) : F(friction.weight) / w.parameters[ratio], most};
   } else {
     return P::friction(f);
   }

@@ -1,6 +1,6 @@
-// The numbers that MuJoCo derives from masses, centres of mass and armatures (mj_setConst), for environments that change
-// these: inverse inertias in the model's reference pose (qpos0), which weight constraints, and the like. Lanes have the
-// ratio of each to that of the model's file.
+// The numbers that MuJoCo derives from masses, centres of mass and armatures (mj_setConst), for environments that
+// change these: inverse inertias in the model's reference pose (qpos0), which weight constraints, and the like. Lanes
+// have the ratio of each to that of the model's file.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,12 @@ namespace drl::inline DRL_ISA::physics {
 
 // How one of these numbers is computed.
 struct ModelConstant {
-  // translation, rotation: the mean inverse inertia of body `index`. mass: its inverse mass. joint: the mean inverse
-  // inertia of `count` degrees of freedom from `index` on. along: the inverse inertia along row `index`. acceleration:
-  // the length of M^-1 times this row. inertia: the mean of M's diagonal.
-  enum Kind { translation, rotation, mass, joint, along, acceleration, inertia } kind;
+  // translation, rotation: the mean inverse inertia of body `index`; if `count` is 1, the other one if it is 0. mass:
+  // its inverse mass. joint: the mean inverse inertia of `count` degrees of freedom from `index` on. along: the inverse
+  // inertia along row `index`. acceleration: the length of M^-1 times this row. inertia: the mean of M's diagonal.
+  // growth: the squared factor by which the geom has grown that has grown most, at least 1; the `count` parameters of
+  // sizes begin at place `index`.
+  enum Kind { translation, rotation, mass, joint, along, acceleration, inertia, growth } kind;
   int index = 0, count = 0;
   double in_file = 0;
 };
@@ -23,13 +25,14 @@ struct ReferenceBody {
   int last;          // of the degrees of freedom that move it; -1: none does
   int mass, center;  // places of its parameters, or -1
   double in_file;    // its mass
-  double at[3], turn[9], inertia[6];  // its centre of mass; its axes; its inertia about the centre (xx, yy, zz, xy, xz, yz)
+  double at[3], turn[9],
+      inertia[6];  // its centre of mass; its axes; its inertia about the centre (xx, yy, zz, xy, xz, yz)
 };
 struct ReferenceDof {
-  int parent, row;      // the next degree of freedom towards the root, or -1; where its row of M begins
-  int armature;         // place of its parameter, or -1
-  double motion[6];     // angular, then linear
-  double in_file, more; // armature that options change, and that they do not
+  int parent, row;       // the next degree of freedom towards the root, or -1; where its row of M begins
+  int armature;          // place of its parameter, or -1
+  double motion[6];      // angular, then linear
+  double in_file, more;  // armature that options change, and that they do not
 };
 // A tendon's armature, which adds to M.
 struct ReferenceTendon {
@@ -38,19 +41,35 @@ struct ReferenceTendon {
 };
 
 // Computes the constants of an environment from its parameters: ratios to the numbers of the file. T has the tables of
-// a robot, and the numbers of its degrees of freedom (kDofs) and of M's entries (kEntries). F has one lane. M = L'DL, as
-// in MuJoCo, whose entries are of degrees of freedom and their ancestors.
+// a robot, and the numbers of its degrees of freedom (kDofs) and of M's entries (kEntries). F has one lane. M = L'DL,
+// as in MuJoCo, whose entries are of degrees of freedom and their ancestors.
 template <class T, class F>
 class ConstantFinder {
  public:
-  DRL_HD ConstantFinder(const T& tables, const F* parameters) : t_(tables), parameters_(parameters) {
-    add_bodies(), fill(), add_tendons();
-    for (int i = 0; i < t_.dofs(); ++i) mean_ += m_[t_.dof(i).row] / t_.dofs();
-    factorise();
+  DRL_HD ConstantFinder(const T& tables, const F* parameters) : t_(tables), parameters_(parameters) {}
+  // If not `with_inertias`, inertias are those of the file, so that only the growth has to be computed.
+  DRL_HD void find(F* constants, bool with_inertias) {
+    if (with_inertias) {
+      add_bodies(), fill(), add_tendons();
+      for (int i = 0; i < t_.dofs(); ++i) mean_ += m_[t_.dof(i).row] / t_.dofs();
+      factorise();
+    }
+    for (int c = 0; c < t_.constants(); ++c) {
+      const ModelConstant& constant = t_.constant(c);
+      const bool changes = with_inertias || constant.kind == ModelConstant::growth;
+      constants[c] = changes ? static_cast<F>(value(constant) / constant.in_file) : F(1);
+    }
   }
-  DRL_HD void find(F* constants) {
-    for (int c = 0; c < t_.constants(); ++c)
-      constants[c] = static_cast<F>(value(t_.constant(c)) / t_.constant(c).in_file);
+  // Returns whether an inertia differs from that of the file.
+  DRL_HD bool changes_inertias() const {
+    bool changes = false;
+    for (int b = 0; b < t_.bodies(); ++b) {
+      const ReferenceBody& body = t_.body(b);
+      if (body.mass >= 0) changes = changes || mass_of(body) != body.in_file;
+      for (int k = 0; k < 3 && body.center >= 0; ++k) changes = changes || parameter(body.center + k, 0) != 0;
+    }
+    for (int i = 0; i < t_.dofs(); ++i) changes = changes || parameter(t_.dof(i).armature, 1) != 1;
+    return changes;
   }
 
  private:
@@ -66,7 +85,8 @@ class ConstantFinder {
       for (int k = 0; k < 3 && b.center >= 0; ++k) center[i] += b.turn[3 * i + k] * parameter(b.center + k, 0);
     }
   }
-  // Adds the mass, the first moments and the inertia about the origin of all bodies to what each degree of freedom moves.
+  // Adds the mass, the first moments and the inertia about the origin of all bodies to what each degree of freedom
+  // moves.
   DRL_HD void add_bodies() {
     for (int i = 0; i < t_.dofs(); ++i)
       for (double& x : moved_[i]) x = 0;
@@ -158,9 +178,11 @@ class ConstantFinder {
     const int index = constant.index;
     switch (constant.kind) {
       case ModelConstant::translation:
-        return of_body(index, false);
-      case ModelConstant::rotation:
-        return of_body(index, true);
+      case ModelConstant::rotation: {
+        const bool turns = constant.kind == ModelConstant::rotation;
+        const double own = of_body(index, turns);
+        return own < kLeast && constant.count > 0 ? of_body(index, !turns) : own;
+      }
       case ModelConstant::mass: {
         const double mass = mass_of(t_.body(index));
         return 1 / (mass > kLeast ? mass : kLeast);
@@ -185,6 +207,15 @@ class ConstantFinder {
           square += y_[i] * y_[i];
         }
         return std::sqrt(square);
+      }
+      case ModelConstant::growth: {
+        double most = 1;
+        for (int k = 0; k < constant.count; ++k) {
+          const double radius = parameter(index + 3 * k, 1), all = parameter(index + 3 * k + 1, 1);
+          most = radius * all > most ? radius * all : all > most ? all : most;
+        }
+        constexpr double kRounding = 1.0001;
+        return most > 1 ? kRounding * most * most : 1;
       }
       default:
         return mean_;
@@ -219,7 +250,11 @@ struct ConstantTables {
 // Computes the constants [kConstants] of an environment from the numbers that it has drawn, [kParameters].
 template <class P, class F>
 DRL_HD_CALLED void find_constants(const F* drawn, F* constants) {
-  if constexpr (P::kConstants > 0) ConstantFinder(ConstantTables<P>{}, drawn).find(constants);
+  if constexpr (P::kConstants > 0) {
+    const ConstantTables<P> tables;
+    ConstantFinder finder(tables, drawn);
+    finder.find(constants, finder.changes_inertias());
+  }
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -55,6 +55,8 @@ inline constexpr auto kModelQuantities = [] {
        P::motor, 2, "actuator", kDrives},
       {"geom_radius", "factor of the radii of spheres and capsules, at most 1.5", "", above_zero, P::size, 0, "geom",
        "moves and is a sphere or a capsule that can touch another one, in a model without height fields"},
+      {"geom_size", "factor of all sizes of geoms, at most 1.5; masses stay", "", above_zero, P::size, 1, "geom",
+       "moves, is no mesh, and can touch another one, in a model without height fields"},
       {"geom_friction", "factor of the friction coefficients of geoms", "", zero, P::friction, 0, "geom",
        "can touch another one"},
       {"push_force", "pushes robots: horizontal force on a root body, in a random direction", "N", zero, P::push, 0,

@@ -110,6 +110,10 @@ class MujocoRobot {
     }
     return nearest;
   }
+  double size_factor(GeomId geom) const {
+    const double* drawn = drawn_of(ModelParameter::size, geom.index);
+    return drawn ? drawn[1] : 1;
+  }
   bool touches(GeomId a, GeomId b) const {
     for (int k = 0; k < data_->ncon; ++k) {
       const mjContact& contact = data_->contact[k];
@@ -179,10 +183,13 @@ class MujocoRobot {
     for (size_t p = 0; p < parameters_->size(); ++p) {
       const ModelParameter& of = (*parameters_)[p];
       if (of.kind != ModelParameter::push) continue;
-      const Push<double> push(drawn_ + 3 * p, data_->time, dt());
       double* direction = directions + kPushDirection * p;
+      if (!drawn_of(of.kind, of.index) || drawn_[3 * p + 1] <= 0) {
+        draws.skip(kPushDraws);
+        continue;
+      }
+      const Push<double> push(drawn_ + 3 * p, data_->time, dt());
       push.draw_direction(draws, direction);
-      if (!drawn_of(of.kind, of.index)) continue;
       const double* torque_drawn = drawn_of(ModelParameter::push_torque, of.index);
       const double force = push.lasts ? drawn_[3 * p] : 0, torque = push.lasts && torque_drawn ? torque_drawn[0] : 0;
       this->push(BodyId{of.index}, {{force * direction[0], force * direction[1], 0}},

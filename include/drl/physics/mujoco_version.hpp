@@ -17,6 +17,8 @@ inline constexpr bool kEqualitiesBend = since(3, 7);
 // A contact pushes below its margin and exists below margin + gap. Before, it existed below the margin and pushed below
 // margin - gap.
 inline constexpr bool kGapFollowsMargin = since(3, 9);
+// A body without an inverse inertia of translation has that of rotation, and the other way round.
+inline constexpr bool kInertiasAreNotZero = !since(3, 7);
 // The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp).
 inline constexpr bool kMulticcdRocks = !since(3, 8);
 // The flag multiccd finds contacts of cylinders, capsules and shapes with a margin, which lanes do not compute.
@@ -106,8 +108,8 @@ inline bool adds_to_target(const mjModel& m, int a) {
   return actuator_damping(m, a) != 0 || actuator_higher_damping(m, a) != Higher{} || actuator_armature(m, a) != 0;
 }
 
-// Write the derivatives of a tendon's length and of an actuator's length along qvel, [nv]. Templates, because the arrays
-// belong to other structs in other versions.
+// Write the derivatives of a tendon's length and of an actuator's length along qvel, [nv]. Templates, because the
+// arrays belong to other structs in other versions.
 template <class Model, class Data>
 void tendon_row(const Model& m, const Data& d, int t, mjtNum* row) {
   const auto unpack = [&](const int* first, const int* count, const int* column) {

@@ -15,9 +15,9 @@ DRL_HD Mask<F> may_touch(const typename P::Work& w, const auto& pair) {
     if (const PairGeom& first = P::pair_geom(pair.first); first.kind == ShapeKind::plane) {
       const Axes<F>& plane = w.geom_turn[first.turn];
       const F normal[3] = {plane.turn[0][2], plane.turn[1][2], plane.turn[2][2]};
-      return F(-pair.reach) < dot(normal, apart);
+      return -grown<P>(parameters_of<P>(w), pair.reach) < dot(normal, apart);
     }
-  return dot(apart, apart) < F(pair.reach);
+  return dot(apart, apart) < grown<P>(parameters_of<P>(w), pair.reach);
 }
 
 // Adds the half sizes of the box around a geom that lies along these axes.
@@ -33,9 +33,12 @@ DRL_HD void add_extent(const typename P::Work& w, int geom, const Axes<F>& axes,
     for (int k = 0; k < 3; ++k) wide[k] = wide[k] + F(radius_of<P>(geom, parameters_of<P>(w)));
     add(w.geom_axis[geom].half);
   } else {
+    const F scale = scale_of<P>(geom, parameters_of<P>(w));
     for (int j = 0; j < 3; ++j) {
       const auto& turn = w.geom_turn[b.turn].turn;
-      const F half[3] = {F(b.extent[j]) * turn[0][j], F(b.extent[j]) * turn[1][j], F(b.extent[j]) * turn[2][j]};
+      F extent = F(b.extent[j]);
+      if constexpr (P::kSizes) extent = scale * extent;
+      const F half[3] = {extent * turn[0][j], extent * turn[1][j], extent * turn[2][j]};
       add(half);
     }
   }
@@ -46,7 +49,13 @@ template <class P, class F>
 DRL_HD Mask<F> are_separated(const typename P::Work& w, int first, int second, const F* apart, double margin) {
   const PairGeom& a = P::pair_geom(first);
   const Axes<F>& axes = w.geom_turn[a.turn];
-  F off[3], wide[3] = {F(a.extent[0] + margin), F(a.extent[1] + margin), F(a.extent[2] + margin)};
+  F off[3], wide[3];
+  for (int k = 0; k < 3; ++k) {
+    if constexpr (P::kSizes)
+      wide[k] = math::fma(scale_of<P>(first, parameters_of<P>(w)), F(a.extent[k]), F(margin));
+    else
+      wide[k] = F(a.extent[k] + margin);
+  }
   axes.into(apart, off);
   add_extent<P>(w, second, axes, wide);
   return (wide[0] < math::abs(off[0])) | (wide[1] < math::abs(off[1])) | (wide[2] < math::abs(off[2]));

@@ -16,7 +16,8 @@ struct ModelParameter {
   // push_torque: of a body (torque of a push in N m); for the physics, the torque about x, y and z. range: of a joint
   // (factor of the width of its range, shift of its middle in rad or m). site_position: its shift in its body's frame
   // (m). site_turn: angles about its own axes x, y and z, one after the other (rad). size: of
-  // a sphere or capsule that may touch (factor of its radius, at most kMostGrowth).
+  // a geom that may touch (factor of the radius of a sphere or capsule, factor of all sizes; their product is at most
+  // kMostGrowth).
   enum Kind {
     friction,
     center_of_mass,
@@ -34,7 +35,7 @@ struct ModelParameter {
     site_turn,
     size
   };
-  static constexpr double kMostGrowth = 1.5;  // the search for near geoms relies on it
+  static constexpr double kMostGrowth = 1.5;  // range finders rely on it
   Kind kind;
   int index;  // MuJoCo's, of the geom, body, degree of freedom, joint, actuator or site; 0 for gravity
 

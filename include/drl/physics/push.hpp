@@ -9,6 +9,7 @@ namespace drl::inline DRL_ISA {
 
 // The numbers of the direction of a body's last push: the force's direction along x and y, and the torque's axis.
 constexpr int kPushDirection = 5;
+constexpr int kPushDraws = 3;  // uniform numbers that a direction consumes
 
 // A push that an environment's numbers x [3] describe (ModelParameter::push): a horizontal force and a torque, which
 // begin every x[1] seconds and last x[2] seconds, both as whole steps.

@@ -52,6 +52,13 @@ inline bool is_for_sensors(const mjModel& m, int site) {
   return false;
 }
 
+// Returns whether a tendon goes around a geom.
+inline bool is_wrapped(const mjModel& m, int geom) {
+  for (int w = 0; w < m.nwrap; ++w)
+    if (m.wrap_type[w] >= mjWRAP_SPHERE && m.wrap_objid[w] == geom) return true;
+  return false;
+}
+
 // Returns what number `k` of a parameter is in the model's file: 0 if a factor of it would have no effect. For other
 // quantities, 1 if the element can have them.
 inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) {
@@ -93,9 +100,11 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
     case ModelParameter::site_turn:
       return is_for_sensors(m, i) ? 1 : 0;
     case ModelParameter::size:  // height fields have prisms that depend on sizes
-      return k == 0 && m.nhfield == 0 && m.body_weldid[m.geom_bodyid[i]] != 0 &&
-                     (m.geom_type[i] == mjGEOM_SPHERE || m.geom_type[i] == mjGEOM_CAPSULE) &&
-                     (m.geom_contype[i] != 0 || m.geom_conaffinity[i] != 0)
+      if (k > 1 || m.nhfield > 0 || m.body_weldid[m.geom_bodyid[i]] == 0 || is_wrapped(m, i) ||
+          (m.geom_contype[i] == 0 && m.geom_conaffinity[i] == 0))
+        return 0;
+      return m.geom_type[i] == mjGEOM_SPHERE || m.geom_type[i] == mjGEOM_CAPSULE ||
+                     (k == 1 && m.geom_type[i] >= mjGEOM_ELLIPSOID && m.geom_type[i] <= mjGEOM_BOX)
                  ? 1
                  : 0;
     case ModelParameter::friction:
@@ -148,7 +157,7 @@ class ModelRanges {
     std::string quantity, name;
     for (double low = 0, high = 0; lines >> quantity >> name >> low >> high;)
       set(quantity, name, low, quantity == "motor_delay" ? high + 0.9999 : high);
-    require_masses(), require_whole_motors(), require_own_gains(), require_whole_pushes();
+    require_masses(), require_whole_motors(), require_own_gains(), require_whole_pushes(), require_sizes();
   }
 
   const std::vector<ModelParameter>& parameters() const { return parameters_; }
@@ -206,9 +215,6 @@ class ModelRanges {
       throw std::invalid_argument("--env.dr.motor_delay goes to " + std::to_string(static_cast<int>(high)) +
                                   " time steps (a step of the task has " + std::to_string(frame_skip_) +
                                   "): add whole steps by --env.delay.action");
-    if (quantity->kind == ModelParameter::size && high > ModelParameter::kMostGrowth)
-      throw std::invalid_argument("--env.dr.geom_radius goes to " + std::to_string(high) +
-                                  " (radii may grow to 1.5 times those of the file): give a smaller factor");
     if (!is_set) throw std::invalid_argument(trouble(*quantity, pattern, names));
   }
   std::string trouble(const ModelQuantity& quantity, const std::string& pattern,
@@ -268,6 +274,17 @@ class ModelRanges {
           "--env.dr.kp and --env.dr.kd have no effect (--env.dr.motor_network replaces the "
           "force of '" +
           name_of(parameters_[static_cast<size_t>(without_effect)], 0) + "'): leave them out");
+  }
+
+  // Throws if a geom could grow too much.
+  void require_sizes() const {
+    for (size_t p = 0; p < parameters_.size(); ++p)
+      if (parameters_[p].kind == ModelParameter::size)
+        if (const float most = std::max(1.0f, bounds_[6 * p + 1]) * bounds_[6 * p + 3];
+            most > ModelParameter::kMostGrowth)
+          throw std::invalid_argument("--env.dr.geom_size and --env.dr.geom_radius would make the geom '" +
+                                      name_of(parameters_[p], 0) + "' " + std::to_string(most) +
+                                      " times as large (1.5 times is the most): give smaller factors");
   }
 
   // Returns whether pushes on a body have a torque.
@@ -351,9 +368,16 @@ inline void change_model(const mjModel& file, const ModelParameter& of, const do
       return;
     }
     case ModelParameter::size: {
-      const bool is_capsule = file.geom_type[i] == mjGEOM_CAPSULE;
-      const double radius = file.geom_size[3 * i] * x[0], length = is_capsule ? file.geom_size[3 * i + 1] : 0;
       to.opt.disableflags |= mjDSBL_MIDPHASE;  // its bounding volumes are those of the file
+      const double radius = file.geom_size[3 * i] * x[0] * x[1];
+      const bool is_round = file.geom_type[i] == mjGEOM_SPHERE || file.geom_type[i] == mjGEOM_CAPSULE;
+      for (int k = 0; k < 3; ++k) {
+        to.geom_size[3 * i + k] = file.geom_size[3 * i + k] * x[1];
+        to.geom_aabb[6 * i + 3 + k] = file.geom_aabb[6 * i + 3 + k] * x[1];
+      }
+      to.geom_rbound[i] = file.geom_rbound[i] * x[1];
+      if (!is_round) return;
+      const double length = file.geom_type[i] == mjGEOM_CAPSULE ? to.geom_size[3 * i + 1] : 0;
       to.geom_size[3 * i] = radius, to.geom_rbound[i] = radius + length;
       for (int k = 0; k < 3; ++k) to.geom_aabb[6 * i + 3 + k] = k == 2 ? radius + length : radius;
       return;

@@ -169,6 +169,10 @@ DRL_HD_CALLED void find_ranges(const typename P::Stage& stage, const typename P:
           from[k] = from[k] + pose[3 + 3 * i + k] * (ray[r][i] - pose[i]);
           along[k] = along[k] + pose[3 + 3 * i + k] * ray[r][3 + i];
         }
+      if constexpr (P::kSizes) {  // in units of the geom's own size
+        const F inverse = F(1) / scale_of<P>(stage, geom);
+        for (int k = 0; k < 3; ++k) from[k] = inverse * from[k], along[k] = inverse * along[k];
+      }
       nearest[r] = nearer(nearest[r], ray_to_geom<P>(stage, geom, from, along));
     }
   }

@@ -24,6 +24,20 @@ template <class F>
 using ComputedAs = std::conditional_t<std::is_same_v<F, float>, Pack<float, kFloatLanes>, F>;
 #endif
 
+// Where the numbers of the models of consecutive environments are in memory: those that they have drawn, then the
+// constants that follow from them. Numbers whose bounds are equal are not read.
+struct ModelColumns {
+  const float* const* first = nullptr;
+  int64_t env = 0;
+  const float* bounds = nullptr;  // [kParameters, 2]
+  int drawn = 0;                  // kParameters
+  template <class F>
+  DRL_HD F at(int k) const {
+    if (k < drawn && bounds[2 * k] == bounds[2 * k + 1]) return F(bounds[2 * k]);
+    return load<F>(first[k] + env);
+  }
+};
+
 // The environments in the lanes of F during one step or reset. A quantity that a task reads is computed on demand,
 // together with all others of its kind.
 template <class Number, class Compiled, int FrameSkip>
@@ -38,25 +52,35 @@ class PhysicsRobot {
   // Prepares a step from `state`, which must stay valid while this object is used.
   DRL_HD void take(State& state) {
     state_ = &state;
-    physics::begin_parameters<P>(last_);
+    if constexpr (P::kRandomised)
+      physics::begin_fields<P>(last_);  // randomise() sets the parameters
+    else
+      physics::begin_parameters<P>(last_);
   }
+  // Lets the lanes' environments read the numbers of their models from memory. Call it before randomise().
+  DRL_HD void take_model(const ModelColumns& columns) { columns_of_model_ = columns; }
   // Sets the numbers of the model that this environment has drawn, [kParameters], the constants that follow from them
   // (find_constants), [kConstants], and the controls of its previous step [nu], which advance() replaces. `drawn` and
   // `controls` must stay valid. Call it after take() or begin().
   DRL_HD void randomise([[maybe_unused]] const F* drawn, [[maybe_unused]] const F* constants,
                         [[maybe_unused]] F* controls) {
     if constexpr (P::kRandomised) {
-      for (int k = 0; k < P::kConstants; ++k) last_.parameters[P::kParameters + k] = L(constants[k]);
       drawn_ = drawn, last_controls_ = controls;
-      for (int p = 0; 3 * p < P::kParameters; ++p) {
-        const physics::Parameter& parameter = P::parameter(p);
-        const bool is_friction = parameter.kind == ModelParameter::friction;
-        const bool is_push = parameter.kind == ModelParameter::push || parameter.kind == ModelParameter::push_torque;
-        for (int k = 0; k < 3; ++k)
-          last_.parameters[3 * p + k] = is_friction ? L(parameter.start[k]) * L(drawn[3 * p])
-                                        : is_push   ? L(0)
-                                                    : L(drawn[3 * p + k]);
+      if (is_in_columns()) {
+        for (int k = 0; k < P::kParameters + P::kConstants; ++k)
+          last_.parameters[k] = L(columns_of_model_.template at<F>(k));
+      } else {
+        for (int k = 0; k < P::kParameters; ++k) last_.parameters[k] = L(drawn[k]);
+        for (int k = 0; k < P::kConstants; ++k) last_.parameters[P::kParameters + k] = L(constants[k]);
       }
+      for (int p = 0; p < P::kFrictionParameters; ++p)
+        for (int k = 2; k >= 0; --k)
+          last_.parameters[3 * p + k] = L(P::parameter(p).start[k]) * last_.parameters[3 * p];
+      for (int k = 0; k < 3 * P::kPushes; ++k)
+        last_.parameters[3 * P::kFirstPush + k] = last_.parameters[3 * P::kFirstTorque + k] = L(0);
+      delays_controls_ = false;
+      for (int m = 0; m < P::kDelays; ++m)
+        delays_controls_ = delays_controls_ || any(F(1) <= drawn_number(3 * (P::kFirstDelay + m) + 2));
     }
   }
   // Lets a network drive the motors whose own force is 0 (ModelParameter::network). `memory` is the motors' memory of
@@ -78,22 +102,22 @@ class PhysicsRobot {
   // Pushes the robot in this step, if a push is due. `directions` are those of the environment's last pushes,
   // [kPushes, kPushDirection].
   DRL_HD void push([[maybe_unused]] Draws<F> draws, [[maybe_unused]] F* directions) {
-    if constexpr (P::kRandomised) {
-      int torque_at = 0;  // the torques' parameters have the order of the forces'
-      while (torque_at < P::kParameters && P::parameter(torque_at / 3).kind != ModelParameter::push_torque)
-        torque_at += 3;
-      for (int p = 0; 3 * p < P::kParameters; ++p) {
-        if (P::parameter(p).kind != ModelParameter::push) continue;
-        const Push<F> push(drawn_ + 3 * p, state_->time, dt());
+    if constexpr (P::kRandomised)
+      for (int p = 0; p < P::kPushes; ++p, directions += kPushDirection) {
+        const int force = 3 * (P::kFirstPush + p), torque = 3 * (P::kFirstTorque + p);
+        const F of_push[3] = {drawn_number(force), drawn_number(force + 1), drawn_number(force + 2)};
+        if (!any(F(0) < of_push[1])) {
+          draws.skip(kPushDraws);
+          continue;
+        }
+        const Push<F> push(of_push, state_->time, dt());
         push.draw_direction(draws, directions);
         const auto exert = [&](int number, F size, F along) DRL_LAMBDA {
           last_.parameters[number] = L(math::select(push.lasts, size * along, F(0)));
         };
-        for (int k = 0; k < 2; ++k) exert(3 * p + k, drawn_[3 * p], directions[k]);
-        for (int k = 0; k < 3; ++k) exert(torque_at + k, drawn_[torque_at], directions[2 + k]);
-        directions += kPushDirection, torque_at += 3;
+        for (int k = 0; k < 2; ++k) exert(force + k, of_push[0], directions[k]);
+        for (int k = 0; k < 3; ++k) exert(torque + k, drawn_number(torque), directions[2 + k]);
       }
-    }
   }
   // Sets the state to the model's initial position, at rest.
   DRL_HD void begin(State& state) {
@@ -235,6 +259,13 @@ class PhysicsRobot {
     }
     return nearest;
   }
+  DRL_HD F size_factor([[maybe_unused]] GeomId geom) const {
+    if constexpr (P::kRandomised)
+      for (int p = 0; 3 * p < P::kParameters; ++p)
+        if (P::parameter(p).kind == ModelParameter::size && P::parameter(p).index == geom.index)
+          return first(last_.parameters[3 * p + 1]);
+    return F(1);
+  }
   DRL_HD Mask<F> touches(GeomId, GeomId) const { return lacks<1>("which geoms touch")[0] != F(0); }
   DRL_HD F actuator_force_along(int k) const { return first(derived<kActuators>().qfrc_actuator[k]); }
   DRL_HD F constraint_force_along(int k) const { return first(derived<kConstraints>().qfrc_constraint[k]); }
@@ -260,6 +291,9 @@ class PhysicsRobot {
   }
 
  private:
+  // Returns number k that the environment has drawn for its model.
+  DRL_HD F drawn_number(int k) const { return is_in_columns() ? columns_of_model_.template at<F>(k) : drawn_[k]; }
+  DRL_HD bool is_in_columns() const { return columns_of_model_.first != nullptr; }
   // Returns the range of limit `l`, with the environment's own width and middle.
   DRL_HD Vec<F, 2> range_of(int l) const {
     const F low(P::range(l)[0]), high(P::range(l)[1]);
@@ -285,7 +319,8 @@ class PhysicsRobot {
   // Returns a number that the task has set, changed by what the environment has drawn.
   DRL_HD F with_drawn(ModelParameter::Kind kind, int p, int k, F value) const {
     if constexpr (P::kRandomised)
-      if (drawn_) return kind == ModelParameter::friction ? value * drawn_[3 * p] : value + drawn_[3 * p + k];
+      if (drawn_)
+        return kind == ModelParameter::friction ? value * drawn_number(3 * p) : value + drawn_number(3 * p + k);
     return value;
   }
   DRL_HD void set_controls(const F* controls) {
@@ -299,10 +334,10 @@ class PhysicsRobot {
   // Lets motors with a delay receive the previous step's control in time step k of a step (ModelParameter::motor).
   DRL_HD void delay_controls([[maybe_unused]] const F* controls, [[maybe_unused]] int k) {
     if constexpr (P::kRandomised)
-      for (int p = 0; 3 * p < P::kParameters && drawn_; ++p)
-        if (const physics::Parameter& of = P::parameter(p); of.kind == ModelParameter::motor)
-          last_.ctrl[of.index] =
-              L(math::select(F(k + 1) <= drawn_[3 * p + 2], last_controls_[of.index], controls[of.index]));
+      for (int m = 0; m < P::kDelays && delays_controls_; ++m) {
+        const int p = P::kFirstDelay + m, a = P::parameter(p).index;
+        last_.ctrl[a] = L(math::select(F(k + 1) <= drawn_number(3 * p + 2), last_controls_[a], controls[a]));
+      }
   }
   // Sets the torques of the motors that a network drives, for the next time step. GPUs have no networks of motors.
   DRL_HD void drive_motors([[maybe_unused]] const typename P::State& state) {
@@ -481,8 +516,10 @@ class PhysicsRobot {
     AfterWork after;
   };
   State* state_;
-  const F* drawn_ = nullptr;    // [kParameters], or null
-  F* last_controls_ = nullptr;  // [nu] of the previous step; likewise
+  ModelColumns columns_of_model_;
+  bool delays_controls_ = false;  // some motor has a delay
+  const F* drawn_ = nullptr;      // [kParameters], or null; not read if the numbers are in columns
+  F* last_controls_ = nullptr;    // [nu] of the previous step; likewise
   struct Motors {
     const MotorNetwork* network = nullptr;
     Scalar<F>* memory = nullptr;

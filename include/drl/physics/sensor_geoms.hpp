@@ -15,10 +15,18 @@ struct SensorGeom {
   int data = -1;           // index of a height field, or of a mesh or its hull
   int moving = -1;         // its index among the geoms that move; -1: it has this pose
   double pose[12] = {};    // the position of its centre, and the rows of the matrix of its axes
-  int radius_factor = -1;  // the parameter by which its radius is multiplied, or -1
+  int radius_factor = -1;  // the parameters by which its radius and all sizes are multiplied, or -1
 };
 
-// Returns the radius of a sphere, capsule or cylinder.
+// Returns the factor of all sizes of a geom in an environment.
+template <class P>
+DRL_HD typename P::Number scale_of([[maybe_unused]] const typename P::Stage& stage, const SensorGeom& geom) {
+  if constexpr (P::kSizes)
+    if (geom.radius_factor >= 0) return stage.parameters[geom.radius_factor + 1];
+  return typename P::Number(1);
+}
+
+// Returns the radius of a sphere, capsule or cylinder, without the factor of all sizes.
 template <class P>
 DRL_HD typename P::Number radius_of([[maybe_unused]] const typename P::Stage& stage, const SensorGeom& geom) {
   using F = typename P::Number;

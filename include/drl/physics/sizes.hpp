@@ -17,7 +17,8 @@ struct DefaultSizes {
   static constexpr int kNoslipIterations = 0,
                        kNoslipDirections = 0;  // of the solver that follows each solution (drl/physics/noslip.hpp)
   static constexpr int kHeightFields = 0, kWorldPlanes = 0, kPairGroups = 0, kKeyframes = 0;
-  static constexpr int kPushes = 0;  // bodies that options can push
+  static constexpr int kPushes = 0;                            // bodies that options can push
+  static constexpr int kFrictionParameters = 0;                // of a randomised robot
   static constexpr int kConstants = 0, kReferenceEntries = 0;  // of drl/physics/model_constants.hpp; entries of M
   static constexpr int kInertiaConstant = -1;                  // place of the ratio of the mean inertia
   static constexpr int kContactSensors = 0, kTouchSensors = 0, kRangeFinders = 0, kDistanceSensors = 0;
@@ -29,7 +30,7 @@ struct DefaultSizes {
   static constexpr bool kTurnsStages = false;     // Runge-Kutta's stages are combined along rotations
   static constexpr bool kEdgesVary = false;       // environments change the friction of pyramids
   static constexpr bool kRandomised = false;      // options may change the numbers of the model,
-  static constexpr bool kSizes = false;           // the radii of geoms,
+  static constexpr bool kSizes = false;           // the sizes of geoms,
   static constexpr bool kMovesSites = false;      // the places of sites
   static constexpr bool kMultiCcd = false;        // the flag multiccd is set, and some contacts depend on it
   static constexpr bool kMultiCcdRocks = true;    // the flag rocks shapes without faces

@@ -314,7 +314,12 @@ DRL_HD typename P::Forces evaluate(const typename P::State& state, const typenam
   return w.forces;
 }
 
-// Sets the parameters to the values in the model's file, and the height fields to those of this process.
+// Sets the height fields to those of this process.
+template <class P>
+DRL_HD void begin_fields([[maybe_unused]] typename P::Stage& stage) {
+  if constexpr (P::kHeightFields > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
+}
+// Also sets the parameters to the values in the model's file.
 template <class P>
 DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
   if constexpr (P::kParameters > 0) {
@@ -323,7 +328,7 @@ DRL_HD void begin_parameters([[maybe_unused]] typename P::Stage& stage) {
     DRL_ROLLED
     for (int k = 0; k < P::kConstants; ++k) stage.parameters[P::kParameters + k] = typename P::Number(1);
   }
-  if constexpr (P::kHeightFields > 0) stage.height_maps = height_maps<P::kModelKey, P::kHeightFields>;
+  begin_fields<P>(stage);
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -55,8 +55,9 @@ template <class T, int n>
 using Array = std::conditional_t<(n > 0), T[at_least_one(n)], Empty<T, n>>;
 
 // Parts of a stage or state that only some models have: the values of the model's parameters in this environment,
-// followed by the ratios of derived constants, which stay until they are set again, activations, forces of adhesion, what contact sensors show, the time, and height
-// fields. They are base classes, because nvcc would keep a second copy of a Stage that has empty members.
+// followed by the ratios of derived constants, which stay until they are set again, activations, forces of adhesion,
+// what contact sensors show, the time, and height fields. They are base classes, because nvcc would keep a second copy
+// of a Stage that has empty members.
 template <class F, int n>
 struct ParameterValues {
   F parameters[n];

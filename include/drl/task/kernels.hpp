@@ -112,14 +112,15 @@ struct Environments {
   template <class F>
   DRL_HD void load_lanes(int64_t i, EnvLanes<F>& env) const {
     bind(i, env.state), bind_robot(i, env);
-    each_column(env.state, [&](int c, auto& x) DRL_LAMBDA {
-      const auto* from = column<F>(c, x) + i;
-      x = load<std::remove_reference_t<decltype(x)>>(from);
-#if !defined(DRL_GPU_COMPILER)
-      // A randomised model has hundreds of columns, more than a processor foresees.
-      if constexpr (kModelNumbers > 0 && 1 < kLanesOf<F>) __builtin_prefetch(from + kLanesOf<F>);
-#endif
-    });
+    each_column(env.state, [&](int c, auto& x)
+                               DRL_LAMBDA { x = load<std::remove_reference_t<decltype(x)>>(column<F>(c, x) + i); });
+    if constexpr (kModelNumbers > 0) {
+      if constexpr (kLanesOf<F> == 1)
+        each_number_of_model(env, [&](const float* from, F& x) DRL_LAMBDA { x = load<F>(from + i); });
+      else  // steps read the numbers from memory
+        env.scratch.robot.take_model(
+            {reinterpret_cast<const float* const*>(state + model_column(env)), i, model_bounds, kModelNumbers});
+    }
     for (int k = 0; k < kHistory; ++k) env.history[k] = load<F>(static_cast<const float*>(state[kColumns + k]) + i);
     env.age = load<Int<F>>(age + i);
     env.episode_reward = load<F>(episode_reward + i);
@@ -128,14 +129,9 @@ struct Environments {
   }
   template <class F>
   DRL_HD void store_lanes(int64_t i, EnvLanes<F>& env) const {
-    each_column(env.state, [&](int c, auto& x) DRL_LAMBDA {
-      if constexpr (kModelNumbers > 0 && 1 < kLanesOf<F>) {  // only resets draw a model, one environment at a time
-        const auto* number = reinterpret_cast<const F*>(&x);
-        const auto& drawn = env.state.drawn;
-        if (number >= drawn.numbers && number < drawn.constants + std::extent_v<decltype(drawn.constants)>) return;
-      }
-      store(column<F>(c, x) + i, x);
-    });
+    each_column(env.state, [&](int c, auto& x) DRL_LAMBDA { store(column<F>(c, x) + i, x); });
+    if constexpr (kModelNumbers > 0 && kLanesOf<F> == 1)  // only resets draw a model, one environment at a time
+      each_number_of_model(env, [&](float* to, F& x) DRL_LAMBDA { store(to + i, x); });
     for (int k = 0; k < kHistory; ++k) store(static_cast<float*>(state[kColumns + k]) + i, env.history[k]);
     store(age + i, env.age);
     store(episode_reward + i, env.episode_reward);
@@ -192,8 +188,16 @@ struct Environments {
                          [[maybe_unused]] EnvLanes<F>& env) const {
     if constexpr (kModelNumbers > 0) {
       Draws<F> draws(seed, static_cast<uint64_t>(key), step, Purpose::model);
-      for (int k = 0; k < kModelNumbers; ++k)
-        env.state.drawn.numbers[k] = draws.uniform(F(model_bounds[2 * k]), F(model_bounds[2 * k + 1]));
+      int skipped = 0;
+      for (int k = 0; k < kModelNumbers; ++k) {
+        const float low = model_bounds[2 * k], high = model_bounds[2 * k + 1];
+        if (low == high) {
+          env.state.drawn.numbers[k] = F(low), skipped += 1;
+          continue;
+        }
+        draws.skip(skipped), skipped = 0;
+        env.state.drawn.numbers[k] = draws.uniform(F(low), F(high));
+      }
       Task<F>::derive_model(env.state);
     }
   }
@@ -391,12 +395,38 @@ struct Environments {
   }
 
  private:
-  // Calls visit(c, number) for each number of a State.
+  // Returns the column of the first number of a robot's model; the constants that follow from them come next.
+  template <class F>
+  DRL_HD static std::ptrdiff_t model_column(const EnvLanes<F>& env) {
+    return reinterpret_cast<const F*>(&env.state.drawn) - reinterpret_cast<const F*>(&env.state);
+  }
+  // Calls visit(column, number) for each number of a robot's model and each constant. Numbers whose bounds are equal
+  // are not in memory: they are set to their bound.
+  template <class F, class Visit>
+  DRL_HD void each_number_of_model(EnvLanes<F>& env, const Visit& visit) const {
+    auto& drawn = env.state.drawn;
+    void* const* columns = state + model_column(env);
+    for (int k = 0; k < kModelNumbers; ++k)
+      if (model_bounds[2 * k] == model_bounds[2 * k + 1])
+        drawn.numbers[k] = F(model_bounds[2 * k]);
+      else
+        visit(static_cast<float*>(columns[k]), drawn.numbers[k]);
+    for (int k = 0; k < static_cast<int>(std::extent_v<decltype(drawn.constants)>); ++k)
+      visit(static_cast<float*>(columns[kModelNumbers + k]), drawn.constants[k]);
+  }
+  // Calls visit(c, number) for each number of a State but those of a robot's model.
   template <class State, class Visit>
   DRL_HD static void each_column(State& state, const Visit& visit) {
     int c = 0;
     auto number = [&](auto& x) DRL_LAMBDA { visit(c++, x); };
-    auto member = [&](const char*, auto& m) DRL_LAMBDA { each_number(m, number); };
+    auto member = [&](const char*, auto& m) DRL_LAMBDA {
+      if constexpr (kModelNumbers > 0)
+        if (const void* at = &m; at == &state.drawn.numbers || at == &state.drawn.constants) {
+          c += static_cast<int>(sizeof(m) / sizeof(state.drawn.numbers[0]));
+          return;
+        }
+      each_number(m, number);
+    };
     state.describe(member);
   }
   template <class F, class X>

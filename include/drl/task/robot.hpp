@@ -94,6 +94,8 @@ concept Robot = requires(R& robot, const R& view, int k, typename R::F x, const 
   // -1: the distance, if the length of `along` is 1. Both vectors are in world coordinates; see ray_from() below. A
   // height field must be the only one, and at the world's origin. libmujoco's mj_ray gives the same for these geoms.
   { view.ray(Vec<typename R::F, 3>{}, Vec<typename R::F, 3>{}) } -> std::same_as<typename R::F>;
+  // By how many times options have made a geom larger (--env.dr.geom_size); 1 without them.
+  { view.size_factor(geom) } -> std::same_as<typename R::F>;
   { view.touches(geom, geom) } -> std::same_as<Mask<typename R::F>>;
   // MuJoCo's qfrc_actuator and qfrc_constraint: the generalised forces on degree of freedom k by actuators, and by
   // limits and contacts, in N (N m for a hinge).
