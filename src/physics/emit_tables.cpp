@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "drl/task/abi.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/robot_counts.hpp"
@@ -258,6 +259,7 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
   const auto flag = [&](const char* name, bool is_so) { text += is_so ? constants("bool", {{name, true}}) : ""; };
   const auto size = [&](const char* name, auto n) { text += n > 0 ? constants("int", {{name, n}}) : ""; };
   flag("kTurnsStages", model.turns_stages);
+  flag("kKeepsMeanAcceleration", model.runge_kutta && mujoco::kRungeKuttaKeepsTheMean);
   size("kFrictions", count_frictions(model));
   size("kTendons", tendons_with_rows(model).size()), size("kTendonAlong", program.places("tendon_along"));
   size("kEqualityRows", count_equality_rows(model)), size("kEqualityAlong", program.places("equality_along"));

@@ -1,3 +1,5 @@
+#include <cmath>
+#include <numbers>
 #include <set>
 
 #include "physics/robot_counts.hpp"
@@ -96,6 +98,19 @@ class Reader : PartReader {
       actuator.muscle_bias = muscle(a, bias);
     else if (m_.actuator_biastype[a] != mjBIAS_NONE)
       refuse(where, "a bias of a user's function");
+    const bool is_servo = m_.actuator_gaintype[a] == mjGAIN_FIXED && gain[0] != 0 && gain[0] == -actuator.bias[1] &&
+                          (actuator.dynamics == Actuator::constant || actuator.dynamics == Actuator::integrator);
+    if (mujoco::kServosGoAround && is_servo) read_circle(where, actuator);
+  }
+  void read_circle(const std::string& where, Actuator& actuator) {
+    const auto& g = actuator.gears;
+    const bool is_ball = actuator.acts_on == Actuator::ball_in_body || actuator.acts_on == Actuator::ball_in_parent;
+    if (is_ball) actuator.circle = 2 * std::numbers::pi * std::hypot(g[0], g[1], g[2]);
+    if (actuator.acts_on == Actuator::site && actuator.reference.site >= 0 && g[0] == 0 && g[1] == 0 && g[2] == 0)
+      actuator.circle = 2 * std::numbers::pi * std::hypot(g[3], g[4], g[5]);
+    // libmujoco also brings the activation to within half a turn of the length, which matters only if it has a range.
+    if (actuator.circle > 0 && actuator.dynamics == Actuator::integrator && actuator.activation_range)
+      refuse(where, "an activation of a turning servo that has a range");
   }
   Muscle muscle(int a, const mjtNum* prm) const {
     const mjtNum* range = m_.actuator_lengthrange + 2 * a;

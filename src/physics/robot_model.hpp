@@ -193,6 +193,7 @@ struct Actuator {
   double gear = 0;  // of a joint, tendon or slider
   double rod = 0;   // length of a slider-crank's rod
   std::array<double, 6> gears{};
+  double circle = 0;  // the length of a full turn, if the error of a position servo is the shortest way around
   struct Site {
     int site = -1, frame = 0;
     Quaternion quat{};  // in its frame

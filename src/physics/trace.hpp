@@ -225,6 +225,21 @@ struct EqualityRows {
   std::vector<std::vector<Expr>> along;
   std::vector<Expr> bend;  // the amounts' second derivatives if qacc is 0; empty where libmujoco leaves them out
 };
+// What a weld's rows of rotation are made of: the three imaginary parts of the quaternion that turns the second set of
+// axes into the first, q = q2* q1. Their derivative along a turn w of the first relative to the second is that of
+// q2* w q1 / 2 = (q2* w q2) q / 2.
+struct WeldTurn {
+  Expr real;
+  Mat3 into_second;
+  Vec3 imaginary;
+  Expr scale, half;  // of the torque, and half of it
+
+  // Returns the torque on the first body in world axes, by forces along the rows.
+  Vec3 torque(const Vec3& rows) const {
+    return transposed(into_second) * (half * (real * rows + cross(imaginary, rows)));
+  }
+};
+WeldTurn turns_along(const Equality& equality, const std::vector<Quat>& quats);
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
                             Program& p);
 

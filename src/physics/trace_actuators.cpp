@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "drl/physics/mujoco_version.hpp"
 #include "physics/trace.hpp"
@@ -9,6 +10,12 @@ namespace {
 
 using Range = std::optional<std::array<double, 2>>;
 Expr limited(const Expr& x, const Range& range) { return range ? clamp(x, (*range)[0], (*range)[1]) : x; }
+// Returns an error of a circle with this circumference, from -period / 2 to period / 2.
+Expr around(const Expr& error, double period) {
+  const Expr angle = Expr(2 * std::numbers::pi / period) * error;
+  const Expr turned = Expr(period / (2 * std::numbers::pi)) * arc_tangent(sin(angle), cos(angle));
+  return select_less(period / 2, max(error, -error), turned, error);
+}
 // Returns a damping, or 0 if the force is not within the range.
 Expr damping_within(const auto& range, const Expr& force, const Expr& damping) {
   if (!range || damping.is(0)) return damping;
@@ -192,7 +199,7 @@ class Actuators {
   // Returns the same without a network's torque.
   Expr own_force(size_t a) const {
     const Actuator& actuator = model_.actuators[a];
-    const Expr signal = this->signal(a);
+    Expr signal = this->signal(a);
     const bool is_muscle = actuator.muscle_gain || actuator.muscle_bias;
     if (actuator.acts_on == Actuator::joint && !is_muscle && actuator.gain[1] == 0 && actuator.gain[2] == 0) {
       const Joint& joint = model_.joints[actuator.target];
@@ -202,6 +209,7 @@ class Actuators {
              factor(a, 1) * Expr(actuator.bias[2] * actuator.gear) * k_.qvel[joint.dof];
     }
     const Transmission of = transmission(actuator);
+    if (actuator.circle > 0) signal = of.length + around(signal - of.length, actuator.circle);
     const auto affine = [&](const std::array<double, 3>& x, const Expr& of_constant) {
       return of_constant * Expr(x[0]) + factor(a, 0) * Expr(x[1]) * of.length + factor(a, 1) * Expr(x[2]) * of.velocity;
     };
@@ -323,7 +331,7 @@ class Actuators {
                         : dot(by_axis, cross(motion.angular, axis)) - dot(by_way, move(origin));
     }
   }
-  // Returns the rotation vector of a site relative to its reference site. As in libmujoco 3.5.0, a site's own rotation
+  // Returns the rotation vector of a site relative to its reference site. In libmujoco before 4.0, a site's own rotation
   // comes first, so that this is exact only for sites that are not turned.
   Vec3 turn_between(const Actuator& actuator) const {
     if (actuator.gears[3] == 0 && actuator.gears[4] == 0 && actuator.gears[5] == 0) return {};
@@ -331,7 +339,7 @@ class Actuators {
     const auto quat_of = [&](const Actuator::Site& site) {
       const Frame& frame = model_.frames[site.frame];
       const Quat own = known(frame.quat), in_world = frame.body < 0 ? own : quats[frame.body] * own;
-      return known(site.quat) * in_world;
+      return mujoco::kSitesTurnInTheirBodies ? in_world * known(site.quat) : known(site.quat) * in_world;
     };
     const Quat a = quat_of(actuator.from);
     return rotation_vector(conjugate(quat_of(actuator.reference)) * a);

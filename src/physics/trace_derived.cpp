@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/trace.hpp"
 
 namespace drl::robot_compiler {
@@ -231,16 +232,19 @@ class Tracer {
     const int before = count_limits(model_) + count_frictions(model_);
     return p_.input(at("limit", before + r), "equality_force_" + std::to_string(r));
   }
-  // Returns what equality constraints of bodies add to the wrenches on frames. As in mj_rnePostConstraint, the torque
-  // of a weld is its rows' force, without the derivative of their violation.
+  // Returns what equality constraints of bodies add to the wrenches on frames, as mj_rnePostConstraint. Before MuJoCo
+  // 3.14, the torque of a weld is its rows' force, without the derivative of their violation.
   std::vector<Spatial> equality_wrenches() {
     std::vector<Spatial> wrenches(model_.frames.size());
+    const std::vector<Quat> quats = turns_welds() ? trace_quaternions(model_, p_) : std::vector<Quat>{};
     size_t row = 0;
     for (const Equality& equality : model_.equalities) {
       Spatial push;
       for (int k = 0; k < equality.rows() && !equality.couples_lengths(); ++k)
         (k < 3 ? push.linear[k] : push.angular[k - 3]) = equality_force(row + k);
       row += equality.rows();
+      if (mujoco::kLoadsHaveWeldsAndTendons && equality.kind == Equality::weld)
+        push.angular = turns_along(equality, quats).torque(push.angular);
       for (size_t s = 0; s < 2; ++s) {
         const Equality::Side& side = equality.sides[s];
         const Vec3 arm = k_.point(side.body, known(side.pos)) - (side.body < 0 ? k_.origin[0] : Vec3{});
@@ -249,6 +253,11 @@ class Tracer {
       }
     }
     return wrenches;
+  }
+
+  bool turns_welds() const {
+    return mujoco::kLoadsHaveWeldsAndTendons &&
+           std::ranges::any_of(model_.equalities, [](const Equality& e) { return e.kind == Equality::weld; });
   }
 
   void trace_constraint_forces() {

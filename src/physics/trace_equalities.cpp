@@ -38,27 +38,18 @@ void trace_lengths(const RobotModel& model, const Equality& equality, const Kine
   }
   rows.violation = {violation}, rows.along = {along};
 }
-// Returns the rows of two sets of axes that coincide: the three imaginary parts of the quaternion that turns the second
-// into the first, q = q2* q1. Their derivative along a turn w of the first relative to the second is that of
-// q2* w q1 / 2 = (q2* w q2) q / 2.
+// Returns the rows of two sets of axes that coincide.
 void trace_turns(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows,
                  Program& p) {
-  const std::vector<Quat> quats = trace_quaternions(model, p);
-  const auto quat_of = [&](const Equality::Side& side) {
-    return side.body < 0 ? known(side.quat) : quats[side.body] * known(side.quat);
-  };
-  const Quat first = quat_of(equality.sides[0]), second = quat_of(equality.sides[1]);
-  const Quat apart = conjugate(second) * first;
-  const Mat3 into_second = transposed(rotation_of(second));
-  const Vec3 imaginary{apart[1], apart[2], apart[3]};
-  const Expr scale = equality.torque_scale, half = 0.5 * equality.torque_scale;
+  const WeldTurn turns = turns_along(equality, trace_quaternions(model, p));
+  const auto& [apart, into_second, imaginary, scale, half] = turns;
   std::vector<Expr> along[3];
   for (size_t i = 0; i < model.dofs.size(); ++i) {
     Vec3 turn;
     if (moves(model, i, equality.sides[0].body)) turn = turn + kinematics.axis[i].angular;
     if (moves(model, i, equality.sides[1].body)) turn = turn - kinematics.axis[i].angular;
     turn = into_second * turn;
-    const Vec3 change = apart[0] * turn + cross(turn, imaginary);
+    const Vec3 change = apart * turn + cross(turn, imaginary);
     for (int k = 0; k < 3; ++k) along[k].push_back(half * change[k]);
   }
   for (int k = 0; k < 3; ++k) rows.violation.push_back(scale * imaginary[k]), rows.along.push_back(along[k]);
@@ -74,7 +65,7 @@ void trace_turns(const RobotModel& model, const Equality& equality, const Kinema
   const Vec3 w = motion_of(equality.sides[0]).angular - by_second;
   const Vec3 change = into_second * (bias_of(equality.sides[0]) - bias_of(equality.sides[1]) - cross(by_second, w));
   const Vec3 bend =
-      half * (apart[0] * change + cross(change, imaginary)) + (Expr(-0.25) * scale * dot(w, w)) * imaginary;
+      half * (apart * change + cross(change, imaginary)) + (Expr(-0.25) * scale * dot(w, w)) * imaginary;
   for (int k = 0; k < 3; ++k) rows.bend.push_back(bend[k]);
 }
 void trace_points(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows) {
@@ -127,6 +118,16 @@ Expr inverse_weight_of(const RobotModel& model, const Equality& equality, bool t
 }
 
 }  // namespace
+
+WeldTurn turns_along(const Equality& equality, const std::vector<Quat>& quats) {
+  const auto quat_of = [&](const Equality::Side& side) {
+    return side.body < 0 ? known(side.quat) : quats[side.body] * known(side.quat);
+  };
+  const Quat first = quat_of(equality.sides[0]), second = quat_of(equality.sides[1]);
+  const Quat apart = conjugate(second) * first;
+  return {apart[0], transposed(rotation_of(second)), {apart[1], apart[2], apart[3]}, equality.torque_scale,
+          0.5 * equality.torque_scale};
+}
 
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
                             Program& p) {

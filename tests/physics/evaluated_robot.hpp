@@ -52,6 +52,7 @@ struct Capacity : physics::DefaultSizes {
   static constexpr int nq = 32, nv = 28, nu = 24, nbody = 20, ngeom = 32, nsite = 16;
   static constexpr double timestep = kKind.microseconds / 1e6;
   static constexpr bool kTurnsStages = kKind.runge_kutta && mujoco::kRungeKuttaTurns;
+  static constexpr bool kKeepsMeanAcceleration = kKind.runge_kutta && mujoco::kRungeKuttaKeepsTheMean;
   static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
   static constexpr int kPairGeoms = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;

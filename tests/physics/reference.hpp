@@ -13,6 +13,7 @@
 
 #include "drl/lanes/philox.hpp"
 #include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/mujoco_version.hpp"
 
 namespace drl::test {
 
@@ -32,7 +33,7 @@ class Reference {
         centers_(model_->body_ipos, model_->body_ipos + 3 * model_->nbody),
         data_(mj_makeData(model_.get())),
         evaluated_(mj_makeData(model_.get())) {
-    model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
+    model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = mujoco::since(3, 11) ? 1e-26 : 1e-14;
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
   }
   const mjModel& model() const { return *model_; }

@@ -92,7 +92,7 @@ class TwoGeoms {
     EXPECT_NE(model_, nullptr) << mjs_getError(spec);
     mj_deleteSpec(spec);
     model_->opt.disableflags |= mjDSBL_MIDPHASE;  // it knows the geoms as they were compiled
-    data_ = mj_makeData(model_);
+    data_ = mj_makeData(model_), scratch_ = mj_makeData(model_);
     Draws draw(2);
     for (int k = 0; k < model_->nhfielddata; ++k) model_->hfield_data[k] = static_cast<float>(draw(0, 1));
     for (int mesh = 0; mesh < model_->nmesh; ++mesh) {
@@ -103,7 +103,7 @@ class TwoGeoms {
     for (const auto& hull : hulls_) views_.push_back(hull.view());
     for (int g = 0; g < model_->ngeom; ++g) model_->geom_contype[g] = model_->geom_conaffinity[g] = 0;
   }
-  ~TwoGeoms() { mj_deleteData(data_), mj_deleteModel(model_); }
+  ~TwoGeoms() { mj_deleteData(data_), mj_deleteData(scratch_), mj_deleteModel(model_); }
   TwoGeoms(const TwoGeoms&) = delete;
   TwoGeoms& operator=(const TwoGeoms&) = delete;
 
@@ -125,6 +125,7 @@ class TwoGeoms {
       model_->geom_contype[g] = model_->geom_conaffinity[g] = 0, model_->geom_margin[g] = 0;
     set(0, first), set(1, second);
     model_->geom_margin[geom_[0]] = margin;
+    if (mujoco::kSetConstBoundsGeoms) mj_setConst(model_, mj_copyData(scratch_, model_, data_));
     mj_kinematics(model_, data_), mj_comPos(model_, data_), mj_collision(model_, data_);
     std::vector<ShapeContact> all;
     for (int c = 0; c < data_->ncon; ++c) {
@@ -227,7 +228,7 @@ class TwoGeoms {
 
   static constexpr int kFirstMeshGeom = 4;  // after the plane, the height field and the two geoms
   mjModel* model_ = nullptr;
-  mjData* data_ = nullptr;
+  mjData *data_ = nullptr, *scratch_ = nullptr;
   std::vector<robot_compiler::MeshHull> hulls_;
   std::vector<robot_compiler::MeshFaces> faces_;
   std::vector<physics::Hull> views_;

@@ -23,14 +23,25 @@ inline constexpr bool kInertiasAreNotZero = !since(3, 7);
 inline constexpr bool kMulticcdRocks = !since(3, 8);
 // The flag multiccd finds contacts of cylinders, capsules and shapes with a margin, which lanes do not compute.
 inline constexpr bool kMulticcdFindsMore = since(3, 13);
+// Position servos that turn a ball, or a site relative to another, take the shortest way around.
+inline constexpr bool kServosGoAround = since(3, 11);
 // With implicitfast, free bodies without other joints are integrated as with implicit.
 inline constexpr bool kFreeBodiesTurnImplicitly = since(3, 11);
+// The torque that a weld exerts on a body is that of the constraint, not the force along its rows; spatial tendons
+// exert forces on bodies, too (mj_rnePostConstraint).
+inline constexpr bool kLoadsHaveWeldsAndTendons = since(3, 14);
+// Where the broad phase finds a changed geom, mj_setConst computes.
+inline constexpr bool kSetConstBoundsGeoms = since(3, 16);
 // Actuators whose total force is at the limit of their joint or tendon are not damped implicitly.
 inline constexpr bool kLimitedForcesAreNotDamped = since(4, 0);
 // Runge-Kutta's stages are combined along the rotations of balls and free joints.
 inline constexpr bool kRungeKuttaTurns = since(4, 0);
+// After a step of Runge-Kutta, qacc is the weighted mean of the stages' accelerations, not that of the last one.
+inline constexpr bool kRungeKuttaKeepsTheMean = since(4, 0);
 // A tendon goes around a geom on the side where its polygon through the side site does.
 inline constexpr bool kSideSiteIsOnThePath = since(4, 0);
+// The rotation of an actuator's site relative to its reference site has the sites' own rotations where they belong.
+inline constexpr bool kSitesTurnInTheirBodies = since(4, 0);
 // Accelerometers of what does not move show gravity, not 0.
 inline constexpr bool kStandingSensorsShowGravity = since(4, 0);
 

@@ -186,7 +186,7 @@ DRL_HD void begin_stage(const typename P::State& state, const typename P::Number
 
 // mj_step with Euler's method: updates the velocity first, then the position with the new velocity.
 template <class P>
-DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typename P::Work& w) {
+DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typename P::Work& w, bool wants_forces) {
   using F = typename P::Number;
   F* damped = state.warm_start;  // its old value has been read by the time it is written
   forward<P>(stage, state.warm_start, w, damped);
@@ -202,12 +202,13 @@ DRL_HD void step_euler(typename P::State& state, typename P::Stage& stage, typen
     state.warm_start[k] = stage.qacc[k];
   }
   P::integrate(stage.qpos, state.qvel, F(P::timestep), state.qpos);
+  if (wants_forces) find_forces<P, !kKeepsSensors<P>>(w, stage);
 }
 
 // mj_step with the classical Runge-Kutta method of order 4. The solver of each stage starts from the stage before.
 template <class P>
 DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage, typename P::Work& w,
-                             [[maybe_unused]] bool wants_sensors) {
+                             bool wants_forces) {
   using F = typename P::Number;
   constexpr double kNext[] = {0.5 * P::timestep, 0.5 * P::timestep, P::timestep};
   constexpr double kShare[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
@@ -221,7 +222,7 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   for (int s = 0; s < 4; ++s) {
     forward<P>(stage, state.warm_start, w, nullptr);
     if constexpr (kKeepsSensors<P>)
-      if (s == 0 && wants_sensors) find_forces<P>(w, stage), keep_sensors<P>(stage);
+      if (s == 0 && wants_forces) find_forces<P>(w, stage), keep_sensors<P>(stage);
     const F* along = stage.qvel;
     if constexpr (P::kTurnsStages) {
       if (s == 0)
@@ -256,6 +257,9 @@ DRL_HD void step_runge_kutta(typename P::State& state, typename P::Stage& stage,
   DRL_ROLLED
   for (int k = 0; k < P::nv; ++k) state.qvel[k] = math::fma(F(P::timestep), acceleration[k], state.qvel[k]);
   P::integrate(start, velocity, F(P::timestep), state.qpos);
+  if (wants_forces) find_forces<P, !kKeepsSensors<P>>(w, stage);
+  if constexpr (P::kKeepsMeanAcceleration)
+    for (int k = 0; k < P::nv; ++k) stage.qacc[k] = acceleration[k];
 }
 
 // mj_step, computed in `w`. `last` becomes the stage that MuJoCo computes last, from which tasks derive other
@@ -275,8 +279,7 @@ DRL_HD_CALLED void step(typename P::State& state, const typename P::Number* ctrl
     if constexpr (P::kRungeKutta)
       step_runge_kutta<P>(state, last, w, wants_forces);
     else
-      step_euler<P>(state, last, w);
-    if (wants_forces) find_forces<P, !kKeepsSensors<P>>(w, last);
+      step_euler<P>(state, last, w, wants_forces);
     state.time = state.time + typename P::Number(P::timestep);
   }
 }
