@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/enum_table.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/emit_tables.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/robot_counts.hpp"
@@ -37,11 +38,13 @@ std::string emit_hulls(const RobotModel& model) {
   return text + choice("Hull hull(int k)", "k", cases, last);
 }
 
-// Returns an empty HullFaces for hulls whose faces decide no contacts.
 std::string emit_multiccd(const RobotModel& model) {
-  std::string text =
-      "  static constexpr bool kMultiCcd = true;  // MuJoCo's flag multiccd, and pairs that depend on it\n";
-  if (!model.multiccd_rocks) text += constants("bool", {{"kMultiCcdRocks", false}});
+  return "  static constexpr bool kMultiCcd = true;  // MuJoCo's flag multiccd, and pairs that depend on it\n" +
+         (model.multiccd_rocks ? "" : constants("bool", {{"kMultiCcdRocks", false}}));
+}
+// Returns an empty HullFaces for hulls whose faces decide no contacts.
+std::string emit_faces_of_hulls(const RobotModel& model) {
+  std::string text;
   std::vector<std::pair<int, std::string>> cases;
   for (const auto& [hull, faces] : model.hull_faces) {
     const std::string name = "faces_" + std::to_string(hull);
@@ -295,10 +298,17 @@ std::string emit_cone_tables(const RobotModel& model) {
             ";  // mu of a cone with sliding friction 1\n";
   if (turned > 0 || !model.distance_queries.empty())
     text += "  DRL_HD static ConvexOptions convex() { return " +
-            braced(model.convex_tolerance, model.convex_iterations) + "; }\n";
+            (mujoco::kBoxesClipFaces
+                 ? braced(model.convex_tolerance, model.convex_iterations, mujoco::kCapsulesOverlap,
+                          mujoco::kBoxesClipFaces, mujoco::kPlanesTouchFaces)
+                 : braced(model.convex_tolerance, model.convex_iterations)) +
+            "; }\n";
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (model.multiccd) text += emit_multiccd(model);
+  if (model.planes_touch_faces) text += constants("bool", {{"kPlanesTouchFaces", true}});
+  if (!model.hull_faces.empty() || model.multiccd) text += emit_faces_of_hulls(model);
+  if (mujoco::kCapsulesOverlap) text += constants("bool", {{"kCapsulesOverlap", true}});
   if (!model.height_fields.empty()) text += emit_height_fields(model);
   if (!model.planes.empty()) text += emit_planes(model);
   if (parameters > 0) text += emit_parameters(model);

@@ -279,6 +279,7 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
             constants("double", {{"kNoslipTolerance", model.noslip->tolerance}});
     flag("kWideForNoslip", !is_stiff(model));
   }
+  flag("kEmptyNetsAreZero", mujoco::kNoContactsHaveNoNormal && !model.contact_sensors.empty());
   flag("kExactDistances", has_exact_distances(model));
   flag("kEdgesVary", edges_vary(model));
   size("kAdhesions", adhesions(model).size());

@@ -288,10 +288,12 @@ class Reader : PartReader {
     std::copy_n(m_.hfield_size + 4 * field, 4, added.size.begin());
     return static_cast<int>(r_.height_fields.size()) - 1;
   }
-  // Reads what a pair needs if the flag multiccd is set.
-  void read_multiccd(const GeomPair& pair) {
+  // Reads the faces that a pair needs, and whether the flag multiccd matters.
+  void read_faces_of_pair(const GeomPair& pair) {
     const PairGeom* geoms[] = {&r_.pair_geoms[pair.first], &r_.pair_geoms[pair.second]};
     const physics::ShapeKind first = geoms[0]->kind, second = geoms[1]->kind;
+    if (mujoco::kPlanesTouchFaces && first == physics::ShapeKind::plane && second == physics::ShapeKind::mesh)
+      r_.planes_touch_faces = true, read_faces_of(*geoms[1]);
     if (!mujoco::has_multiccd(m_) || !physics::has_many_contacts(first, second)) return;
     const bool has_faces = physics::has_face_contacts(first, second, pair.margin);
     if (!has_faces && mujoco::kMulticcdFindsMore)
@@ -299,10 +301,12 @@ class Reader : PartReader {
              ", such as geoms '" + geoms[0]->name + "' and '" + geoms[1]->name + "'");
     if (!has_faces && !mujoco::kMulticcdRocks) return;
     r_.multiccd = true, r_.multiccd_rocks = mujoco::kMulticcdRocks;
-    if (!has_faces) return;
-    for (const PairGeom* geom : geoms)
-      if (geom->kind == PairGeom::mesh && !r_.hull_faces.contains(geom->hull))
-        r_.hull_faces.emplace(geom->hull, read_faces(m_, m_.geom_dataid[geom->geom]));
+    if (has_faces)
+      for (const PairGeom* geom : geoms) read_faces_of(*geom);
+  }
+  void read_faces_of(const PairGeom& geom) {
+    if (geom.kind == PairGeom::mesh && !r_.hull_faces.contains(geom.hull))
+      r_.hull_faces.emplace(geom.hull, read_faces(m_, m_.geom_dataid[geom.geom]));
   }
   // Refuses options of the convex collision detector, which all pairs without a closed form need.
   void check_convex(const PairGeom& a, const PairGeom& b) {
@@ -344,7 +348,7 @@ class Reader : PartReader {
     pair.softness = touch.softness, pair.cone = cone_friction(touch);
     if (!r_.pairs.empty() && r_.pairs[0].softness.power != pair.softness.power)
       refuse(quoted("geom", mjOBJ_GEOM, touch.a), "a power of solimp that differs from that of other pairs");
-    read_multiccd(pair);
+    read_faces_of_pair(pair);
     r_.pairs.push_back(pair);
   }
 

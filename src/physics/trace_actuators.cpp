@@ -79,6 +79,9 @@ Expr muscle_rate(const Actuator& actuator, const Expr& control, const Expr& act)
   return excess / max(time, 1e-15);
 }
 
+// A tendon's force is at its limit if it is as near to it as this, relative to the limit.
+constexpr double kSaturated = 1e-6;
+
 class Actuators {
  public:
   Actuators(const RobotModel& model, const Kinematics& kinematics, Program& p) : model_(model), k_(kinematics), p_(p) {}
@@ -87,10 +90,7 @@ class Actuators {
     std::vector<Expr> damping(model_.dofs.size());  // of actuators on joints
     for (size_t a = 0; a < model_.actuators.size(); ++a) {
       const Actuator& actuator = model_.actuators[a];
-      Expr force = unlimited_force(a);
-      if (actuator.acts_on == Actuator::tendon) force = share_of(actuator.target) * force;
-      if (const auto range = force_range(a)) force = clamp(force, (*range)[0], (*range)[1]);
-      d.actuator_force.push_back(p_.named(force, identifier(actuator.name) + "_force"));
+      d.actuator_force.push_back(p_.named(limited_force(a), identifier(actuator.name) + "_force"));
       add(a, d.actuator_force.back(), d, damping);
     }
     for (const Joint& joint : model_.joints) {
@@ -226,34 +226,44 @@ class Actuators {
     if (!muscle.divides_by_acceleration) return 1;
     return Expr(1) / constant_ratio(model_, DerivedConstants::actuator, static_cast<int>(a), p_);
   }
-  Expr total_force(int tendon) const {
+  Expr total_force(int tendon, Expr (Actuators::*of)(size_t) const) const {
     Expr total = 0;
     for (size_t a = 0; a < model_.actuators.size(); ++a)
-      if (model_.actuators[a].pulls(tendon)) total += unlimited_force(a);
+      if (model_.actuators[a].pulls(tendon)) total += (this->*of)(a);
     return total;
+  }
+  Expr limited_force(size_t a) const {
+    const Actuator& actuator = model_.actuators[a];
+    Expr force = unlimited_force(a);
+    if (actuator.acts_on == Actuator::tendon) force = share_of(actuator.target) * force;
+    if (const auto range = force_range(a)) force = clamp(force, (*range)[0], (*range)[1]);
+    return force;
   }
   // Returns the factor that brings the total force of a tendon's actuators into its range.
   Expr share_of(int tendon) const {
     const Range& range = model_.tendons[tendon].force_range;
-    const Expr total = range ? total_force(tendon) : 0;
+    const Expr total = range ? total_force(tendon, &Actuators::unlimited_force) : 0;
     if (!range || total.is(0)) return 1;
     const auto [low, high] = *range;
     const Expr share = select_less(total, low, Expr(low) / total, select_less(high, total, Expr(high) / total, 1));
     return select_less(total, 0, share, select_less(0, total, share, 1));
   }
   // Returns the damping of what an actuator moves with this gear. It is 0 while the force is at its limit
-  // (MuJoCo, "Computation", integrators). As in libmujoco, the control is not limited here.
+  // (MuJoCo, "Computation", integrators).
   Expr damping(size_t a, const Expr& force, double gear) const {
     const Actuator& actuator = model_.actuators[a];
     Expr damping = Expr(-actuator.bias[2] * gear * gear) * factor(a, 1);
     Expr slope = Expr(actuator.gain[2]) * factor(a, 1);
     if (const auto& muscle = actuator.muscle_gain)
       slope = muscle_factor(a, *muscle) * gain_of(*muscle, transmission(actuator), true);
-    if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (actuator.activation < 0 ? control(a) : signal(a));
+    const bool is_free = !mujoco::kDampedByLimitedControl && actuator.activation < 0;
+    if (!slope.is(0)) damping -= Expr(gear * gear) * slope * (is_free ? control(a) : signal(a));
     if (!damping.is(0)) damping = network(a, 0) * damping;
     if (mujoco::kLimitedForcesAreNotDamped && actuator.acts_on == Actuator::tendon)
-      if (const Range& range = model_.tendons[actuator.target].force_range)
-        damping = damping_within(range, total_force(actuator.target), damping);
+      if (Range range = model_.tendons[actuator.target].force_range) {
+        for (double& end : *range) end *= 1 - kSaturated;
+        damping = damping_within(range, total_force(actuator.target, &Actuators::limited_force), damping);
+      }
     return damping_within(force_range(a), force, damping);
   }
   // Adds an actuator's force and damping along qvel.

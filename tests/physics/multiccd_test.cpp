@@ -21,16 +21,12 @@ using namespace test;
 struct Multiccd : testing::Test {
   Multiccd() { geoms.enable_multiccd(); }
 
-  HullFaces faces_of(const GeomPose& pose) const {
-    return pose.kind == ShapeKind::mesh ? geoms.faces(pose.mesh).view() : HullFaces{};
-  }
   void compare(const GeomPose& a, const GeomPose& b, double margin, bool is_rounded, Draws& draw, Differences& found) {
     const std::vector<ShapeContact> expected = geoms.contacts(a, b, margin);
     Shape first = geoms.shape(0), second = geoms.shape(1);
     if (is_rounded) test::perturb(draw, first), test::perturb(draw, second);
-    const HullFaces faces[2] = {faces_of(a), faces_of(b)};
     ShapeContact contacts[kMostShapeContacts];
-    const int count = collide_multiccd(first, second, margin, {}, faces, contacts);
+    const int count = collide_multiccd(first, second, margin, kOptions, contacts);
     several += count > 1 ? 1 : 0;
     found.compare(expected, contacts, count);
   }

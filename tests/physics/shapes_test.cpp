@@ -33,7 +33,7 @@ Differences compare_kinds(TwoGeoms& geoms, ShapeKind first, ShapeKind second, Po
     const std::vector<ShapeContact> expected = geoms.contacts(a, b, margin);
     Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
     if (poses == Poses::rounded) perturb(draw, shape_a), perturb(draw, shape_b);
-    found.compare(expected, contacts, collide(shape_a, shape_b, margin, {}, contacts));
+    found.compare(expected, contacts, collide(shape_a, shape_b, margin, kOptions, contacts));
   }
   return found;
 }
@@ -148,7 +148,7 @@ TEST(Shapes, CountCornersOfParallelBoxesAsLibmujocoDoes) {
     }
     ShapeContact found[kMostShapeContacts];
     touching += expected.empty() ? 0 : 1;
-    other_counts += collide(shapes[0], shapes[1], 0, {}, found) != static_cast<int>(expected.size());
+    other_counts += collide(shapes[0], shapes[1], 0, kOptions, found) != static_cast<int>(expected.size());
   }
   std::printf("%d of 2000 poses touch; other counts %d\n", touching, other_counts);
   EXPECT_GT(touching, 300);
@@ -172,8 +172,8 @@ TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
       geoms.contacts(a, b, 0.01);
       ShapeContact with[kMostShapeContacts], without[kMostShapeContacts];
       const Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
-      const int count = collide(shape_a, shape_b, 0.01, {}, without);
-      ASSERT_EQ(collide(shape_a, shape_b, 0.01, {}, with, &memory), count);
+      const int count = collide(shape_a, shape_b, 0.01, kOptions, without);
+      ASSERT_EQ(collide(shape_a, shape_b, 0.01, kOptions, with, &memory), count);
       for (int c = 0; c < count; ++c) EXPECT_EQ(with[c].distance, without[c].distance);
       touching += count;
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "drl/lanes/philox.hpp"
+#include "drl/physics/gjk.hpp"
 #include "drl/physics/height_fields.hpp"
 #include "drl/physics/mujoco_version.hpp"
 #include "drl/physics/shapes.hpp"
@@ -67,6 +68,11 @@ struct GeomPose {
   double quat[4] = {1, 0, 0, 0};
 };
 
+// Those of the models, with what depends on MuJoCo's version.
+constexpr physics::ConvexOptions kOptions{.capsules_overlap = mujoco::kCapsulesOverlap,
+                                           .boxes_clip_faces = mujoco::kBoxesClipFaces,
+                                           .planes_touch_faces = mujoco::kPlanesTouchFaces};
+
 constexpr int kBoxMesh = 1;  // the mesh that is a box with points inside
 
 class TwoGeoms {
@@ -100,7 +106,10 @@ class TwoGeoms {
       faces_.push_back(robot_compiler::read_faces(*model_, mesh));
     }
     mujoco::set_multiccd(*model_, false);
-    for (const auto& hull : hulls_) views_.push_back(hull.view());
+    for (size_t k = 0; k < hulls_.size(); ++k) {
+      views_.push_back(hulls_[k].view());
+      views_.back().faces = faces_[k].view();
+    }
     for (int g = 0; g < model_->ngeom; ++g) model_->geom_contype[g] = model_->geom_conaffinity[g] = 0;
   }
   ~TwoGeoms() { mj_deleteData(data_), mj_deleteData(scratch_), mj_deleteModel(model_); }

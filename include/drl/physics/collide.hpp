@@ -67,7 +67,7 @@ DRL_HD_CALLED int collide(const Shape& a, const Shape& b, double margin, const C
   ContactList list(margin, contacts);
   using enum ShapeKind;
   if (a.kind == plane)
-    collide_plane(a, b, list);
+    collide_plane(a, b, options.planes_touch_faces, list);
   else if (a.kind == sphere && b.kind == sphere)
     collide_balls(a, a.center(), a.size[0], b, b.center(), b.size[0], list);
   else if (a.kind == sphere && b.kind == capsule)
@@ -77,11 +77,11 @@ DRL_HD_CALLED int collide(const Shape& a, const Shape& b, double margin, const C
   else if (a.kind == sphere && b.kind == box)
     collide_sphere_box(a, b, list);
   else if (a.kind == capsule && b.kind == capsule)
-    collide_capsules(a, b, list);
+    collide_capsules(a, b, options.capsules_overlap, list);
   else if (a.kind == capsule && b.kind == box)
     collide_capsule_box(a, b, list);
   else if (a.kind == box && b.kind == box)
-    collide_boxes(a, b, list);
+    collide_boxes(a, b, options.boxes_clip_faces, list);
   else
     collide_convex(a, b, options, memory, list);
   return list.count();

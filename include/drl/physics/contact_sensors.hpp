@@ -48,7 +48,7 @@ class SensedContacts {
       each_value(sensor, [&](int field, int k, F& x) DRL_LAMBDA {
         // As in MuJoCo, a net force has the axes of the world.
         const bool is_axis = field == ContactSensor::normal ? k == 0 : field == ContactSensor::tangent && k == 1;
-        x = F(sensor.reduce == ContactSensor::net_force && is_axis ? 1 : 0);
+        x = F(!P::kEmptyNetsAreZero && sensor.reduce == ContactSensor::net_force && is_axis ? 1 : 0);
       });
     }
   }
@@ -64,6 +64,9 @@ class SensedContacts {
     if (sensor.reduce == ContactSensor::net_force) {
       each_value(sensor, [&](int field, int k, F& x) DRL_LAMBDA {
         if (field == ContactSensor::found) x = x + math::select(lanes, F(1), F(0));
+        if constexpr (P::kEmptyNetsAreZero)
+          if (field == ContactSensor::normal ? k == 0 : field == ContactSensor::tangent && k == 1)
+            x = math::select(lanes, F(1), x);
         if (field != ContactSensor::force) return;
         const F force = contact.world_force(k);
         x = x + math::select(lanes, is_turned ? -force : force, F(0));

@@ -50,7 +50,10 @@ DRL_HD Shape shape_of(const typename P::Work& w, int g, int origin, int l, [[may
     for (int i = 0; i < 3; ++i)
       for (int k = 0; k < 3; ++k) shape.turn[i][k] = lane(w.geom_turn[geom.turn].turn[i][k], l);
     if constexpr (P::kHulls > 0)
-      if (geom.hull >= 0) hull = P::hull(geom.hull), shape.hull = &hull;
+      if (geom.hull >= 0) {
+        hull = P::hull(geom.hull), shape.hull = &hull;
+        if constexpr (P::kMultiCcd || P::kPlanesTouchFaces) hull.faces = P::hull_faces(geom.hull);
+      }
     if constexpr (P::kSizes)
       for (double& x : shape.size) x *= static_cast<double>(lane(scale_of<P>(g, w.parameters), l));
     return shape;
@@ -125,15 +128,9 @@ class ContactsOfLanes {
 template <class P>
 DRL_HD int collide_pair(const ContactPair& pair, const Shape& first, const Shape& second, ShapeContact* found,
                         PairMemory* memory) {
-  if constexpr (P::kMultiCcd) {
-    HullFaces faces[2] = {};
-    if constexpr (P::kHulls > 0)
-      for (int k = 0; k < 2; ++k)
-        if (const int hull = P::pair_geom(k == 0 ? pair.first : pair.second).hull; hull >= 0)
-          faces[k] = P::hull_faces(hull);
+  if constexpr (P::kMultiCcd)
     if (P::kMultiCcdRocks || has_face_contacts(first.kind, second.kind, pair.margin))
-      return collide_multiccd(first, second, pair.margin, P::convex(), faces, found, memory);
-  }
+      return collide_multiccd(first, second, pair.margin, P::convex(), found, memory);
   return collide(first, second, pair.margin, P::convex(), found, memory);
 }
 

@@ -23,6 +23,8 @@ struct TwoAxes {
   }
   // Returns the lanes in which the axes are parallel or one has no length, with MuJoCo's bound.
   DRL_HD Mask<F> are_parallel() const { return square < F(1e-15); }
+  // Returns the lanes in which capsules that overlap are parallel.
+  DRL_HD Mask<F> are_nearly_parallel() const { return square < F(kSquareOfParallel) * aa * bb; }
 
   // The place on one axis that is nearest to a place on the other. It may be beyond the ends.
   DRL_HD F on_a(F y) const { return (ab * y - a_off) / math::max(aa, F(kLeast)); }
@@ -69,7 +71,7 @@ struct TwoAxes {
 
 // Calls body(pair, lanes, contact) for each contact of two geoms that exists in some of these lanes, with the lanes in
 // which it exists. Parallel capsules have up to two contacts: the first two of their four ends that touch, each at the
-// nearest place of the other axis.
+// nearest place of the other axis; or, if they overlap, the two ends of their common part.
 template <class P, class F, class Body>
 DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const GeomAxis<F>& b, Mask<F> lanes,
                             const F* parameters, const Body& body) {
@@ -79,12 +81,20 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
   axes.between(x, y, way);
   const Mask<F> is_near = lanes & (dot(way, way) < grown<P>(parameters, pair.nearest));
   if (!any(is_near)) return;
-  const Mask<F> is_parallel = pair.has_no_sphere ? axes.are_parallel() : F(0) != F(0);
-  const int ends = any(is_near & is_parallel) ? 4 : 0;
+  Mask<F> is_parallel = F(0) != F(0);
+  if (pair.has_no_sphere) is_parallel = P::kCapsulesOverlap ? axes.are_nearly_parallel() : axes.are_parallel();
+  const int ends = any(is_near & is_parallel) ? (P::kCapsulesOverlap ? 2 : 4) : 0;
   for (int end = 0; end <= ends; ++end) {
     const F side = F(end % 2 == 1 ? 1 : -1);
-    if (end == 1 || end == 2) x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
-    if (end == 3 || end == 4) y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
+    if (P::kCapsulesOverlap && end > 0) {
+      const F one = axes.on_a(side), other = axes.on_a(-side);
+      x = math::clamp(end == 1 ? math::min(one, other) : math::max(one, other), F(-1), F(1));
+      y = math::clamp(axes.on_b(x), F(-1), F(1));
+    } else if (end == 1 || end == 2) {
+      x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
+    } else if (end > 0) {
+      y = side, x = math::clamp(axes.on_a(y), F(-1), F(1));
+    }
     PairContact<F> contact =
         axes.contact(x, y, radius_of<P>(pair.first, parameters), radius_of<P>(pair.second, parameters));
     const Mask<F> is_asked = end == 0 ? !is_parallel : is_parallel & (found < F(2));

@@ -21,6 +21,12 @@ inline constexpr bool kGapFollowsMargin = since(3, 9);
 inline constexpr bool kInertiasAreNotZero = !since(3, 7);
 // The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp).
 inline constexpr bool kMulticcdRocks = !since(3, 8);
+// Two boxes touch as drl/physics/clipped_boxes.hpp says.
+inline constexpr bool kBoxesClipFaces = since(3, 12);
+// A plane touches a face of a mesh, not a vertex and its neighbours.
+inline constexpr bool kPlanesTouchFaces = since(3, 13);
+// Parallel capsules touch at the ends of their common part, not where the first two of their four ends do.
+inline constexpr bool kCapsulesOverlap = since(3, 16);
 // The flag multiccd finds contacts of cylinders, capsules and shapes with a margin, which lanes do not compute.
 inline constexpr bool kMulticcdFindsMore = since(3, 13);
 // Position servos that turn a ball, or a site relative to another, take the shortest way around.
@@ -36,6 +42,10 @@ inline constexpr bool kSetConstBoundsGeoms = since(3, 16);
 inline constexpr bool kLimitedForcesAreNotDamped = since(4, 0);
 // Runge-Kutta's stages are combined along the rotations of balls and free joints.
 inline constexpr bool kRungeKuttaTurns = since(4, 0);
+// The damping of an actuator whose gain depends on the velocity has the control within its range.
+inline constexpr bool kDampedByLimitedControl = since(4, 0);
+// The normal of a net force of no contacts is 0, not that of any net force.
+inline constexpr bool kNoContactsHaveNoNormal = since(4, 0);
 // After a step of Runge-Kutta, qacc is the weighted mean of the stages' accelerations, not that of the last one.
 inline constexpr bool kRungeKuttaKeepsTheMean = since(4, 0);
 // A tendon goes around a geom on the side where its polygon through the side site does.

@@ -115,27 +115,27 @@ class RockedShapes {
   int places_ = 0;
 };
 
-// As collide_convex() in drl/physics/collide.hpp. `faces` [2] are used if the shapes are meshes.
+// As collide_convex() in drl/physics/collide.hpp.
 DRL_HD_CALLED void collide_convex_multiccd(const Shape& a, const Shape& b, const ConvexOptions& options,
-                                           const HullFaces* faces, PairMemory* memory, ContactList& list) {
+                                           PairMemory* memory, ContactList& list) {
   const double margin = list.margin();
   if (memory != nullptr && are_apart(a, b, margin + options.tolerance, *memory)) return;
   Gjk search(Supported(a, 0.5 * margin), Supported(b, 0.5 * margin), options);
   Overlap overlap;
   if (has_face_contacts(a.kind, b.kind, margin))
-    collide_polyhedra(Polyhedron(a, faces[0]), Polyhedron(b, faces[1]), search, list);
+    collide_polyhedra(Polyhedron(a), Polyhedron(b), search, list);
   else if (find_overlap(search, overlap))
     RockedShapes(search.a, search.b, options).add_all(overlap, list);
   if (memory != nullptr && search.distance == Gjk::kFar) remember(search, *memory);
 }
 
-// Finds the contacts of two shapes as collide() in drl/physics/collide.hpp does, but with the flag multiccd. `faces`
-// [2] are those of the shapes that are meshes.
+// Finds the contacts of two shapes as collide() in drl/physics/collide.hpp does, but with the flag multiccd. The
+// hulls of meshes have faces.
 DRL_HD_CALLED int collide_multiccd(const Shape& a, const Shape& b, double margin, const ConvexOptions& options,
-                                   const HullFaces* faces, ShapeContact* contacts, PairMemory* memory = nullptr) {
+                                   ShapeContact* contacts, PairMemory* memory = nullptr) {
   if (!has_many_contacts(a.kind, b.kind)) return collide(a, b, margin, options, contacts, memory);
   ContactList list(margin, contacts);
-  collide_convex_multiccd(a, b, options, faces, memory, list);
+  collide_convex_multiccd(a, b, options, memory, list);
   return list.count();
 }
 

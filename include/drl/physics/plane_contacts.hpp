@@ -65,9 +65,50 @@ DRL_HD void collide_plane_ellipsoid(const Floor& floor, const Shape& ellipsoid, 
   const Vec3 lowest = ellipsoid.to_world(support_of_ellipsoid(ellipsoid.size, ellipsoid.into(-floor.normal)));
   floor.add(lowest, floor.height(lowest), list);
 }
+// Adds the lowest vertex and up to three more corners of the face at this vertex that faces the plane most, as MuJoCo
+// 3.13. The corners are those of a large quadrilateral, and are left out above the mesh's centre.
+DRL_HD_CALLED void collide_plane_face(const Floor& floor, const Shape& mesh, int lowest, ContactList& list) {
+  const HullFaces& faces = mesh.hull->faces;
+  const Vec3 down = mesh.into(-floor.normal);
+  int face = -1;
+  double most = -2;
+  for (int k = faces.first_face[lowest]; k < faces.first_face[lowest + 1]; ++k) {
+    const double* n = faces.normals[faces.faces[k]];
+    if (const double falls = dot(down, {n[0], n[1], n[2]}); falls > most) most = falls, face = faces.faces[k];
+  }
+  if (face < 0) return;
+  const int first = faces.first_corner[face], count = faces.first_corner[face + 1] - first;
+  int start = 0;
+  while (start + 1 < count && faces.corners[first + start] != lowest) ++start;
+  const auto at = [&](int k) DRL_LAMBDA { return mesh.vertex(faces.corners[first + (start + k) % count]); };
+  int b = 1, c = 2, d = 3;
+  if (count > 4) {
+    const auto area = [&]() DRL_LAMBDA { return length(cross(at(c) - at(0), at(d) - at(b))); };
+    double most_area = area();
+    const auto move_on = [&](int& k) DRL_LAMBDA {
+      const int before = k;
+      k = (k + 1) % count;
+      const double now = area();
+      if (!(now > most_area)) return k = before, false;
+      return most_area = now, true;
+    };
+    while (move_on(d)) {
+      while (move_on(c)) {
+      }
+      while (move_on(b)) {
+      }
+    }
+  }
+  const double middle = floor.height(mesh.center());
+  const int chosen[4] = {0, b, c, d};
+  for (int k = 0; k < 4 && k < count; ++k) {
+    const Vec3 point = mesh.to_world(at(chosen[k]));
+    if (const double height = floor.height(point); height < middle || k == 0) floor.add(point, height, list);
+  }
+}
 // Adds the lowest vertex and up to two of its neighbours. Vertices that are too close to the first contact are left
 // out.
-DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, ContactList& list) {
+DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, bool touches_faces, ContactList& list) {
   constexpr int kMostContacts = 3;
   constexpr double kClose = 0.3;  // in radii of the bounding sphere
   const Hull& hull = *mesh.hull;
@@ -77,6 +118,7 @@ DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, Con
   const Vec3 point = mesh.to_world(mesh.vertex(lowest));
   const double height = floor.height(point);
   if (!(height < list.margin())) return;
+  if (touches_faces) return collide_plane_face(floor, mesh, lowest, list);
   floor.add(point, height, list);
   const Vec3 first = point - 0.5 * height * floor.normal;
   const int begin = has_edges ? hull.first_neighbour[lowest] : 0;
@@ -88,7 +130,8 @@ DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, Con
   }
 }
 
-DRL_HD void collide_plane(const Shape& plane, const Shape& shape, ContactList& list) {
+// `touches_faces`: see ConvexOptions::planes_touch_faces.
+DRL_HD void collide_plane(const Shape& plane, const Shape& shape, bool touches_faces, ContactList& list) {
   const Floor floor(plane);
   switch (shape.kind) {
     case ShapeKind::plane:
@@ -106,7 +149,7 @@ DRL_HD void collide_plane(const Shape& plane, const Shape& shape, ContactList& l
     case ShapeKind::box:
       return collide_plane_box(floor, shape, list);
     case ShapeKind::mesh:
-      return collide_plane_mesh(floor, shape, list);
+      return collide_plane_mesh(floor, shape, touches_faces, list);
   }
 }
 

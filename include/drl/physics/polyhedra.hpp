@@ -50,8 +50,8 @@ DRL_HD FaceList find_common(const FaceList& a, const FaceList& b) {
 // positive side of axis k, and face 2 k + 1 is the negative one.
 class Polyhedron {
  public:
-  // The shape must outlive this object. `faces` is used if the shape is a mesh.
-  DRL_HD Polyhedron(const Shape& shape, const HullFaces& faces) : shape_(shape), faces_(faces) {}
+  // The shape must outlive this object. If it is a mesh, its hull has faces.
+  DRL_HD explicit Polyhedron(const Shape& shape) : shape_(shape) {}
 
   // Returns the faces that contain a feature. If a box has no such face, because the feature is a diagonal, returns the
   // face that faces a direction, if there is one.
@@ -62,19 +62,19 @@ class Polyhedron {
   }
   DRL_HD Vec3 normal(int face) const {
     if (is_box()) return face % 2 == 0 ? shape_.axis(face / 2) : -shape_.axis(face / 2);
-    const double* n = faces_.normals[face];
+    const double* n = faces().normals[face];
     return shape_.out_of({n[0], n[1], n[2]});
   }
   // The corners of a face are in clockwise order if seen from outside.
   DRL_HD int count_corners(int face) const {
     if (is_box()) return 4;
-    const int count = faces_.first_corner[face + 1] - faces_.first_corner[face];
+    const int count = faces().first_corner[face + 1] - faces().first_corner[face];
     return count < kMostCorners ? count : kMostCorners;
   }
   DRL_HD Vec3 corner(int face, int k) const {
     constexpr int kOfBox[6][4] = {{7, 3, 1, 5}, {2, 6, 4, 0}, {2, 3, 7, 6}, {4, 5, 1, 0}, {6, 7, 5, 4}, {3, 2, 0, 1}};
     if (is_box()) return place_of(kOfBox[face][k]);
-    return place_of(faces_.corners[faces_.first_corner[face] + count_corners(face) - 1 - k]);
+    return place_of(faces().corners[faces().first_corner[face] + count_corners(face) - 1 - k]);
   }
   // The edges that begin at a vertex, or the edge that the feature is.
   DRL_HD int count_edges(const Feature& feature) const {
@@ -88,6 +88,7 @@ class Polyhedron {
   }
 
  private:
+  DRL_HD const HullFaces& faces() const { return shape_.hull->faces; }
   DRL_HD bool is_box() const { return shape_.kind == ShapeKind::box; }
   DRL_HD Vec3 place_of(int vertex) const {
     if (!is_box()) return shape_.to_world(shape_.vertex(vertex));
@@ -96,8 +97,8 @@ class Polyhedron {
     return shape_.to_world(local);
   }
   DRL_HD FaceList all_faces_at_vertex(int vertex) const {
-    const int first = faces_.first_face[vertex];
-    return {faces_.first_face[vertex + 1] - first, faces_.faces + first};
+    const int first = faces().first_face[vertex];
+    return {faces().first_face[vertex + 1] - first, faces().faces + first};
   }
   DRL_HD FaceList faces_at_vertex(int vertex) const {
     FaceList found = all_faces_at_vertex(vertex);
@@ -133,14 +134,13 @@ class Polyhedron {
   }
   // Returns the corner of a mesh's face from which an edge leads to a vertex.
   DRL_HD int corner_before(int face, int vertex) const {
-    const int first = faces_.first_corner[face], end = faces_.first_corner[face + 1];
+    const int first = faces().first_corner[face], end = faces().first_corner[face + 1];
     for (int k = first; k < end; ++k)
-      if (faces_.corners[k] == vertex) return faces_.corners[k == first ? end - 1 : k - 1];
+      if (faces().corners[k] == vertex) return faces().corners[k == first ? end - 1 : k - 1];
     return vertex;
   }
 
   const Shape& shape_;
-  const HullFaces& faces_;
 };
 
 }  // namespace drl::inline DRL_ISA::physics

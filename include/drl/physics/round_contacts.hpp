@@ -18,6 +18,9 @@ DRL_HD void collide_balls(const Shape& a, const Vec3& a_at, double a_radius, con
   list.add(a_at + (a_radius + 0.5 * distance) * normal, normal, distance);
 }
 
+// The square of the sine of an angle below which the axes of capsules that overlap are parallel.
+constexpr double kSquareOfParallel = 1e-8;
+
 DRL_HD void collide_sphere_capsule(const Shape& sphere, const Shape& capsule, ContactList& list) {
   const Vec3 axis = capsule.axis(2), at = sphere.center();
   const double place = clamp(dot(axis, at - capsule.center()), capsule.size[1]);
@@ -47,8 +50,8 @@ DRL_HD void collide_sphere_cylinder(const Shape& sphere, const Shape& cylinder, 
 }
 
 // Adds one contact, or up to two if the axes are parallel: the first two of the four ends that touch, each at the
-// nearest place of the other axis.
-DRL_HD void collide_capsules(const Shape& a, const Shape& b, ContactList& list) {
+// nearest place of the other axis. `overlap` is that of ConvexOptions.
+DRL_HD void collide_capsules(const Shape& a, const Shape& b, bool overlap, ContactList& list) {
   const Vec3 half_a = a.size[1] * a.axis(2), half_b = b.size[1] * b.axis(2), apart = a.center() - b.center();
   const double aa = dot(half_a, half_a), ab = dot(half_a, half_b), bb = dot(half_b, half_b);
   const double off_a = -dot(half_a, apart), off_b = dot(half_b, apart), determinant = aa * bb - ab * ab;
@@ -57,6 +60,14 @@ DRL_HD void collide_capsules(const Shape& a, const Shape& b, ContactList& list) 
   const auto add = [&](double x, double y) DRL_LAMBDA {
     collide_balls(a, x * half_a + a.center(), a.size[0], b, y * half_b + b.center(), b.size[0], list);
   };
+  if (overlap && determinant < kSquareOfParallel * aa * bb) {
+    const double first = on_a(-1), last = on_a(1);
+    for (const double end : {std::min(first, last), std::max(first, last)}) {
+      const double x = clamp(end, 1);
+      add(x, clamp(on_b(x), 1));
+    }
+    return;
+  }
   if (std::abs(determinant) >= kNoLength) {
     double x = (bb * off_a + ab * off_b) / determinant, y = (aa * off_b + ab * off_a) / determinant;
     if (std::abs(x) > 1) x = x > 0 ? 1 : -1, y = on_b(x);

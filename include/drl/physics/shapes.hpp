@@ -38,6 +38,16 @@ DRL_HD Vec3 unit(const Vec3& a) {
 // (drl/physics/height_fields.hpp).
 enum class ShapeKind : uint8_t { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, prism, height_field };
 
+// The faces of a hull, which MuJoCo joins from coplanar triangles. Contacts with the flag multiccd need them, and, since
+// MuJoCo 3.13, those with planes.
+// Their owner keeps the tables. The corners of face i are the vertices corners[first_corner[i]] to
+// corners[first_corner[i + 1] - 1] of the hull, anticlockwise if seen from outside. The faces at vertex v are
+// faces[first_face[v]] to faces[first_face[v + 1] - 1].
+struct HullFaces {
+  const double (*normals)[3];  // unit vectors that point outwards, in the geom's axes
+  const int *first_corner, *corners, *first_face, *faces;
+};
+
 // The convex hull of a mesh. Its owner keeps the tables; they are usually constexpr.
 struct Hull {
   const float (*vertices)[3];  // [count], in the geom's axes
@@ -49,15 +59,7 @@ struct Hull {
   int start;      // the vertex at which MuJoCo starts to climb along the edges
   bool climbs;    // whether MuJoCo climbs in collisions of convex shapes. Otherwise it tries all vertices
   double radius;  // of the bounding sphere, as geom_rbound
-};
-
-// The faces of a hull, which MuJoCo joins from coplanar triangles; only contacts with the flag multiccd need them.
-// Their owner keeps the tables. The corners of face i are the vertices corners[first_corner[i]] to
-// corners[first_corner[i + 1] - 1] of the hull, anticlockwise if seen from outside. The faces at vertex v are
-// faces[first_face[v]] to faces[first_face[v + 1] - 1].
-struct HullFaces {
-  const double (*normals)[3];  // unit vectors that point outwards, in the geom's axes
-  const int *first_corner, *corners, *first_face, *faces;
+  HullFaces faces = {};  // null where no contacts depend on them
 };
 
 // A geom. `turn` has the geom's axes as columns (xmat). The centre is at `position` + `origin` in the world, and

@@ -28,6 +28,9 @@ struct DefaultSizes {
   static constexpr bool kWideForNoslip = false;   // they do so only because of the noslip solver
   static constexpr bool kExactDistances = false;  // distances from the floor are computed in double
   static constexpr bool kTurnsStages = false;     // Runge-Kutta's stages are combined along rotations
+  static constexpr bool kPlanesTouchFaces = false;  // a plane touches a face of a mesh, not a vertex and its neighbours
+  static constexpr bool kCapsulesOverlap = false;   // parallel capsules touch at the ends of their common part
+  static constexpr bool kEmptyNetsAreZero = false;  // a contact sensor's net of no contacts has no axes
   static constexpr bool kKeepsMeanAcceleration = false;  // a step of Runge-Kutta leaves the stages' mean of qacc
   static constexpr bool kEdgesVary = false;       // environments change the friction of pyramids
   static constexpr bool kRandomised = false;      // options may change the numbers of the model,

@@ -1,9 +1,9 @@
-// Contacts of two boxes, with MuJoCo's points in MuJoCo's order. Of the 15 directions in which boxes can be separated,
+// Contacts of two boxes, with MuJoCo's points in MuJoCo's order, before version 3.12. Of the 15 directions in which boxes can be separated,
 // the one with the least overlap decides. If it is the normal of a face, the other box's lower side is clipped by that
 // face. If it is perpendicular to an edge of each box, the faces beside these edges are projected onto each other.
 #pragma once
 
-#include "drl/physics/shapes.hpp"
+#include "drl/physics/clipped_boxes.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
@@ -314,7 +314,9 @@ class TwoBoxes {
   Vec3 normal_{};
 };
 
-DRL_HD_CALLED void collide_boxes(const Shape& first, const Shape& second, ContactList& list) {
+// `clips`: see ConvexOptions::boxes_clip_faces.
+DRL_HD_CALLED void collide_boxes(const Shape& first, const Shape& second, bool clips, ContactList& list) {
+  if (clips) return ClippedBoxes(first, second, list.margin()).collide(list);
   TwoBoxes(first, second, list.margin()).collide(list);
 }
 
