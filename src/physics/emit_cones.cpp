@@ -300,7 +300,7 @@ std::string emit_cone_tables(const RobotModel& model) {
     text += "  DRL_HD static ConvexOptions convex() { return " +
             (mujoco::kBoxesClipFaces
                  ? braced(model.convex_tolerance, model.convex_iterations, mujoco::kCapsulesOverlap,
-                          mujoco::kBoxesClipFaces, mujoco::kPlanesTouchFaces)
+                          mujoco::kBoxesClipFaces, mujoco::kCornersHaveDepths, mujoco::kPlanesTouchFaces)
                  : braced(model.convex_tolerance, model.convex_iterations)) +
             "; }\n";
   if (cones > 0) text += emit_cones(model);

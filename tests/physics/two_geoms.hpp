@@ -71,6 +71,7 @@ struct GeomPose {
 // Those of the models, with what depends on MuJoCo's version.
 constexpr physics::ConvexOptions kOptions{.capsules_overlap = mujoco::kCapsulesOverlap,
                                            .boxes_clip_faces = mujoco::kBoxesClipFaces,
+                                           .corners_have_depths = mujoco::kCornersHaveDepths,
                                            .planes_touch_faces = mujoco::kPlanesTouchFaces};
 
 constexpr int kBoxMesh = 1;  // the mesh that is a box with points inside
@@ -97,7 +98,10 @@ class TwoGeoms {
     model_ = mj_compile(spec, nullptr);
     EXPECT_NE(model_, nullptr) << mjs_getError(spec);
     mj_deleteSpec(spec);
-    model_->opt.disableflags |= mjDSBL_MIDPHASE;  // it knows the geoms as they were compiled
+    // The broad phase and the middle phase know the geoms as they were compiled.
+    model_->opt.disableflags |= mjDSBL_MIDPHASE;
+    for (int k = 0; k < model_->nbvhstatic; ++k) std::fill_n(model_->bvh_aabb + 6 * k + 3, 3, 100.0);
+    for (int g = 0; g < model_->ngeom; ++g) std::fill_n(model_->geom_aabb + 6 * g + 3, 3, 100.0);
     data_ = mj_makeData(model_), scratch_ = mj_makeData(model_);
     Draws draw(2);
     for (int k = 0; k < model_->nhfielddata; ++k) model_->hfield_data[k] = static_cast<float>(draw(0, 1));
@@ -134,6 +138,7 @@ class TwoGeoms {
       model_->geom_contype[g] = model_->geom_conaffinity[g] = 0, model_->geom_margin[g] = 0;
     set(0, first), set(1, second);
     model_->geom_margin[geom_[0]] = margin;
+    std::fill_n(model_->body_margin, model_->nbody, margin);
     if (mujoco::kSetConstBoundsGeoms) mj_setConst(model_, mj_copyData(scratch_, model_, data_));
     mj_kinematics(model_, data_), mj_comPos(model_, data_), mj_collision(model_, data_);
     std::vector<ShapeContact> all;

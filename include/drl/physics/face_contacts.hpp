@@ -3,8 +3,8 @@
 // of the Minkowski difference whose corners name a vertex, an edge or a face of each shape. If these have faces that
 // are parallel, the face of the second shape is clipped by the sides of the first shape's face (I. Sutherland and G.
 // Hodgman, Communications of the ACM 1974); an edge that lies on a face is clipped by the sides of that face. Of a
-// polygon with more than four corners, four remain whose area is largest, or nearly so. All contacts have EPA's depth.
-// The steps are those of MuJoCo.
+// polygon with more than four corners, four remain whose area is largest, or nearly so. All contacts have EPA's depth;
+// since MuJoCo 3.12, each has its own below the face. The steps are those of MuJoCo.
 #pragma once
 
 #include "drl/physics/overlap.hpp"
@@ -38,10 +38,31 @@ class ClippedPolygon {
     from_ = 1 - from_, count_ = kept;
   }
 
+  // Keeps the corners that are not above a plane through a point.
+  DRL_HD void keep_below(const Vec3& point, const Vec3& normal) {
+    int kept = 0;
+    for (int k = 0; k < count_; ++k)
+      if (dot((*this)[k] - point, normal) <= 0) put((*this)[k], kept, from_);
+    count_ = kept;
+  }
+  // Chooses the two corners that are farthest apart.
+  DRL_HD void choose_two(int* chosen) const {
+    double most = 0;
+    chosen[0] = 0, chosen[1] = 1;
+    for (int i = 0; i < count_; ++i)
+      for (int k = i + 1; k < count_; ++k) {
+        const Vec3 apart = (*this)[k] - (*this)[i];
+        if (const double square = dot(apart, apart); square > most) most = square, chosen[0] = i, chosen[1] = k;
+      }
+  }
   // Chooses four corners, at first those with the indices 0 to 3. The search goes around the polygon and moves each
   // corner on while the area grows.
-  DRL_HD void choose_four(int* chosen) const {
+  DRL_HD void choose_four(int* chosen, bool is_true_area = false) const {
     int a = 0, b = 1, c = 2, d = 3;
+    const auto area = [&](int i, int j, int k, int l) DRL_LAMBDA {
+      const ClippedPolygon& at = *this;
+      return is_true_area ? length(cross(at[k] - at[i], at[l] - at[j])) : this->area(i, j, k, l);
+    };
     double most = area(a, b, c, d);
     const auto keep = [&]() DRL_LAMBDA { chosen[0] = a, chosen[1] = b, chosen[2] = c, chosen[3] = d; };
     const auto move_on = [&](int& corner) DRL_LAMBDA {
@@ -75,6 +96,7 @@ class ClippedPolygon {
   DRL_HD void put(const Vec3& corner, int& count, int list) {
     if (count < kMost) corners_[list][count++] = corner;
   }
+  // MuJoCo's area before version 3.13, which is not that of the quadrilateral.
   DRL_HD double area(int a, int b, int c, int d) const {
     const ClippedPolygon& at = *this;
     return 0.5 * length(cross(at[d] - at[a], at[b] - at[d]) + cross(at[c] - at[b], at[a] - at[c]));
@@ -117,6 +139,29 @@ class FaceContacts {
   const double* origin_;
   double distance_;
 };
+
+// A plane by which a polygon was clipped, and the way from a corner below it to the other shape's surface, as a unit
+// vector.
+struct ClippingFace {
+  Vec3 point, normal, way;
+  bool is_of_second, is_edge;  // whether the face is the second shape's, and the polygon an edge
+};
+// Adds the corners of a polygon that are below the face, each with its own depth.
+DRL_HD void add_below(const ClippingFace& face, ClippedPolygon& polygon, ContactList& list) {
+  polygon.keep_below(face.point, face.normal);
+  int chosen[4] = {0, 1, 2, 3}, count = polygon.count();
+  if (count > 4)
+    polygon.choose_four(chosen, true), count = 4;
+  else if (face.is_edge && count > 2)
+    polygon.choose_two(chosen), count = 2;
+  for (int k = 0; k < count; ++k) {
+    const Vec3& corner = polygon[chosen[k]];
+    const double height = dot(corner - face.point, face.normal);
+    const Vec3 opposite = corner - std::abs(height) * face.way;
+    const Vec3 way = face.is_of_second ? corner - opposite : opposite - corner;
+    list.add(0.5 * (corner + opposite), unit(way), height);
+  }
+}
 
 // Finds the first two faces whose normals are opposite. Returns false if there are none.
 DRL_HD bool find_opposite(const Polyhedron& a, const FaceList& of_a, const Polyhedron& b, const FaceList& of_b,
@@ -162,23 +207,26 @@ class TouchingFaces {
 
   // Computes the polygon or the segment that both shapes share, on the surface of the second shape, and the way to it
   // from the first shape's surface. The polygon is empty if they share less.
-  DRL_HD_CALLED void find(ClippedPolygon& polygon, Vec3& way) const {
+  DRL_HD_CALLED void find(ClippedPolygon& polygon, Vec3& way, ClippingFace& by) const {
     const FaceList faces_a = a_.faces_at(of_a_, -way_), faces_b = b_.faces_at(of_b_, way_);
     int face_a = 0, face_b = 0;
     Vec3 end;
     if (find_opposite(a_, faces_a, b_, faces_b, face_a, face_b)) {
       for (int k = 0; k < b_.count_corners(face_b); ++k) polygon.add(b_.corner(face_b, k));
       way = length(way_) * b_.normal(face_b);
+      by = {a_.corner(face_a, 0), a_.normal(face_a), b_.normal(face_b), false, false};
       clip_by_face(a_, face_a, a_.normal(face_a), polygon);
     } else if (of_a_.count < 3 && of_a_.count <= of_b_.count) {
       if (!find_edge_along(a_, of_a_, b_, faces_b, end, face_b)) return;
       polygon.add(of_a_.at[0]), polygon.add(end);
       way = length(way_) * b_.normal(face_b);
+      by = {b_.corner(face_b, 0), b_.normal(face_b), -b_.normal(face_b), true, true};
       clip_by_face(b_, face_b, b_.normal(face_b), polygon);
     } else if (of_b_.count < 3) {
       if (!find_edge_along(b_, of_b_, a_, faces_a, end, face_a)) return;
       polygon.add(of_b_.at[0]), polygon.add(end);
       way = -length(way_) * a_.normal(face_a);
+      by = {a_.corner(face_a, 0), a_.normal(face_a), -a_.normal(face_a), false, true};
       clip_by_face(a_, face_a, a_.normal(face_a), polygon);
     }
   }
@@ -199,10 +247,15 @@ DRL_HD_CALLED void collide_polyhedra(const Polyhedron& a, const Polyhedron& b, G
   if (!polytope.run(overlap.depth, overlap.on_a, overlap.on_b, points) || !(overlap.depth > 0)) return;
   ClippedPolygon polygon;
   Vec3 way;
-  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a).find(polygon, way);
+  ClippingFace by;
+  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a).find(polygon, way, by);
   const double distance = list.margin() - overlap.depth;
-  if (polygon.count() == 0)
+  const int before = list.count();
+  if (polygon.count() > 0 && search.options.corners_have_depths) add_below(by, polygon, list);
+  if (search.options.corners_have_depths ? list.count() == before : polygon.count() == 0)
     list.add(overlap.middle(), overlap.normal(), distance);
+  else if (search.options.corners_have_depths)
+    return;
   else
     FaceContacts(search.a.shape->origin, distance).add(polygon, way, list);
 }

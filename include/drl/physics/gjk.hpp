@@ -14,6 +14,7 @@ struct ConvexOptions {
   int iterations = 35;  // at most kMostConvexIterations
   bool capsules_overlap = false;    // parallel capsules touch at the ends of their common part
   bool boxes_clip_faces = false;    // two boxes: drl/physics/clipped_boxes.hpp
+  bool corners_have_depths = false;  // the contacts of two faces
   bool planes_touch_faces = false;  // a plane touches a face of a mesh, not a vertex and its neighbours
 };
 constexpr int kMostConvexIterations = 50;

@@ -20,7 +20,9 @@ inline constexpr bool kGapFollowsMargin = since(3, 9);
 // A body without an inverse inertia of translation has that of rotation, and the other way round.
 inline constexpr bool kInertiasAreNotZero = !since(3, 7);
 // The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp).
-inline constexpr bool kMulticcdRocks = !since(3, 8);
+inline constexpr bool kMulticcdRocks = !since(3, 13);
+// Contacts of two faces have the depth of each corner, not one.
+inline constexpr bool kCornersHaveDepths = since(3, 12);
 // Two boxes touch as drl/physics/clipped_boxes.hpp says.
 inline constexpr bool kBoxesClipFaces = since(3, 12);
 // A plane touches a face of a mesh, not a vertex and its neighbours.
