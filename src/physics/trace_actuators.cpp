@@ -12,8 +12,9 @@ using Range = std::optional<std::array<double, 2>>;
 Expr limited(const Expr& x, const Range& range) { return range ? clamp(x, (*range)[0], (*range)[1]) : x; }
 // Returns an error of a circle with this circumference, from -period / 2 to period / 2.
 Expr around(const Expr& error, double period) {
-  const Expr angle = Expr(2 * std::numbers::pi / period) * error;
-  const Expr turned = Expr(period / (2 * std::numbers::pi)) * arc_tangent(sin(angle), cos(angle));
+  const Expr angle = Expr(2 * std::numbers::pi / period) * error, sine = sin(angle);
+  const Expr size = Expr(period / (2 * std::numbers::pi)) * arc_tangent(max(sine, -sine), cos(angle));
+  const Expr turned = select_less(sine, 0, -size, size);
   return select_less(period / 2, max(error, -error), turned, error);
 }
 // Returns a damping, or 0 if the force is not within the range.

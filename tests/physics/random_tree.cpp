@@ -70,7 +70,7 @@ class Writer {
   std::string profile(const std::string& name, double low, double high) {
     const double linear = uniform(low, high);
     if (!mujoco::since(3, 11) || chance(0.6)) return list(name, {linear});
-    return list(name, {linear, linear * uniform(0, 0.5), linear * uniform(0, 0.5)});
+    return list(name, {linear, linear * uniform(0, 0.05), linear * uniform(0, 0.05)});
   }
   static std::string named(const std::string& kind, int k) { return " name=\"" + kind + std::to_string(k) + "\""; }
   bool is_planar() const { return kind_.edges == 3; }

@@ -35,6 +35,8 @@ class Reference {
         evaluated_(mj_makeData(model_.get())) {
     model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = mujoco::since(3, 11) ? 1e-26 : 1e-14;
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
+    // Since MuJoCo 3.9, the noslip solver of each island ends by itself.
+    if (mujoco::since(3, 9) && model_->opt.noslip_iterations > 0) model_->opt.disableflags |= mjDSBL_ISLAND;
   }
   const mjModel& model() const { return *model_; }
   // Changes the model. `limit`, if given, is called before each step and evaluation.

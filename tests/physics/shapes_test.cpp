@@ -21,6 +21,13 @@ bool is_closed_form(ShapeKind a, ShapeKind b) {
          (a == box && b == box);
 }
 
+// Before MuJoCo 3.13, newer versions confuse the indices of the vertices of small meshes that touch a plane.
+bool is_confused(const TwoGeoms& geoms, ShapeKind first, const GeomPose& b) {
+  constexpr size_t kSmall = 10;
+  return mujoco::since(3, 6) && !mujoco::kPlanesTouchFaces && first == ShapeKind::plane && b.kind == ShapeKind::mesh &&
+         geoms.hull(b.mesh).vertices.size() < kSmall;
+}
+
 Differences compare_kinds(TwoGeoms& geoms, ShapeKind first, ShapeKind second, Poses poses, int count) {
   Draws draw(
       static_cast<uint32_t>(100 * static_cast<int>(poses) + 10 * static_cast<int>(first) + static_cast<int>(second)));
@@ -30,7 +37,9 @@ Differences compare_kinds(TwoGeoms& geoms, ShapeKind first, ShapeKind second, Po
     const double margin = n % 3 == 0 ? 0 : n % 3 == 1 ? 0.02 : draw(0, 0.1);
     GeomPose a = draw_pose(draw, first, poses, geoms.meshes()), b = draw_pose(draw, second, poses, geoms.meshes());
     place(draw, poses, margin, geoms.radius(a) + geoms.radius(b), a, b);
+    if (is_confused(geoms, first, b)) continue;
     const std::vector<ShapeContact> expected = geoms.contacts(a, b, margin);
+    if (!kSameRounding && !is_closed_form(first, second) && is_deep(expected)) continue;
     Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
     if (poses == Poses::rounded) perturb(draw, shape_a), perturb(draw, shape_b);
     found.compare(expected, contacts, collide(shape_a, shape_b, margin, kOptions, contacts));
@@ -46,7 +55,7 @@ void compare_all(Poses poses, const Judge& judge) {
       const auto first = static_cast<ShapeKind>(a), second = static_cast<ShapeKind>(b);
       const std::string what = std::string(kPoseNames[static_cast<int>(poses)]) + kNames[a] + "-" + kNames[b];
       SCOPED_TRACE(what);
-      const Differences found = compare_kinds(geoms, first, second, poses, 4000);
+      const Differences found = compare_kinds(geoms, first, second, poses, kSameRounding ? 4000 : 16000);
       found.print(what);
       EXPECT_GT(found.touching, 300);
       judge(found, is_closed_form(first, second));
@@ -100,6 +109,7 @@ Differences compare_with_height_field(TwoGeoms& geoms, ShapeKind kind, Poses pos
       for (int i = 0; i < 3; ++i) shape.position[k] += turn[3 * k + i] * (i < 2 ? draw(-0.7, 0.7) : draw(0, 0.5));
     }
     const std::vector<ShapeContact> expected = geoms.contacts(field, shape, margin);
+    if (!kSameRounding && is_deep(expected)) continue;
     std::vector<ShapeContact> contacts;
     const physics::HeightField hills = geoms.height_field();
     physics::OverField(hills, geoms.shape(1), margin).each_contact({}, [&](const ShapeContact& c) {
@@ -112,7 +122,7 @@ Differences compare_with_height_field(TwoGeoms& geoms, ShapeKind kind, Poses pos
 TEST(HeightFields, TouchWhereLibmujocosDo) {
   TwoGeoms geoms;
   for (int k = 1; k < kKinds; ++k) {
-    const Differences found = compare_with_height_field(geoms, static_cast<ShapeKind>(k), Poses::random, 2000);
+    const Differences found = compare_with_height_field(geoms, static_cast<ShapeKind>(k), Poses::random, kSameRounding ? 2000 : 8000);
     found.print(std::string("height field-") + kNames[k]);
     EXPECT_GT(found.touching, 150);
     if (kSameRounding)
