@@ -70,9 +70,10 @@ struct GeomPose {
 
 // Those of the models, with what depends on MuJoCo's version.
 constexpr physics::ConvexOptions kOptions{.capsules_overlap = mujoco::kCapsulesOverlap,
-                                           .boxes_clip_faces = mujoco::kBoxesClipFaces,
-                                           .corners_have_depths = mujoco::kCornersHaveDepths,
-                                           .planes_touch_faces = mujoco::kPlanesTouchFaces};
+                                          .boxes_clip_faces = mujoco::kBoxesClipFaces,
+                                          .by_unit_normals = mujoco::kClipsByUnitNormals,
+                                          .corners_have_depths = mujoco::kCornersHaveDepths,
+                                          .planes_touch_faces = mujoco::kPlanesTouchFaces};
 
 constexpr int kBoxMesh = 1;  // the mesh that is a box with points inside
 

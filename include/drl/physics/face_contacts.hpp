@@ -20,8 +20,10 @@ class ClippedPolygon {
   DRL_HD const Vec3& operator[](int k) const { return corners_[from_][k]; }
 
   // Keeps what is inside of the plane through an edge of a face and along the face's normal.
-  DRL_HD void clip(const Vec3& start, const Vec3& end, const Vec3& normal) {
-    const Vec3 inwards = cross(end - start, (start + normal) - start);
+  // `by_unit_normals`: see ConvexOptions.
+  DRL_HD void clip(const Vec3& start, const Vec3& end, const Vec3& normal, bool by_unit_normals) {
+    Vec3 inwards = cross(end - start, (start + normal) - start);
+    if (by_unit_normals) inwards = unit(inwards);
     const double height = dot(inwards, start);
     const auto is_inside = [&](const Vec3& p) DRL_LAMBDA { return dot(p - start, inwards) > -kNoLength; };
     int kept = 0;
@@ -112,13 +114,16 @@ class FaceContacts {
   // `origin` is that of the shapes, and `distance` that of all contacts.
   DRL_HD FaceContacts(const double* origin, double distance) : origin_(origin), distance_(distance) {}
 
-  // Adds the corners of a polygon; `way` leads from the surface of the first shape to that of the second.
-  DRL_HD void add(const ClippedPolygon& polygon, const Vec3& way, ContactList& list) const {
-    int chosen[4] = {0, 1, 2, 3};
-    const bool has_many = polygon.count() > 4;
-    if (has_many) polygon.choose_four(chosen);
-    for (int k = 0; k < (has_many ? 4 : polygon.count()); ++k) {
-      if (!has_many && comes_before(polygon, k)) continue;
+  // Adds the corners of a polygon; `way` leads from the surface of the first shape to that of the second. Corners at
+  // one place count once, or, if may_repeat, only if the polygon is an edge.
+  DRL_HD void add(const ClippedPolygon& polygon, const Vec3& way, bool is_edge, bool may_repeat,
+                  ContactList& list) const {
+    int chosen[4] = {0, 1, 2, 3}, count = polygon.count();
+    const bool has_many = count > 4, has_two = may_repeat && is_edge && !has_many && count > 2;
+    if (has_many) polygon.choose_four(chosen), count = 4;
+    if (has_two) polygon.choose_two(chosen), count = 2;
+    for (int k = 0; k < count; ++k) {
+      if (!has_many && !may_repeat && comes_before(polygon, k)) continue;
       const Vec3 &on_b = polygon[chosen[k]], on_a = on_b - way;
       list.add(0.5 * (on_a + on_b), unit(on_a - on_b), distance_);
     }
@@ -187,10 +192,11 @@ DRL_HD bool find_edge_along(const Polyhedron& edged, const Feature& feature, con
   return false;
 }
 // Clips a polygon by the sides of a face.
-DRL_HD_CALLED void clip_by_face(const Polyhedron& shape, int face, const Vec3& normal, ClippedPolygon& polygon) {
+DRL_HD_CALLED void clip_by_face(const Polyhedron& shape, int face, const Vec3& normal, bool by_unit_normals,
+                                ClippedPolygon& polygon) {
   const int corners = shape.count_corners(face);
   for (int k = 0; k < corners; ++k)
-    polygon.clip(shape.corner(face, k), shape.corner(face, k + 1 < corners ? k + 1 : 0), normal);
+    polygon.clip(shape.corner(face, k), shape.corner(face, k + 1 < corners ? k + 1 : 0), normal, by_unit_normals);
 }
 
 // The surfaces with which two polyhedra touch.
@@ -198,12 +204,14 @@ class TouchingFaces {
  public:
   // `points` are the corners of EPA's face, and `way` leads from the deepest point of the first shape to that of the
   // second.
-  DRL_HD TouchingFaces(const Polyhedron& a, const Polyhedron& b, const DifferencePoint* points, const Vec3& way)
+  DRL_HD TouchingFaces(const Polyhedron& a, const Polyhedron& b, const DifferencePoint* points, const Vec3& way,
+                       bool by_unit_normals)
       : a_(a),
         b_(b),
         of_a_(feature_of(points, &DifferencePoint::vertex_a, &DifferencePoint::of_a)),
         of_b_(feature_of(points, &DifferencePoint::vertex_b, &DifferencePoint::of_b)),
-        way_(way) {}
+        way_(way),
+        by_unit_normals_(by_unit_normals) {}
 
   // Computes the polygon or the segment that both shapes share, on the surface of the second shape, and the way to it
   // from the first shape's surface. The polygon is empty if they share less.
@@ -215,19 +223,19 @@ class TouchingFaces {
       for (int k = 0; k < b_.count_corners(face_b); ++k) polygon.add(b_.corner(face_b, k));
       way = length(way_) * b_.normal(face_b);
       by = {a_.corner(face_a, 0), a_.normal(face_a), b_.normal(face_b), false, false};
-      clip_by_face(a_, face_a, a_.normal(face_a), polygon);
+      clip_by_face(a_, face_a, a_.normal(face_a), by_unit_normals_, polygon);
     } else if (of_a_.count < 3 && of_a_.count <= of_b_.count) {
       if (!find_edge_along(a_, of_a_, b_, faces_b, end, face_b)) return;
       polygon.add(of_a_.at[0]), polygon.add(end);
       way = length(way_) * b_.normal(face_b);
       by = {b_.corner(face_b, 0), b_.normal(face_b), -b_.normal(face_b), true, true};
-      clip_by_face(b_, face_b, b_.normal(face_b), polygon);
+      clip_by_face(b_, face_b, b_.normal(face_b), by_unit_normals_, polygon);
     } else if (of_b_.count < 3) {
       if (!find_edge_along(b_, of_b_, a_, faces_a, end, face_a)) return;
       polygon.add(of_b_.at[0]), polygon.add(end);
       way = -length(way_) * a_.normal(face_a);
       by = {a_.corner(face_a, 0), a_.normal(face_a), -a_.normal(face_a), false, true};
-      clip_by_face(a_, face_a, a_.normal(face_a), polygon);
+      clip_by_face(a_, face_a, a_.normal(face_a), by_unit_normals_, polygon);
     }
   }
 
@@ -235,6 +243,7 @@ class TouchingFaces {
   const Polyhedron &a_, &b_;
   Feature of_a_, of_b_;
   Vec3 way_;
+  bool by_unit_normals_;
 };
 
 // Adds the contacts of two polyhedra whose surfaces have no margin. `search` has not begun.
@@ -247,17 +256,16 @@ DRL_HD_CALLED void collide_polyhedra(const Polyhedron& a, const Polyhedron& b, G
   if (!polytope.run(overlap.depth, overlap.on_a, overlap.on_b, points) || !(overlap.depth > 0)) return;
   ClippedPolygon polygon;
   Vec3 way;
-  ClippingFace by;
-  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a).find(polygon, way, by);
+  ClippingFace by{};
+  const ConvexOptions& options = search.options;
+  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals).find(polygon, way, by);
   const double distance = list.margin() - overlap.depth;
   const int before = list.count();
-  if (polygon.count() > 0 && search.options.corners_have_depths) add_below(by, polygon, list);
-  if (search.options.corners_have_depths ? list.count() == before : polygon.count() == 0)
+  if (options.corners_have_depths && polygon.count() > 0) add_below(by, polygon, list);
+  if (polygon.count() == 0 || (options.corners_have_depths && list.count() == before))
     list.add(overlap.middle(), overlap.normal(), distance);
-  else if (search.options.corners_have_depths)
-    return;
-  else
-    FaceContacts(search.a.shape->origin, distance).add(polygon, way, list);
+  else if (!options.corners_have_depths)
+    FaceContacts(search.a.shape->origin, distance).add(polygon, way, by.is_edge, options.by_unit_normals, list);
 }
 
 }  // namespace drl::inline DRL_ISA::physics

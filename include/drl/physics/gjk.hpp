@@ -11,11 +11,12 @@ namespace drl::inline DRL_ISA::physics {
 // mjOption's ccd_tolerance and ccd_iterations, and what depends on MuJoCo's version.
 struct ConvexOptions {
   double tolerance = 1e-6;
-  int iterations = 35;  // at most kMostConvexIterations
-  bool capsules_overlap = false;    // parallel capsules touch at the ends of their common part
-  bool boxes_clip_faces = false;    // two boxes: drl/physics/clipped_boxes.hpp
+  int iterations = 35;               // at most kMostConvexIterations
+  bool capsules_overlap = false;     // parallel capsules touch at the ends of their common part
+  bool boxes_clip_faces = false;     // two boxes: drl/physics/clipped_boxes.hpp
+  bool by_unit_normals = false;      // faces are clipped by planes with unit normals
   bool corners_have_depths = false;  // the contacts of two faces
-  bool planes_touch_faces = false;  // a plane touches a face of a mesh, not a vertex and its neighbours
+  bool planes_touch_faces = false;   // a plane touches a face of a mesh, not a vertex and its neighbours
 };
 constexpr int kMostConvexIterations = 50;
 

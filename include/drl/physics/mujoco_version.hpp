@@ -21,6 +21,8 @@ inline constexpr bool kGapFollowsMargin = since(3, 9);
 inline constexpr bool kInertiasAreNotZero = !since(3, 7);
 // The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp).
 inline constexpr bool kMulticcdRocks = !since(3, 13);
+// Faces are clipped by planes with unit normals; contacts of faces may repeat.
+inline constexpr bool kClipsByUnitNormals = since(3, 11);
 // Contacts of two faces have the depth of each corner, not one.
 inline constexpr bool kCornersHaveDepths = since(3, 12);
 // Two boxes touch as drl/physics/clipped_boxes.hpp says.
