@@ -342,8 +342,8 @@ class Actuators {
                         : dot(by_axis, cross(motion.angular, axis)) - dot(by_way, move(origin));
     }
   }
-  // Returns the rotation vector of a site relative to its reference site. In libmujoco before 4.0, a site's own rotation
-  // comes first, so that this is exact only for sites that are not turned.
+  // Returns the rotation vector of a site relative to its reference site. In libmujoco before 4.0, a site's own
+  // rotation comes first, so that this is exact only for sites that are not turned.
   Vec3 turn_between(const Actuator& actuator) const {
     if (actuator.gears[3] == 0 && actuator.gears[4] == 0 && actuator.gears[5] == 0) return {};
     const std::vector<Quat> quats = trace_quaternions(model_, p_);

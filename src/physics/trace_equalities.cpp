@@ -64,8 +64,7 @@ void trace_turns(const RobotModel& model, const Equality& equality, const Kinema
   const Vec3 by_second = motion_of(equality.sides[1]).angular;
   const Vec3 w = motion_of(equality.sides[0]).angular - by_second;
   const Vec3 change = into_second * (bias_of(equality.sides[0]) - bias_of(equality.sides[1]) - cross(by_second, w));
-  const Vec3 bend =
-      half * (apart * change + cross(change, imaginary)) + (Expr(-0.25) * scale * dot(w, w)) * imaginary;
+  const Vec3 bend = half * (apart * change + cross(change, imaginary)) + (Expr(-0.25) * scale * dot(w, w)) * imaginary;
   for (int k = 0; k < 3; ++k) rows.bend.push_back(bend[k]);
 }
 void trace_points(const RobotModel& model, const Equality& equality, const Kinematics& kinematics, EqualityRows& rows) {
@@ -125,7 +124,10 @@ WeldTurn turns_along(const Equality& equality, const std::vector<Quat>& quats) {
   };
   const Quat first = quat_of(equality.sides[0]), second = quat_of(equality.sides[1]);
   const Quat apart = conjugate(second) * first;
-  return {apart[0], transposed(rotation_of(second)), {apart[1], apart[2], apart[3]}, equality.torque_scale,
+  return {apart[0],
+          transposed(rotation_of(second)),
+          {apart[1], apart[2], apart[3]},
+          equality.torque_scale,
           0.5 * equality.torque_scale};
 }
 

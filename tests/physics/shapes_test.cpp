@@ -122,7 +122,8 @@ Differences compare_with_height_field(TwoGeoms& geoms, ShapeKind kind, Poses pos
 TEST(HeightFields, TouchWhereLibmujocosDo) {
   TwoGeoms geoms;
   for (int k = 1; k < kKinds; ++k) {
-    const Differences found = compare_with_height_field(geoms, static_cast<ShapeKind>(k), Poses::random, kSameRounding ? 2000 : 8000);
+    const Differences found =
+        compare_with_height_field(geoms, static_cast<ShapeKind>(k), Poses::random, kSameRounding ? 2000 : 8000);
     found.print(std::string("height field-") + kNames[k]);
     EXPECT_GT(found.touching, 150);
     if (kSameRounding)

@@ -1,8 +1,8 @@
 // Contacts of two boxes as MuJoCo 3.12 and later find them. The separating axis test chooses one of 15 directions: the
-// one along which the boxes overlap least. If it is the normal of a face, the face of the other box that opposes it most
-// is clipped by the sides of this face (I. Sutherland and G. Hodgman, "Reentrant polygon clipping", 1974), and each
-// corner that is left is a contact. If it is perpendicular to an edge of each box, the contact is between the nearest
-// points of these edges.
+// one along which the boxes overlap least. If it is the normal of a face, the face of the other box that opposes it
+// most is clipped by the sides of this face (I. Sutherland and G. Hodgman, "Reentrant polygon clipping", 1974), and
+// each corner that is left is a contact. If it is perpendicular to an edge of each box, the contact is between the
+// nearest points of these edges.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,9 @@ class ClippedBoxes {
   };
 
   // Returns component `row` of axis `column` of the other box in the frame of box `of`.
-  DRL_HD double turn(int of, int row, int column) const { return of == 0 ? cosine_[row][column] : cosine_[column][row]; }
+  DRL_HD double turn(int of, int row, int column) const {
+    return of == 0 ? cosine_[row][column] : cosine_[column][row];
+  }
 
   // Finds the face along whose normal the boxes are farthest apart. Returns false if they are apart.
   DRL_HD bool find_face() {
@@ -164,7 +166,8 @@ class ClippedBoxes {
     }
     int count = 4, from = 0;
     for (int border = 0; border < 4; ++border)
-      if (clip(corners[from], corners[1 - from], border / 2, border % 2 == 0 ? 1 : -1, box.size[axes[border / 2]], count))
+      if (clip(corners[from], corners[1 - from], border / 2, border % 2 == 0 ? 1 : -1, box.size[axes[border / 2]],
+               count))
         from = 1 - from;
     const double nsign = of == 0 ? side : -side;
     const Vec3 normal = nsign * box.axis(axis);
@@ -201,8 +204,7 @@ class ClippedBoxes {
       if (here <= 0 && kept < kMostCorners) left[kept++] = polygon[k];
       if (!((here < 0 && there > 0) || (here > 0 && there < 0)) || kept == kMostCorners) continue;
       const double t = here / (here - there);
-      for (int r = 0; r < 3; ++r)
-        left[kept].x[r] = polygon[k].x[r] + t * (polygon[next].x[r] - polygon[k].x[r]);
+      for (int r = 0; r < 3; ++r) left[kept].x[r] = polygon[k].x[r] + t * (polygon[next].x[r] - polygon[k].x[r]);
       ++kept;
     }
     count = kept;

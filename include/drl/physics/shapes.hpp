@@ -38,11 +38,10 @@ DRL_HD Vec3 unit(const Vec3& a) {
 // (drl/physics/height_fields.hpp).
 enum class ShapeKind : uint8_t { plane, sphere, capsule, ellipsoid, cylinder, box, mesh, prism, height_field };
 
-// The faces of a hull, which MuJoCo joins from coplanar triangles. Contacts with the flag multiccd need them, and, since
-// MuJoCo 3.13, those with planes.
-// Their owner keeps the tables. The corners of face i are the vertices corners[first_corner[i]] to
-// corners[first_corner[i + 1] - 1] of the hull, anticlockwise if seen from outside. The faces at vertex v are
-// faces[first_face[v]] to faces[first_face[v + 1] - 1].
+// The faces of a hull, which MuJoCo joins from coplanar triangles. Contacts with the flag multiccd need them, and,
+// since MuJoCo 3.13, those with planes. Their owner keeps the tables. The corners of face i are the vertices
+// corners[first_corner[i]] to corners[first_corner[i + 1] - 1] of the hull, anticlockwise if seen from outside. The
+// faces at vertex v are faces[first_face[v]] to faces[first_face[v + 1] - 1].
 struct HullFaces {
   const double (*normals)[3];  // unit vectors that point outwards, in the geom's axes
   const int *first_corner, *corners, *first_face, *faces;
@@ -56,9 +55,9 @@ struct Hull {
   // neighbours[first_neighbour[i + 1] - 1]. Both are null if MuJoCo has computed no hull, because
   // no geom that collides uses the mesh.
   const int *first_neighbour, *neighbours;
-  int start;      // the vertex at which MuJoCo starts to climb along the edges
-  bool climbs;    // whether MuJoCo climbs in collisions of convex shapes. Otherwise it tries all vertices
-  double radius;  // of the bounding sphere, as geom_rbound
+  int start;             // the vertex at which MuJoCo starts to climb along the edges
+  bool climbs;           // whether MuJoCo climbs in collisions of convex shapes. Otherwise it tries all vertices
+  double radius;         // of the bounding sphere, as geom_rbound
   HullFaces faces = {};  // null where no contacts depend on them
 };
 

@@ -24,23 +24,23 @@ struct DefaultSizes {
   static constexpr int kContactSensors = 0, kTouchSensors = 0, kRangeFinders = 0, kDistanceSensors = 0;
   static constexpr int kMeshTriangles = 0;  // that rays may meet
 
-  static constexpr bool kWide = false;            // lanes of float compute a step in double: contacts are stiff
-  static constexpr bool kWideForNoslip = false;   // they do so only because of the noslip solver
-  static constexpr bool kExactDistances = false;  // distances from the floor are computed in double
-  static constexpr bool kTurnsStages = false;     // Runge-Kutta's stages are combined along rotations
+  static constexpr bool kWide = false;              // lanes of float compute a step in double: contacts are stiff
+  static constexpr bool kWideForNoslip = false;     // they do so only because of the noslip solver
+  static constexpr bool kExactDistances = false;    // distances from the floor are computed in double
+  static constexpr bool kTurnsStages = false;       // Runge-Kutta's stages are combined along rotations
   static constexpr bool kPlanesTouchFaces = false;  // a plane touches a face of a mesh, not a vertex and its neighbours
   static constexpr bool kCapsulesOverlap = false;   // parallel capsules touch at the ends of their common part
   static constexpr bool kEmptyNetsAreZero = false;  // a contact sensor's net of no contacts has no axes
   static constexpr bool kKeepsMeanAcceleration = false;  // a step of Runge-Kutta leaves the stages' mean of qacc
-  static constexpr bool kEdgesVary = false;       // environments change the friction of pyramids
-  static constexpr bool kRandomised = false;      // options may change the numbers of the model,
-  static constexpr bool kSizes = false;           // the sizes of geoms,
-  static constexpr bool kMovesSites = false;      // the places of sites
-  static constexpr bool kMultiCcd = false;        // the flag multiccd is set, and some contacts depend on it
-  static constexpr bool kMultiCcdRocks = true;    // the flag rocks shapes without faces
-  static constexpr bool kRemembersPairs = false;  // each lane keeps a PairMemory of all pairs
-  static constexpr bool kHasGaps = false;         // some contacts do not push yet (ContactPair::gap)
-  static constexpr bool kSensesGaps = false;      // contact sensors show such contacts
+  static constexpr bool kEdgesVary = false;              // environments change the friction of pyramids
+  static constexpr bool kRandomised = false;             // options may change the numbers of the model,
+  static constexpr bool kSizes = false;                  // the sizes of geoms,
+  static constexpr bool kMovesSites = false;             // the places of sites
+  static constexpr bool kMultiCcd = false;               // the flag multiccd is set, and some contacts depend on it
+  static constexpr bool kMultiCcdRocks = true;           // the flag rocks shapes without faces
+  static constexpr bool kRemembersPairs = false;         // each lane keeps a PairMemory of all pairs
+  static constexpr bool kHasGaps = false;                // some contacts do not push yet (ContactPair::gap)
+  static constexpr bool kSensesGaps = false;             // contact sensors show such contacts
 
   // A sensor shows the time; the position or velocity of a joint, tendon or actuator; the force of actuators; an
   // acceleration; the force or torque between a body and its parent; the limit of a joint or tendon; the force of one;

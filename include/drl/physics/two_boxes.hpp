@@ -1,6 +1,7 @@
-// Contacts of two boxes, with MuJoCo's points in MuJoCo's order, before version 3.12. Of the 15 directions in which boxes can be separated,
-// the one with the least overlap decides. If it is the normal of a face, the other box's lower side is clipped by that
-// face. If it is perpendicular to an edge of each box, the faces beside these edges are projected onto each other.
+// Contacts of two boxes, with MuJoCo's points in MuJoCo's order, before version 3.12. Of the 15 directions in which
+// boxes can be separated, the one with the least overlap decides. If it is the normal of a face, the other box's lower
+// side is clipped by that face. If it is perpendicular to an edge of each box, the faces beside these edges are
+// projected onto each other.
 #pragma once
 
 #include "drl/physics/clipped_boxes.hpp"
