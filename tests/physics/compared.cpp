@@ -37,6 +37,8 @@ void Compared::set(const RobotState& from) {
   if (!robot->act.empty()) std::ranges::copy(from.act, robot->act.begin());
 }
 
+constexpr double kSame = 1e-9;  // for quantities without noise
+
 // The change in libmujoco's results with another warm start, or with changes of the state's last bits.
 struct Compared::Noise {
   double qacc = 0, qpos = 0, qvel = 0, qfrc_constraint = 0;
@@ -208,7 +210,6 @@ void Compared::expect_stage(const mjData& d, const Noise& noise) {
 }
 void Compared::expect_derived(const mjModel& m, const mjData& d, const Noise& noise) {
   const Quantities q = robot->derive();
-  constexpr double kSame = 1e-9;
   const auto expect = [](const char* name, const std::vector<double>& numbers, const mjtNum* expected, auto count,
                          double most = kSame) {
     ASSERT_GE(numbers.size(), static_cast<size_t>(count)) << name;
