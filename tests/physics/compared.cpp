@@ -1,6 +1,8 @@
 #include "compared.hpp"
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "drl/physics/mujoco_version.hpp"
@@ -215,8 +217,11 @@ void Compared::expect_derived(const mjModel& m, const mjData& d, const Noise& no
     ASSERT_GE(numbers.size(), static_cast<size_t>(count)) << name;
     EXPECT_LE(difference(numbers.data(), expected, static_cast<int>(count)), most) << name;
   };
-  // A stiff constraint's force is the small difference of large numbers.
-  const double of_constraints = Noise::bound(kSame, noise.qfrc_constraint);
+  // The force of a constraint is the difference of D aref and D J qacc, which are large if it is stiff.
+  double rounding = noise.qfrc_constraint;
+  for (int i = 0; i < d.nefc; ++i)
+    rounding = std::max(rounding, std::numeric_limits<double>::epsilon() * d.efc_D[i] * std::abs(d.efc_aref[i]));
+  const double of_constraints = Noise::bound(kSame, rounding);
   expect("xpos", q.xpos, d.xpos, 3 * m.nbody), expect("xquat", q.xquat, d.xquat, 4 * m.nbody);
   expect("xipos", q.xipos, d.xipos, 3 * m.nbody), expect("subtree_com", q.subtree_com, d.subtree_com, 3 * m.nbody);
   expect("geom_xpos", q.geom_xpos, d.geom_xpos, 3 * m.ngeom);
