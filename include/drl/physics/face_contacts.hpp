@@ -67,22 +67,10 @@ class ClippedPolygon {
     };
     double most = area(a, b, c, d);
     const auto keep = [&]() DRL_LAMBDA { chosen[0] = a, chosen[1] = b, chosen[2] = c, chosen[3] = d; };
-    const auto move_on = [&](int& corner) DRL_LAMBDA {
-      const int before = corner;
-      corner = after(before);
-      const double now = area(a, b, c, d);
-      if (!(now > most)) return corner = before, false;
-      most = now, keep();
-      return true;
-    };
     keep();
     for (; a < count_; ++a) {
-      while (move_on(d)) {
-        while (move_on(c)) {
-        }
-        while (move_on(b)) {
-        }
-      }
+      const auto with_a = [&](int i, int j, int k) DRL_LAMBDA { return area(a, i, j, k); };
+      if (widen(with_a, count_, b, c, d, most)) keep();
       if (b != a) continue;
       b = after(b);
       if (c != b) continue;

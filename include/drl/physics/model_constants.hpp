@@ -228,7 +228,8 @@ class ConstantFinder {
 
   const T& t_;
   const F* parameters_;
-  // Of each degree of freedom: the mass that it moves, its first moments and inertia about the origin.
+  // For each degree of freedom: the mass that it moves, and the first moments and the inertia of this mass about the
+  // origin.
   double moved_[T::kDofs][10];
   double m_[T::kEntries], y_[T::kDofs], mean_ = 0;
 };

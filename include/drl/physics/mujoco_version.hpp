@@ -19,7 +19,8 @@ inline constexpr bool kEqualitiesBend = since(3, 7);
 inline constexpr bool kGapFollowsMargin = since(3, 9);
 // A body without an inverse inertia of translation has that of rotation, and the other way round.
 inline constexpr bool kInertiasAreNotZero = !since(3, 7);
-// The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp).
+// The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp). Newer versions find the contacts
+// of cylinders, capsules and shapes with a margin in a way that lanes do not compute.
 inline constexpr bool kMulticcdRocks = !since(3, 13);
 // Faces are clipped by planes with unit normals; contacts of faces may repeat.
 inline constexpr bool kClipsByUnitNormals = since(3, 11);
@@ -31,8 +32,6 @@ inline constexpr bool kBoxesClipFaces = since(3, 12);
 inline constexpr bool kPlanesTouchFaces = since(3, 13);
 // Parallel capsules touch at the ends of their common part, not where the first two of their four ends do.
 inline constexpr bool kCapsulesOverlap = since(3, 16);
-// The flag multiccd finds contacts of cylinders, capsules and shapes with a margin, which lanes do not compute.
-inline constexpr bool kMulticcdFindsMore = since(3, 13);
 // Position servos that turn a ball, or a site relative to another, take the shortest way around.
 inline constexpr bool kServosGoAround = since(3, 11);
 // With implicitfast, free bodies without other joints are integrated as with implicit.
@@ -40,7 +39,7 @@ inline constexpr bool kFreeBodiesTurnImplicitly = since(3, 11);
 // The torque that a weld exerts on a body is that of the constraint, not the force along its rows; spatial tendons
 // exert forces on bodies, too (mj_rnePostConstraint).
 inline constexpr bool kLoadsHaveWeldsAndTendons = since(3, 14);
-// Where the broad phase finds a changed geom, mj_setConst computes.
+// mj_setConst also computes the bounds of geoms, by which the broad phase finds them.
 inline constexpr bool kSetConstBoundsGeoms = since(3, 16);
 // Actuators whose total force is at the limit of their joint or tendon are not damped implicitly.
 inline constexpr bool kLimitedForcesAreNotDamped = since(4, 0);

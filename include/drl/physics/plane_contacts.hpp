@@ -83,21 +83,9 @@ DRL_HD_CALLED void collide_plane_face(const Floor& floor, const Shape& mesh, int
   const auto at = [&](int k) DRL_LAMBDA { return mesh.vertex(faces.corners[first + (start + k) % count]); };
   int b = 1, c = 2, d = 3;
   if (count > 4) {
-    const auto area = [&]() DRL_LAMBDA { return length(cross(at(c) - at(0), at(d) - at(b))); };
-    double most_area = area();
-    const auto move_on = [&](int& k) DRL_LAMBDA {
-      const int before = k;
-      k = (k + 1) % count;
-      const double now = area();
-      if (!(now > most_area)) return k = before, false;
-      return most_area = now, true;
-    };
-    while (move_on(d)) {
-      while (move_on(c)) {
-      }
-      while (move_on(b)) {
-      }
-    }
+    const auto area = [&](int i, int j, int k) DRL_LAMBDA { return length(cross(at(j) - at(0), at(k) - at(i))); };
+    double most_area = area(b, c, d);
+    widen(area, count, b, c, d, most_area);
   }
   const double middle = floor.height(mesh.center());
   const int chosen[4] = {0, b, c, d};

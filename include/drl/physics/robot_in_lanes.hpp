@@ -24,8 +24,8 @@ template <class F>
 using ComputedAs = std::conditional_t<std::is_same_v<F, float>, Pack<float, kFloatLanes>, F>;
 #endif
 
-// Where the numbers of the models of consecutive environments are in memory: those that they have drawn, then the
-// constants that follow from them. Numbers whose bounds are equal are not read.
+// The places in memory of the numbers that consecutive environments have drawn for their models, and of the constants
+// that follow from these. Numbers whose bounds are equal are not read.
 struct ModelColumns {
   const float* const* first = nullptr;
   int64_t env = 0;

@@ -89,6 +89,27 @@ struct Shape {
   }
 };
 
+// Moves three corners of a quadrilateral on along a polygon with `count` corners while area(b, c, d) grows beyond
+// `most`, in MuJoCo's order. Returns whether it has grown.
+template <class Area>
+DRL_HD bool widen(const Area& area, int count, int& b, int& c, int& d, double& most) {
+  bool has_grown = false;
+  const auto move_on = [&](int& corner) DRL_LAMBDA {
+    const int before = corner;
+    corner = before + 1 < count ? before + 1 : 0;
+    const double now = area(b, c, d);
+    if (!(now > most)) return corner = before, false;
+    return most = now, has_grown = true;
+  };
+  while (move_on(d)) {
+    while (move_on(c)) {
+    }
+    while (move_on(b)) {
+    }
+  }
+  return has_grown;
+}
+
 // A contact, with mjContact's conventions: the normal points from the first shape to the second, and the point is half
 // way between the surfaces.
 struct ShapeContact {
