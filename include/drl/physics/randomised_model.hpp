@@ -283,8 +283,8 @@ class ModelRanges {
         if (const float most = std::max(1.0f, bounds_[6 * p + 1]) * bounds_[6 * p + 3];
             most > ModelParameter::kMostGrowth)
           throw std::invalid_argument("--env.dr.geom_size and --env.dr.geom_radius would make the geom '" +
-                                      name_of(parameters_[p], 0) + "' " + std::to_string(most) +
-                                      " times as large (1.5 times is the most): give smaller factors");
+                                      name_of(parameters_[p], 0) +
+                                      "' more than 1.5 times as large: give smaller factors");
   }
 
   // Returns whether pushes on a body have a torque.
