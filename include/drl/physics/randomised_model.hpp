@@ -282,9 +282,11 @@ class ModelRanges {
       if (parameters_[p].kind == ModelParameter::size)
         if (const float most = std::max(1.0f, bounds_[6 * p + 1]) * bounds_[6 * p + 3];
             most > ModelParameter::kMostGrowth)
-          throw std::invalid_argument("--env.dr.geom_size and --env.dr.geom_radius would make the geom '" +
-                                      name_of(parameters_[p], 0) +
-                                      "' more than 1.5 times as large: give smaller factors");
+          throw std::invalid_argument((std::ostringstream()
+                                       << "--env.dr.geom_size and --env.dr.geom_radius would make the geom '"
+                                       << name_of(parameters_[p], 0) << "' " << most << " times as large ("
+                                       << ModelParameter::kMostGrowth << " is the most): give smaller factors")
+                                          .str());
   }
 
   // Returns whether pushes on a body have a torque.
