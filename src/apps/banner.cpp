@@ -103,7 +103,10 @@ RunFacts facts_of(const Settings& settings, const Workplace& place, const std::s
   if (const std::string library = task_library_build(settings.options.train.task); !library.empty())
     versions["task_library"] = library;
   if (!files.empty()) versions["model"] = files;
-  if (const std::string physics = settings.options.env->physics(); !physics.empty()) versions["physics"] = physics;
+  if (const std::string physics = settings.options.env->physics(); !physics.empty()) {
+    versions["mujoco"] = settings.options.env->robot_facts()->mujoco;
+    versions["physics"] = physics;
+  }
   return {.task = settings.options.train.task,
           .run = start.directory.filename().string(),
           .launcher = place.launch.launcher,
@@ -161,8 +164,10 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
                                policy.critic < 0 ? "" : "critic " + recurrent + net(policy.critic) + ", ",
                                options.policy.activation, options.policy.layer_norm ? " with layer normalisation" : "",
                                with_commas(policy.layout.count())));
-  line("libraries", fmt::format("{} loops, {}, {}, HDF5 {}", facts.versions.at("isa"), facts.versions.at("engine"),
-                                facts.versions.at("mpi"), facts.versions.at("hdf5")));
+  const auto mujoco = facts.versions.find("mujoco");
+  line("libraries", fmt::format("{} loops, {}, {}, HDF5 {}{}", facts.versions.at("isa"), facts.versions.at("engine"),
+                                facts.versions.at("mpi"), facts.versions.at("hdf5"),
+                                mujoco == facts.versions.end() ? "" : ", MuJoCo " + mujoco->second));
   if (world == 1 && facts.device == "cpu" && place.machine.cores > 1 && place.placement.threads == 1)
     line("cores", fmt::format("1 of {0} is used: --ranks {0} uses all of them", place.machine.cores));
   return text;

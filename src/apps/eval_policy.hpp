@@ -34,7 +34,7 @@ class EvalPolicy {
       : EvalPolicy(task_of(checkpoint, file), attribute<std::string>(checkpoint, file, "options"), file, changes,
                    threads) {
     require_policy_of_task(checkpoint, file, spec_);
-    warn_if_model_changed(checkpoint, file, *options_.env);
+    warn_if_physics_changed(checkpoint, file, *options_.env);
     warn_if_contents_changed(checkpoint, file, *options_.env);
     const TaskSpec task = task_spec(task_, setup());
     curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own

@@ -206,7 +206,7 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
       warn_of_task_options(source.checkpoint, source.file, settings.table, settings.options.train,
                            *settings.options.env);
     }
-    warn_if_model_changed(source.checkpoint, source.file, *settings.options.env);
+    warn_if_physics_changed(source.checkpoint, source.file, *settings.options.env);
     if (start.from == StartFrom::weights) {
       loaded = choose_weights(source, settings, state);
       require_fit(source, settings, weights_in(state, loaded), policy);

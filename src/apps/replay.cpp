@@ -104,7 +104,7 @@ struct Replay {
         throw UsageError(fmt::format("the states in {} do not fit these options ({}): leave the options out", file,
                                      join(changes, "; ")));
     });
-    warn_if_model_changed(states, file, *options.env);
+    warn_if_physics_changed(states, file, *options.env);
   }
   EnvConfig config() const {
     return {.seed = static_cast<uint64_t>(options.train.seed), .setup = options.env->setup()};

@@ -113,7 +113,7 @@ std::string TeacherRun::text() const {
 }
 
 void TeacherRun::keep(const fs::path& run, const OptionTable& table) const {
-  warn_if_model_changed(copy_, file_, *student_.env);
+  warn_if_physics_changed(copy_, file_, *student_.env);
   warn_of_task_options(copy_, file_, table, student_.train, *student_.env);
   if (!is_kept_) write_checkpoint(run / kTeacherFile, copy_);
 }

@@ -35,18 +35,29 @@ std::string versions_text(const RunFacts& facts) {
   return text;
 }
 
-void warn_if_model_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task) {
+void warn_if_physics_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task) {
   const RobotFacts* now = task.robot_facts();
   if (!now || !checkpoint.attributes.contains("versions")) return;
-  const std::string versions = attribute<std::string>(checkpoint, file, "versions"), begin = ", model ", end = ", mpi ";
-  const size_t from = versions.find(begin), to = versions.find(end, from);
-  if (to == std::string::npos) return;
-  const std::string then = versions.substr(from + begin.size(), to - from - begin.size()), id = now->id;
+  const std::string versions = attribute<std::string>(checkpoint, file, "versions");
+  // The text between two names of versions_text(), or "".
+  const auto recorded = [&](const std::string& begin, const std::string& end) -> std::string {
+    const size_t from = versions.find(begin), to = versions.find(end, from);
+    return to == std::string::npos ? "" : versions.substr(from + begin.size(), to - from - begin.size());
+  };
+  const std::string id = now->id, then = recorded(", model ", ", mpi ");
+  if (then.empty()) return;
   if (!is_same_model(then, id))
     log::warn(
         "the robot's model {} differs from the one used in training ({} then, {} now): if this is not intended, check "
         "DRL_MODELS or xml_file",
         now->file, then, id);
+  // Versions of drl that did not record MuJoCo's needed 3.5.0.
+  const std::string mujoco = recorded(", mujoco ", ", physics "), version = now->mujoco;
+  if (mujoco.empty() ? !version.starts_with("3.5.0") : mujoco != version)
+    log::warn(
+        "the policy was trained with MuJoCo {}, and this is MuJoCo {} (contacts, dampers and sensors may differ): "
+        "compare its returns with those of the training before you rely on it",
+        mujoco.empty() ? "3.5.0" : mujoco, version);
 }
 
 void require_known_task(const Checkpoint& checkpoint, const std::string& file) {

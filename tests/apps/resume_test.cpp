@@ -185,6 +185,27 @@ TEST(ResumeOptions, WarnAboutAChangedModelOfARobot) {
   }
 }
 
+TEST(RobotOptions, OfAnotherVersionOfMujocoCauseAWarning) {
+  const Runs runs("HalfCheetah-v5");
+  expect_exit(runs.train("--run_name r --max_iterations 1"_words), 0);
+  Checkpoint checkpoint = read_checkpoint(checkpoint_file(runs.run("r"), 1));
+  const std::string versions = std::get<std::string>(checkpoint.attributes["versions"]), begin = ", mujoco ";
+  const size_t at = versions.find(begin), end = versions.find(", physics");
+  ASSERT_LT(at, end) << versions;
+  const std::string now = versions.substr(at + begin.size(), end - at - begin.size());
+  expect_mentions(slurp(runs.run("r") / "run.json"), {"\"mujoco\"", now});
+  const fs::path file = runs.folder / "of_another.h5";
+  const auto warnings = [&](const std::string& recorded) {
+    checkpoint.attributes["versions"] = versions.substr(0, at) + recorded + versions.substr(end);
+    write_checkpoint(file, checkpoint);
+    return expect_exit(run_program({kEval, "--checkpoint", file, "--episodes", "1"}), 0).err;
+  };
+  EXPECT_EQ(warnings(begin + now), "");
+  expect_mentions(warnings(begin + "2.1.0 with multiccd"), {"warning: ", "2.1.0 with multiccd", now});
+  // Versions of drl that did not record this needed 3.5.0.
+  EXPECT_EQ(warnings("").empty(), now.starts_with("3.5.0"));
+}
+
 TEST(RobotOptions, ThatCannotBeUsedCauseOneError) {
   const Runs runs("Pusher-v5");
   const fs::path broken = runs.folder / "broken.xml", none = runs.folder / "none.xml";

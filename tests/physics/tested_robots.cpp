@@ -79,8 +79,11 @@ const std::vector<TestedRobot>& special_robots() {
       BOTH(tumbler, kTests, 1e-4),  // its integrator treats gyroscopic forces implicitly
       EXACT(sled, kTests),
       // Shapes whose distances are iterated, models with the flag multiccd, and height fields.
-      BOTH(heap, kTests, 1e-4), BOTH(drums, kTests, 1e-4), BOTH(bricks, kTests, 0), BOTH(hills, kTests, 1e-4),
-      BOTH(stones, kTests, 1e-3), BOTH(bumps, kTests, 1e-4),
+      BOTH(heap, kTests, 1e-4), BOTH(bricks, kTests, 0), BOTH(hills, kTests, 1e-4), BOTH(stones, kTests, 1e-3),
+      BOTH(bumps, kTests, 1e-4),
+#ifdef DRL_HAS_DRUMS
+      BOTH(drums, kTests, 1e-4),
+#endif
       // Contacts so stiff that lanes of float compute them in double. In float, the errors of 99 % of the states would
       // be up to 0.5.
       LANES(stiff_foot, kTests, 1e-6), LANES(stiff_skater, kTests, 1e-6)};

@@ -218,6 +218,8 @@ class MujocoTask : public Task<MujocoRobot> {
       facts->in_double = steps_in_double<Task>() ? 1 : 0;
       std::snprintf(facts->file, sizeof(facts->file), "%s", task.file_.c_str());
       std::snprintf(facts->id, sizeof(facts->id), "%s", task.files_.c_str());
+      std::snprintf(facts->mujoco, sizeof(facts->mujoco), "%s%s", version_text(mjVERSION_HEADER).c_str(),
+                    mujoco::has_multiccd(*task.model_) ? " with multiccd" : "");
       why_not = task.why_not_in_lanes(), is_mistaken = task.is_mistaken(*choice);
       if constexpr (!RandomisedModel<Task>::is_compiled)
         if (why_not.empty() && !ranges_of(choice).empty()) why_not = RandomisedModel<Task>::why_not;

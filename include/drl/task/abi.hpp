@@ -17,7 +17,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 15;
+inline constexpr int32_t kTaskAbi = 16;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -138,6 +138,7 @@ struct RobotFacts {
   double dt;           // s, per step of the task
   char file[4096];     // path of the model
   char id[512];        // SimulatorRecord::files
+  char mujoco[32];     // the version of MuJoCo: "4.0.0", or "4.0.0 with multiccd" if the model has this flag
   int32_t iterations;  // after which libmujoco's constraint solver stops
   int32_t in_double;   // 1 if lanes compute its steps in double, because float cannot resolve its contacts
 };
