@@ -297,13 +297,13 @@ std::string emit_cone_tables(const RobotModel& model) {
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";
   if (turned > 0 || !model.distance_queries.empty())
-    text +=
-        "  DRL_HD static ConvexOptions convex() { return " +
-        (mujoco::kClipsByUnitNormals ? braced(model.convex_tolerance, model.convex_iterations, mujoco::kCapsulesOverlap,
-                                              mujoco::kBoxesClipFaces, mujoco::kClipsByUnitNormals,
-                                              mujoco::kCornersHaveDepths, mujoco::kPlanesTouchFaces)
-                                     : braced(model.convex_tolerance, model.convex_iterations)) +
-        "; }\n";
+    text += "  DRL_HD static ConvexOptions convex() { return " +
+            (mujoco::kClipsByUnitNormals
+                 ? braced(model.convex_tolerance, model.convex_iterations, mujoco::kCapsulesOverlap,
+                          mujoco::kBoxesClipFaces, mujoco::kClipsByUnitNormals, mujoco::kCornersHaveDepths,
+                          mujoco::kPlanesTouchFaces, mujoco::kFacesTurnOutwards, mujoco::kConvexSearchIsStable)
+                 : braced(model.convex_tolerance, model.convex_iterations)) +
+            "; }\n";
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
   if (model.multiccd) text += emit_multiccd(model);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "drl/physics/mujoco_model.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/emit_text.hpp"
 
 namespace drl::robot_compiler {
@@ -36,7 +37,9 @@ physics::Hull MeshHull::view() const {
           .neighbours = first_neighbour.empty() ? nullptr : neighbours.data(),
           .start = start,
           .climbs = climbs,
-          .radius = radius};
+          .radius = radius,
+          .counts_start = counts_start,
+          .starts = starts.empty() ? nullptr : starts.data()};
 }
 
 std::vector<int> vertices_of_hull(const mjModel_& model, int mesh) {
@@ -77,6 +80,11 @@ MeshHull read_hull(const mjModel_& model, int mesh) {
   }
   hull.first_neighbour.push_back(static_cast<int>(hull.neighbours.size()));
   hull.start = place_of(0);
+  hull.counts_start = mujoco::kClimbCountsStart;
+#if mjVERSION_HEADER >= 3012000
+  if (hull.climbs)
+    for (int k = 0; k < 27; ++k) hull.starts.push_back(place_of(std::max(0, model.mesh_extrema[27 * mesh + k])));
+#endif
   return hull;
 }
 
@@ -88,10 +96,13 @@ std::string emit_hull(const MeshHull& hull, const std::string& name) {
   if (has_edges)
     text += line(array("static constexpr int first_neighbour[]", hull.first_neighbour)) +
             line(array("static constexpr int neighbours[]", hull.neighbours, "0"));
+  if (!hull.starts.empty()) text += line(array("static constexpr int starts[]", hull.starts));
+  std::string counts;  // before MuJoCo 3.11, nothing
+  if (hull.counts_start) counts = hull.starts.empty() ? ", true" : ", true, starts";
   return text +
          line("return " +
               braced("vertices", hull.vertices.size(), has_edges ? "first_neighbour, neighbours" : "nullptr, nullptr",
-                     hull.start, hull.climbs, hull.radius) +
+                     hull.start, hull.climbs, number(hull.radius) + counts) +
               ";") +
          "  }\n";
 }

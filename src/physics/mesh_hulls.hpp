@@ -19,6 +19,8 @@ struct MeshHull {
   int start = 0;
   bool climbs = false;
   double radius = 0;
+  bool counts_start = false;
+  std::vector<int> starts;  // 27, or none
 
   // The result must not outlive this object.
   physics::Hull view() const;

@@ -37,7 +37,7 @@ TEST_P(Distances, AreThoseOfLibmujoco) {
     const double most = n % 4 == 0 ? 0 : draw(0.2, 2);
     double expected_points[6];
     const double expected = geoms.distance(a, b, most, expected_points);
-    const ShapeDistance found = physics::shape_distance(geoms.shape(0), geoms.shape(1), most, {});
+    const ShapeDistance found = physics::shape_distance(geoms.shape(0), geoms.shape(1), most, kOptions);
     distance = std::max(distance, std::abs(std::min(found.distance, most) - expected));
     overlapping += expected < 0 ? 1 : 0, far += expected < most && expected > 0.1;
     if (!(expected < most)) continue;

@@ -28,6 +28,34 @@ bool is_confused(const TwoGeoms& geoms, ShapeKind first, const GeomPose& b) {
          geoms.hull(b.mesh).vertices.size() < kSmall;
 }
 
+// GJK and EPA end within their tolerance (1e-6 m) of the depth. On a curved surface, the normal is then accurate to
+// about its square root.
+void expect_close(const Differences& found) {
+  EXPECT_LE(found.share(), 0.001);
+  EXPECT_LE(found.distance, 1e-6);
+  EXPECT_LE(found.normal, 0.02);
+  EXPECT_LE(found.point, 0.002);
+}
+bool are_close(const std::vector<ShapeContact>& expected, const ShapeContact* actual, size_t count) {
+  Differences found;
+  found.compare(expected, actual, static_cast<int>(count));
+  return found.other_counts == 0 && found.distance <= 1e-6 && found.normal <= 0.02 && found.point <= 0.002;
+}
+// Returns whether libmujoco finds other contacts if the poses change by rounding errors. EPA ends after 35 steps, which
+// are not enough for some meshes that are deep in each other.
+bool is_unsteady(TwoGeoms& geoms, const GeomPose& a, const GeomPose& b, double margin,
+                 const std::vector<ShapeContact>& expected) {
+  Draws draw(3);
+  for (int n = 0; n < 20; ++n) {
+    GeomPose other = b;
+    for (double& x : other.position.at) x += draw(-1e-15, 1e-15);
+    for (double& x : other.quat) x += draw(-1e-15, 1e-15);
+    const std::vector<ShapeContact> contacts = geoms.contacts(a, other, margin);
+    if (!are_close(expected, contacts.data(), contacts.size())) return true;
+  }
+  return false;
+}
+
 Differences compare_kinds(TwoGeoms& geoms, ShapeKind first, ShapeKind second, Poses poses, int count) {
   Draws draw(
       static_cast<uint32_t>(100 * static_cast<int>(poses) + 10 * static_cast<int>(first) + static_cast<int>(second)));
@@ -39,11 +67,17 @@ Differences compare_kinds(TwoGeoms& geoms, ShapeKind first, ShapeKind second, Po
     place(draw, poses, margin, geoms.radius(a) + geoms.radius(b), a, b);
     if (is_confused(geoms, first, b)) continue;
     const std::vector<ShapeContact> expected = geoms.contacts(a, b, margin);
-    if (!kSameRounding && !is_closed_form(first, second) && is_deep(expected)) continue;
+    if (!kSameSearch && !is_closed_form(first, second) && is_deep(expected)) continue;
     Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
     if (poses == Poses::rounded) perturb(draw, shape_a), perturb(draw, shape_b);
-    found.compare(expected, contacts, collide(shape_a, shape_b, margin, kOptions, contacts));
+    const int count = collide(shape_a, shape_b, margin, kOptions, contacts);
+    if (poses == Poses::rounded && !are_close(expected, contacts, static_cast<size_t>(count)) &&
+        is_unsteady(geoms, a, b, margin, expected))
+      found.unsteady += 1;
+    else
+      found.compare(expected, contacts, count);
   }
+  EXPECT_LE(found.unsteady, found.poses / 2000);
   return found;
 }
 // Compares all pairs of kinds. judge(differences, is_closed_form) checks the result.
@@ -55,25 +89,16 @@ void compare_all(Poses poses, const Judge& judge) {
       const auto first = static_cast<ShapeKind>(a), second = static_cast<ShapeKind>(b);
       const std::string what = std::string(kPoseNames[static_cast<int>(poses)]) + kNames[a] + "-" + kNames[b];
       SCOPED_TRACE(what);
-      const Differences found = compare_kinds(geoms, first, second, poses, kSameRounding ? 4000 : 16000);
+      const Differences found = compare_kinds(geoms, first, second, poses, kSameSearch ? 4000 : 16000);
       found.print(what);
       EXPECT_GT(found.touching, 300);
       judge(found, is_closed_form(first, second));
     }
 }
 
-// GJK and EPA end within their tolerance (1e-6 m) of the depth. On a curved surface, the normal is then accurate to
-// about its square root.
-void expect_close(const Differences& found) {
-  EXPECT_LE(found.share(), 0.001);
-  EXPECT_LE(found.distance, 1e-6);
-  EXPECT_LE(found.normal, 0.02);
-  EXPECT_LE(found.point, 0.002);
-}
-
 TEST(Shapes, TouchWhereLibmujocosDo) {
   compare_all(Poses::random, [](const Differences& found, bool is_closed) {
-    if (kSameRounding || is_closed)
+    if (kSameSearch || is_closed)
       expect_equal(found, 1e-11);
     else
       expect_close(found);
@@ -82,7 +107,7 @@ TEST(Shapes, TouchWhereLibmujocosDo) {
 
 // Where faces, edges or corners coincide, MuJoCo's choice of points depends on the order of its operations.
 TEST(Shapes, TouchWhereLibmujocosDoIfFacesAreParallel) {
-  if (!kSameRounding) GTEST_SKIP() << "libmujoco rounds differently on this processor";
+  if (!kSameSearch) GTEST_SKIP() << "libmujoco rounds differently on this processor";
   compare_all(Poses::upright, [](const Differences& found, bool) { expect_equal(found, 1e-11); });
 }
 
@@ -109,10 +134,10 @@ Differences compare_with_height_field(TwoGeoms& geoms, ShapeKind kind, Poses pos
       for (int i = 0; i < 3; ++i) shape.position[k] += turn[3 * k + i] * (i < 2 ? draw(-0.7, 0.7) : draw(0, 0.5));
     }
     const std::vector<ShapeContact> expected = geoms.contacts(field, shape, margin);
-    if (!kSameRounding && is_deep(expected)) continue;
+    if (!kSameSearch && is_deep(expected)) continue;
     std::vector<ShapeContact> contacts;
     const physics::HeightField hills = geoms.height_field();
-    physics::OverField(hills, geoms.shape(1), margin).each_contact({}, [&](const ShapeContact& c) {
+    physics::OverField(hills, geoms.shape(1), margin, kOptions).each_contact([&](const ShapeContact& c) {
       contacts.push_back(c);
     });
     found.compare(expected, contacts.data(), static_cast<int>(contacts.size()));
@@ -123,10 +148,10 @@ TEST(HeightFields, TouchWhereLibmujocosDo) {
   TwoGeoms geoms;
   for (int k = 1; k < kKinds; ++k) {
     const Differences found =
-        compare_with_height_field(geoms, static_cast<ShapeKind>(k), Poses::random, kSameRounding ? 2000 : 8000);
+        compare_with_height_field(geoms, static_cast<ShapeKind>(k), Poses::random, kSameSearch ? 2000 : 8000);
     found.print(std::string("height field-") + kNames[k]);
     EXPECT_GT(found.touching, 150);
-    if (kSameRounding)
+    if (kSameSearch)
       expect_equal(found, 1e-11);
     else
       expect_close(found);

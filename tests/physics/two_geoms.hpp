@@ -73,7 +73,9 @@ constexpr physics::ConvexOptions kOptions{.capsules_overlap = mujoco::kCapsulesO
                                           .boxes_clip_faces = mujoco::kBoxesClipFaces,
                                           .by_unit_normals = mujoco::kClipsByUnitNormals,
                                           .corners_have_depths = mujoco::kCornersHaveDepths,
-                                          .planes_touch_faces = mujoco::kPlanesTouchFaces};
+                                          .planes_touch_faces = mujoco::kPlanesTouchFaces,
+                                          .faces_turn_outwards = mujoco::kFacesTurnOutwards,
+                                          .is_stable = mujoco::kConvexSearchIsStable};
 
 constexpr int kBoxMesh = 1;  // the mesh that is a box with points inside
 
@@ -103,6 +105,7 @@ class TwoGeoms {
     model_->opt.disableflags |= mjDSBL_MIDPHASE;
     for (int k = 0; k < model_->nbvhstatic; ++k) std::fill_n(model_->bvh_aabb + 6 * k + 3, 3, 100.0);
     for (int g = 0; g < model_->ngeom; ++g) std::fill_n(model_->geom_aabb + 6 * g + 3, 3, 100.0);
+    std::fill_n(model_->geom_sameframe, model_->ngeom, mjtByte{mjSAMEFRAME_NONE});  // those of the world move
     data_ = mj_makeData(model_), scratch_ = mj_makeData(model_);
     Draws draw(2);
     for (int k = 0; k < model_->nhfielddata; ++k) model_->hfield_data[k] = static_cast<float>(draw(0, 1));
@@ -195,6 +198,7 @@ class TwoGeoms {
     model_->geom_contype[g] = model_->geom_conaffinity[g] = 1;
     model_->geom_type[g] = type;
     if (g > 1) model_->geom_dataid[g] = type == mjGEOM_MESH ? pose.mesh : -1;
+    std::fill_n(model_->geom_aabb + 6 * g + 3, 3, 100.0);  // mj_setConst keeps those of meshes
     model_->geom_rbound[g] = type == mjGEOM_PLANE  ? 0
                              : type == mjGEOM_MESH ? model_->geom_rbound[kFirstMeshGeom + pose.mesh]
                                                    : everywhere;

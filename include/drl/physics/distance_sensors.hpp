@@ -24,8 +24,7 @@ DRL_HD_CALLED ShapeDistance convex_distance(const Shape& a, const Shape& b, doub
   bool is_known = is_round && find_shallow_overlap(search, overlap, most);
   if (!is_known) {
     search.run(most);
-    const bool touches = search.distance <= options.tolerance && search.count > 1;
-    if (!touches) return {search.distance, search.on_a, search.on_b};
+    if (!search.has_overlap()) return {search.distance, search.on_a, search.on_b};
     Polytope polytope(search);
     is_known = polytope.run(overlap.depth, overlap.on_a, overlap.on_b);
   }
@@ -34,11 +33,11 @@ DRL_HD_CALLED ShapeDistance convex_distance(const Shape& a, const Shape& b, doub
 }
 
 // By closed forms, of shapes whose kinds are in order.
-DRL_HD_CALLED ShapeDistance closed_distance(const Shape& a, const Shape& b, double most) {
+DRL_HD_CALLED ShapeDistance closed_distance(const Shape& a, const Shape& b, double most, const ConvexOptions& options) {
   ShapeContact contacts[kMostShapeContacts];
   ShapeDistance least{most, {0, 0, 0}, {0, 0, 0}};
   if (b.kind == ShapeKind::plane) return least;
-  const int count = collide(a, b, most, {}, contacts);
+  const int count = collide(a, b, most, options, contacts);
   for (int c = 0; c < count; ++c) {
     const ShapeContact& contact = contacts[c];
     if (!(contact.distance < least.distance)) continue;
@@ -58,7 +57,7 @@ DRL_HD ShapeDistance shape_distance(const Shape& a, const Shape& b, double most,
   const Shape &first = is_swapped ? b : a, &second = is_swapped ? a : b;
   if (is_convex_pair(first.kind, second.kind) || (a.kind == ShapeKind::box && b.kind == ShapeKind::box))
     return convex_distance(a, b, most, options);  // in this order, on which the steps depend
-  const ShapeDistance found = closed_distance(first, second, most);
+  const ShapeDistance found = closed_distance(first, second, most, options);
   return is_swapped ? ShapeDistance{found.distance, found.on_b, found.on_a} : found;
 }
 

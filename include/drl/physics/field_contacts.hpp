@@ -208,13 +208,18 @@ class NearPrisms {
   DRL_HD Mask<F> add_contacts(const ContactPair& pair, const HeightMap& map, const Axes<F>& axes, const F (&center)[3],
                               const PrismOfLanes& prism, Mask<F> lanes, Contacts& contacts) const {
     constexpr int kCorner[2][3] = {{2, 0, 3}, {0, 1, 3}};
+    // With ConvexOptions::is_stable, the prism is grown by half of the margin, too, and not raised by the whole.
+    const bool is_stable = P::convex().is_stable;
     const double size = P::pair_geom(pair.second).radius, radius = size + 0.5 * pair.margin;
+    const double grown = is_stable ? 0.5 * pair.margin : 0, reach = radius + grown,
+                 raised = is_stable ? 0 : pair.margin;
+    const double wide = is_stable ? size + pair.margin : size;  // half of the box in which prisms are tried
     double corner[3][2];
     F top[3];
     for (int k = 0; k < 3; ++k) {
       const int c = kCorner[prism.side][k];
       corner[k][0] = (prism.column + c % 2) / scale_[0], corner[k][1] = (prism.row + c / 2) / scale_[1];
-      top[k] = prism.height[c] + F(pair.margin);
+      top[k] = prism.height[c] + F(raised);
     }
     const F slope[2] = {F(scale_[0]) * prism.slope[0], F(scale_[1]) * prism.slope[1]};
     NearestOfPrism<F> nearest;
@@ -223,16 +228,16 @@ class NearPrisms {
     const Mask<F> is_outside = lanes & !nearest.is_inside & (F(least * least) < nearest.square);
     // MuJoCo only tries prisms of cells below the sphere that are not wholly lower than it.
     const F x = at_[0] - F(prism.column), y = at_[1] - F(prism.row);
-    const Mask<F> is_tried = (math::max(x - F(1), -x) < F(scale_[0] * size)) &
-                             (math::max(y - F(1), -y) < F(scale_[1] * size)) &
-                             !(math::max(math::max(top[0], top[1]), top[2]) < at_[2] - F(size));
-    const Mask<F> touches = is_outside & is_tried & (nearest.square < F(radius * radius));
+    const Mask<F> is_tried = (math::max(x - F(1), -x) < F(scale_[0] * wide)) &
+                             (math::max(y - F(1), -y) < F(scale_[1] * wide)) &
+                             !(math::max(math::max(top[0], top[1]), top[2]) < at_[2] - F(wide));
+    const Mask<F> touches = is_outside & is_tried & (nearest.square < F(reach * reach));
     if (any(touches)) {
-      const F distance = math::sqrt(nearest.square), to_middle = F(-0.5) * (F(1) + F(radius) / distance);
+      const F distance = math::sqrt(nearest.square), to_middle = F(-0.5) * (F(1) + F(radius - grown) / distance);
       F point[3], normal[3];
       axes.out_of(nearest.apart, normal);
       for (int k = 0; k < 3; ++k) point[k] = to_middle * normal[k], normal[k] = normal[k] / distance;
-      contacts.add(touches, point, normal, distance - F(radius));
+      contacts.add(touches, point, normal, distance - F(is_stable ? size : radius));
     }
     return lanes & !is_outside;
   }
@@ -320,15 +325,15 @@ DRL_HD_CALLED void each_contact_with_field(const typename P::Work& w, int number
       for (int k = 0; k < 3; ++k) field.turn[i][k] = lane(w.geom_turn[ground.turn].turn[i][k], l);
     Hull hull;
     const Shape shape = shape_of<P>(w, pair.second, pair.first, l, hull);
-    OverField over(field, shape, pair.margin);
+    OverField over(field, shape, pair.margin, P::convex());
     const auto add = [&](ShapeContact contact) DRL_LAMBDA {
       for (int k = 0; k < 3; ++k) contact.point[k] -= shape.position[k];
       contacts.add(l, contact);
     };
     if (knows_prisms)
-      over.each_contact(P::convex(), near.of_lane(l), add);
+      over.each_contact(near.of_lane(l), add);
     else
-      over.each_contact(P::convex(), add);
+      over.each_contact(add);
   }
   contacts.each(pair, lanes, w.geom_axis[pair.second].center, body);
 }

@@ -17,6 +17,8 @@ struct ConvexOptions {
   bool by_unit_normals = false;      // faces are clipped by planes with unit normals
   bool corners_have_depths = false;  // the contacts of two faces
   bool planes_touch_faces = false;   // a plane touches a face of a mesh, not a vertex and its neighbours
+  bool faces_turn_outwards = false;  // those of EPA's polytope; GJK ends if it is within the tolerance of the origin
+  bool is_stable = false;            // GJK and EPA as in MuJoCo 4.0, which fail less often and search without margins
 };
 constexpr int kMostConvexIterations = 50;
 
@@ -57,56 +59,77 @@ DRL_HD bool project_on_plane(const Vec3& a, const Vec3& b, const Vec3& c, Vec3& 
 }
 
 // Weights of the corners of a triangle at a point of its plane. They are ratios of areas, which are computed in the
-// coordinate plane in which the triangle is largest.
+// coordinate plane in which the triangle is largest. `is_stable`: see ConvexOptions.
 struct TriangleWeights {
-  double part[3], whole;
+  double part[3], whole, sum;
 
-  DRL_HD TriangleWeights(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& point) {
-    const double yz = twice_area(a, b, c, 1, 2), xz = twice_area(a, b, c, 0, 2), xy = twice_area(a, b, c, 0, 1);
+  DRL_HD TriangleWeights(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& point, bool is_stable) {
+    const auto area = [&](int x, int y)
+                          DRL_LAMBDA { return is_stable ? area_at(a, b, c, x, y) : twice_area(a, b, c, x, y); };
+    const double yz = area(1, 2), xz = area(0, 2), xy = area(0, 1);
     const bool is_yz = std::abs(yz) >= std::abs(xz) && std::abs(yz) >= std::abs(xy);
     const bool is_xz = !is_yz && std::abs(xz) >= std::abs(xy);
     const int x = is_yz ? 1 : 0, y = is_yz || is_xz ? 2 : 1;
-    whole = is_yz ? yz : is_xz ? xz : xy;
-    part[0] = part_of(point, b, c, x, y), part[1] = part_of(point, c, a, x, y), part[2] = part_of(point, a, b, x, y);
+    sum = whole = is_yz ? yz : is_xz ? xz : xy;
+    if (is_stable) {
+      part[0] = area_at(point, b, c, x, y), part[1] = area_at(point, c, a, x, y), part[2] = area_at(point, a, b, x, y);
+      sum = part[0] + part[1] + part[2];
+    } else {
+      part[0] = part_of(point, b, c, x, y), part[1] = part_of(point, c, a, x, y), part[2] = part_of(point, a, b, x, y);
+    }
   }
-  DRL_HD double operator[](int k) const { return part[k] / whole; }
+  DRL_HD double operator[](int k) const { return part[k] / sum; }
   DRL_HD bool is_within(int k) const { return common_sign(whole, part[k]) != 0; }
 
  private:
   DRL_HD static double twice_area(const Vec3& a, const Vec3& b, const Vec3& c, int x, int y) {
     return b[x] * c[y] - b[y] * c[x] - a[x] * c[y] + a[y] * c[x] + a[x] * b[y] - a[y] * b[x];
   }
+  // Does the same with the corners relative to the first one.
+  DRL_HD static double area_at(const Vec3& a, const Vec3& b, const Vec3& c, int x, int y) {
+    return (b[x] - a[x]) * (c[y] - a[y]) - (b[y] - a[y]) * (c[x] - a[x]);
+  }
   DRL_HD static double part_of(const Vec3& p, const Vec3& u, const Vec3& v, int x, int y) {
     return p[x] * u[y] + p[y] * v[x] + u[x] * v[y] - p[x] * v[y] - p[y] * u[x] - v[x] * u[y];
   }
 };
 
-// Computes the weights of the corners at the point of a simplex that is nearest to the origin.
-DRL_HD void weigh_segment(const Vec3& a, const Vec3& b, double* weights) {
+// Computes the weights of the corners at the point of a simplex that is nearest to the origin. Unless is_stable, a
+// segment's point is b if it is not between the ends.
+DRL_HD void weigh_segment(const Vec3& a, const Vec3& b, double* weights, bool is_stable) {
   const Vec3 ab = b - a;
+  weights[0] = 0, weights[1] = 1;
+  if (is_stable && dot(ab, ab) < kNoLength * kNoLength) return;
   const double back = -(dot(b, ab) / dot(ab, ab));
   int widest = 0;
   for (int k = 1; k < 3; ++k)
     if (std::abs(ab[k]) >= std::abs(ab[widest])) widest = k;
   const double nearest = b[widest] + back * ab[widest], whole = a[widest] - b[widest];
   const double from_b = nearest - b[widest], to_a = a[widest] - nearest;
-  const bool is_between = common_sign(whole, from_b) != 0 && common_sign(whole, to_a) != 0;
-  weights[0] = is_between ? from_b / whole : 0, weights[1] = is_between ? to_a / whole : 1;
+  if (common_sign(whole, from_b) == 0) return;
+  if (common_sign(whole, to_a) != 0)
+    weights[0] = from_b / whole, weights[1] = to_a / whole;
+  else if (is_stable)
+    weights[0] = 1, weights[1] = 0;
 }
-DRL_HD_CALLED void weigh_triangle(const Vec3& a, const Vec3& b, const Vec3& c, double* weights) {
+DRL_HD_CALLED void weigh_triangle(const Vec3& a, const Vec3& b, const Vec3& c, double* weights, bool is_stable) {
   const Vec3* corner[3] = {&a, &b, &c};
   Vec3 nearest;
   weights[2] = 0;
-  if (!project_on_plane(a, b, c, nearest)) return weigh_segment(a, b, weights);
-  const TriangleWeights inside(a, b, c, nearest);
-  for (int k = 0; k < 3; ++k) weights[k] = inside[k];
-  if (inside.is_within(0) && inside.is_within(1) && inside.is_within(2)) return;
+  bool is_within[3] = {false, false, false};
+  if (project_on_plane(a, b, c, nearest)) {
+    const TriangleWeights inside(a, b, c, nearest, is_stable);
+    for (int k = 0; k < 3; ++k) weights[k] = inside[k], is_within[k] = inside.is_within(k);
+    if (is_within[0] && is_within[1] && is_within[2]) return;
+  } else if (!is_stable) {
+    return weigh_segment(a, b, weights, false);
+  }
   double least = 1e300;
   for (int k = 0; k < 3; ++k) {  // the side opposite to corner k
-    if (inside.is_within(k)) continue;
+    if (is_within[k]) continue;
     const int first = k == 0 ? 1 : 0, second = k == 2 ? 1 : 2;
     double on_side[2];
-    weigh_segment(*corner[first], *corner[second], on_side);
+    weigh_segment(*corner[first], *corner[second], on_side, is_stable);
     const Vec3 at = on_side[0] * *corner[first] + on_side[1] * *corner[second];
     const double square = dot(at, at);
     if (!(square < least)) continue;
@@ -114,7 +137,7 @@ DRL_HD_CALLED void weigh_triangle(const Vec3& a, const Vec3& b, const Vec3& c, d
     weights[k] = 0, weights[first] = on_side[0], weights[second] = on_side[1];
   }
 }
-DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* weights) {
+DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* weights, bool is_stable) {
   const auto volume = [&](int i, int j, int k)
                           DRL_LAMBDA { return dot(simplex[i].at, cross(simplex[j].at, simplex[k].at)); };
   const double part[4] = {-volume(1, 2, 3), volume(0, 2, 3), -volume(0, 1, 3), volume(0, 1, 2)};
@@ -128,14 +151,14 @@ DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* wei
     if (common_sign(whole, part[k]) != 0) continue;
     const int i = k == 0 ? 1 : 0, j = k <= 1 ? 2 : 1, l = k == 3 ? 2 : 3;
     double on_face[3];
-    weigh_triangle(simplex[i].at, simplex[j].at, simplex[l].at, on_face);
+    weigh_triangle(simplex[i].at, simplex[j].at, simplex[l].at, on_face, is_stable);
     const Vec3 at = on_face[0] * simplex[i].at + on_face[1] * simplex[j].at + on_face[2] * simplex[l].at;
     const double square = dot(at, at);
     if (!(square < least)) continue;
     least = square;
-    // MuJoCo keeps the last weight of a farther face here. Then it may take shapes whose distance it knows for
-    // touching.
-    if (k < 3) weights[k] = 0;
+    // Before 4.0, MuJoCo keeps the last weight of a farther face here. Then it may take shapes whose distance it knows
+    // for touching.
+    if (k < 3 || is_stable) weights[k] = 0;
     weights[i] = on_face[0], weights[j] = on_face[1], weights[l] = on_face[2];
   }
 }
@@ -151,26 +174,35 @@ struct Gjk {
   Vec3 on_a, on_b;      // the nearest points
   Vec3 apart{0, 0, 0};  // if the shapes are known not to touch: a direction from b to a along which they are apart
   double distance = kFar;
+  bool is_apart = false;  // with is_stable: whether the shapes are known not to touch, although they may be very near
 
   DRL_HD Gjk(const Supported& first, const Supported& second, const ConvexOptions& o)
       : a(first), b(second), options(o), on_a(first.shape->center()), on_b(second.shape->center()) {}
-  DRL_HD bool are_discrete() const { return a.is_discrete() && b.is_discrete(); }
+  DRL_HD bool are_discrete() const {
+    const bool are_axes = options.is_stable;  // a sphere's centre and a capsule's axis are discrete, too
+    return (a.is_discrete() || (are_axes && a.is_axis())) && (b.is_discrete() || (are_axes && b.is_axis()));
+  }
+  // Returns whether EPA can tell how the shapes overlap.
+  DRL_HD bool has_overlap() const { return distance <= options.tolerance && count > 1 && !is_apart; }
 
   // Finds whether the shapes overlap. If the cutoff is positive, also finds distances up to it.
   DRL_HD_CALLED void run(double cutoff) {
+    if (options.is_stable) return run_stably(cutoff);
     const bool wants_distance = cutoff > 0;
     bool tries_tetrahedron = !wants_distance;
     const double gap = are_discrete() ? 0 : 0.5 * options.tolerance * options.tolerance;
+    const bool ends_within = options.faces_turn_outwards && !are_discrete();
+    const double least = ends_within ? options.tolerance * options.tolerance : kNoLength * kNoLength;
     double weights[4] = {1, 0, 0, 0}, size = 0;
     Vec3 at = on_a - on_b;  // the nearest point of the difference so far
     for (; iteration < options.iterations; ++iteration) {
       size = dot(at, at);
-      if (size < kNoLength * kNoLength) break;
+      if (size < least) break;  // MuJoCo takes the square for the distance, too
       size = std::sqrt(size);
       DifferencePoint& next = simplex[count];
       find_farthest(a, b, -(1 / size * at), next);
       if (dot(at, at - next.at) < gap) {  // the next point is hardly nearer (duality gap of Frank and Wolfe)
-        if (iteration == 0) count = 1;
+        if (iteration == 0 && !options.faces_turn_outwards) count = 1;
         break;
       }
       const double ahead = dot(at, next.at);
@@ -209,15 +241,64 @@ struct Gjk {
   DRL_HD void keep_nearest(double* weights) {
     double all[4] = {1, 0, 0, 0};
     const int points = count + 1;
-    if (points == 2) weigh_segment(simplex[0].at, simplex[1].at, all);
-    if (points == 3) weigh_triangle(simplex[0].at, simplex[1].at, simplex[2].at, all);
-    if (points == 4) weigh_tetrahedron(simplex, all);
+    if (points == 2) weigh_segment(simplex[0].at, simplex[1].at, all, options.is_stable);
+    if (points == 3) weigh_triangle(simplex[0].at, simplex[1].at, simplex[2].at, all, options.is_stable);
+    if (points == 4) weigh_tetrahedron(simplex, all, options.is_stable);
     count = 0;
     for (int k = 0; k < points; ++k)
       if (all[k] != 0) {
         if (count != k) simplex[count] = simplex[k];
         weights[count++] = all[k];
       }
+  }
+
+  // Does what run() does, as MuJoCo does since 4.0: to where numbers end instead of to the tolerance, if the distance
+  // or a vertex is asked for, and without find_tetrahedron().
+  DRL_HD_CALLED void run_stably(double cutoff) {
+    const bool wants_distance = cutoff > 0, is_exact = are_discrete();
+    const double gap = is_exact ? 0 : 0.5 * options.tolerance * options.tolerance;
+    const double least = is_exact || wants_distance ? kNoLength : options.tolerance;
+    double weights[4] = {1, 0, 0, 0};
+    Vec3 at = on_a - on_b;
+    double size = length(at);
+    if (size < kNoLength) at = {1, 0, 0}, size = 1;
+    for (; iteration < options.iterations; ++iteration) {
+      DifferencePoint& next = simplex[count];
+      find_farthest(a, b, -(1 / size * at), next);
+      const double ahead = dot(at, next.at);
+      if (ahead > 0) {
+        if (!wants_distance || ahead >= cutoff * size) return separate(at);
+        is_apart = true;
+      }
+      if (iteration > 0 && dot(at, at - next.at) < gap) break;
+      keep_nearest(weights);
+      if (count < 1) return separate({0, 0, 0});
+      if (count == 4) {
+        size = is_apart ? size : 0;
+        break;
+      }
+      at = nearest_of_simplex(weights);
+      const double before = size;
+      size = length(at);
+      if (size < (count == 1 ? kNoLength : least) || (iteration > 0 && std::abs(size - before) < kNoLength)) break;
+    }
+    if (count > 0) on_a = mix(weights, &DifferencePoint::of_a), on_b = mix(weights, &DifferencePoint::of_b);
+    distance = size;
+    if (count == 4 || is_apart || size < kNoLength) return;
+    DifferencePoint last;
+    find_farthest(a, b, -(1 / size * at), last);
+    is_apart = dot(at, last.at) > 0;
+  }
+  // Returns the point of the simplex that is nearest to the origin: its projection on the simplex.
+  DRL_HD Vec3 nearest_of_simplex(const double* weights) const {
+    Vec3 nearest;
+    if (count == 3 && project_on_plane(simplex[0].at, simplex[1].at, simplex[2].at, nearest)) return nearest;
+    if (count == 2) {
+      const Vec3 &u = simplex[0].at, &v = simplex[1].at, along = v - u;
+      const double square = dot(along, along);
+      if (!(square < kNoLength * kNoLength)) return -dot(v, along) / square * along + v;
+    }
+    return mix(weights, &DifferencePoint::at);
   }
 
   // Moves a tetrahedron towards the origin: as long as the origin is outside of a face, the opposite corner is replaced

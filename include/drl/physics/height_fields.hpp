@@ -25,10 +25,10 @@ class Prism {
       size_[1 + k] = along[0] * along[0] + along[1] * along[1];
     }
   }
-  // Returns whether a shape is above the plane of the triangle.
-  DRL_HD bool is_below(Supported& shape) const {
+  // Returns whether a shape is above the plane of the triangle, by more than a length.
+  DRL_HD bool is_below(Supported& shape, double by) const {
     const Vec3 up = 1 / std::sqrt(size_[0]) * top_;
-    return dot(up, shape.farthest(-up) - corner_[0]) > kSlack;
+    return dot(up, shape.farthest(-up) - corner_[0]) > kSlack + by;
   }
 
   // The points of the prism and of a line that are nearest to each other.
@@ -145,8 +145,8 @@ class Prism {
 // A convex shape over a height field.
 class OverField {
  public:
-  DRL_HD OverField(const HeightField& field, const Shape& shape, double margin)
-      : field_(field), world_{}, local_(shape), margin_(margin) {
+  DRL_HD OverField(const HeightField& field, const Shape& shape, double margin, const ConvexOptions& options)
+      : field_(field), world_{}, local_(shape), options_(options), margin_(margin) {
     for (int i = 0; i < 3; ++i) {
       world_.position[i] = field.position[i];
       for (int k = 0; k < 3; ++k) world_.turn[i][k] = field.turn[i][k];
@@ -163,7 +163,7 @@ class OverField {
 
   // Calls body(contact) for each contact that is closer than the margin, at most kMostContacts.
   template <class Body>
-  DRL_HD void each_contact(const ConvexOptions& options, const Body& body) {
+  DRL_HD void each_contact(const Body& body) {
     if (!find_bounds()) return;
     Supported grown = grown_shape();
     int left = kMostContacts;
@@ -171,7 +171,7 @@ class OverField {
       for (int column = first_[0]; column <= last_[0] && left > 0; ++column)
         for (int side = 0; side < 2 && left > 0; ++side) {
           add_corner(row + 1 - side, column);
-          if (column > first_[0] && touches(grown, options, body)) left -= 1;
+          if (column > first_[0] && touches(grown, body)) left -= 1;
         }
   }
   // The prisms of cells from a first row and column on, `columns` in each row. Bit k of sides[0] is the one of cell k
@@ -182,7 +182,7 @@ class OverField {
   };
   // Calls body(contact) for each contact with one of these prisms, at most 50.
   template <class Body>
-  DRL_HD void each_contact(const ConvexOptions& options, const Cells& cells, const Body& body) {
+  DRL_HD void each_contact(const Cells& cells, const Body& body) {
     if (!find_bounds()) return;
     Supported grown = grown_shape();
     int left = kMostContacts;
@@ -195,7 +195,7 @@ class OverField {
         if (side == 0) add_corner(row + 1, column);
         add_corner(row, column), add_corner(row + 1, column + 1);
         if (side == 1) add_corner(row, column + 1);
-        if (touches(grown, options, body)) left -= 1;
+        if (touches(grown, body)) left -= 1;
       }
     }
   }
@@ -223,6 +223,7 @@ class OverField {
       if (!(low_[k] - margin_ <= top && high_[k] + margin_ >= -bottom)) return false;  // or not a number
     }
     vertex_ = exact.vertex;
+    for (int k = 0; k < 3 && options_.is_stable; ++k) high_[k] = high_[k] + margin_, low_[k] = low_[k] - margin_;
     for (int k = 0; k < 2; ++k) {
       const int cells = (k == 0 ? field_.columns : field_.rows) - 1;
       const double size = field_.size[k];
@@ -240,12 +241,12 @@ class OverField {
   }
   // Returns whether the shape touches the prism; then calls body(contact).
   template <class Body>
-  DRL_HD bool touches(Supported& grown, const ConvexOptions& options, const Body& body) {
+  DRL_HD bool touches(Supported& grown, const Body& body) {
     if (!is_high()) return false;
     Overlap overlap;
     const Prism prism(prism_ + 3, -field_.size[3]);
-    if (grown.is_round() ? !overlaps_round(prism, grown, options, overlap)
-                         : prism.is_below(grown) || !overlaps(grown, options, overlap))
+    if (grown.is_round() ? !overlaps_round(prism, grown, overlap)
+                         : prism.is_below(grown, grown_prism()) || !overlaps(grown, overlap))
       return false;
     body(contact_of(overlap));
     return true;
@@ -257,30 +258,33 @@ class OverField {
     const double x = 2.0 * field_.size[0] / (field_.columns - 1) * column - field_.size[0];
     const double y = 2.0 * field_.size[1] / (field_.rows - 1) * row - field_.size[1];
     const double height = double(field_.heights[row * field_.columns + column]) * field_.size[2];
-    prism_[2] = {x, y, -field_.size[3]}, prism_[5] = {x, y, height + margin_};
+    prism_[2] = {x, y, -field_.size[3]}, prism_[5] = {x, y, options_.is_stable ? height : height + margin_};
   }
   DRL_HD bool is_high() const { return !(prism_[3][2] < low_[2] && prism_[4][2] < low_[2] && prism_[5][2] < low_[2]); }
+  // The distance by which the surface of a prism is moved outwards.
+  DRL_HD double grown_prism() const { return options_.is_stable ? 0.5 * margin_ : 0; }
   // Returns whether a sphere or a capsule overlaps the prism. Its axis decides, if it is outside.
-  DRL_HD bool overlaps_round(const Prism& prism, Supported& grown, const ConvexOptions& options, Overlap& overlap) {
-    const double radius = local_.size[0] + 0.5 * margin_;
+  DRL_HD bool overlaps_round(const Prism& prism, Supported& grown, Overlap& overlap) {
+    const double radius = local_.size[0] + 0.5 * margin_, reach = radius + grown_prism();
     Prism::Nearest nearest;
-    const Prism::Found found = prism.find_nearest(end_, radius, nearest);
+    const Prism::Found found = prism.find_nearest(end_, reach, nearest);
     if (found == Prism::kFar) return false;
-    if (found == Prism::kInside || !(nearest.square > options.tolerance * options.tolerance))
-      return overlaps(grown, options, overlap);
+    if (found == Prism::kInside || !(nearest.square > options_.tolerance * options_.tolerance))
+      return overlaps(grown, overlap);
     const double distance = std::sqrt(nearest.square);
     const Vec3 apart = nearest.on_line - nearest.on_prism;
-    overlap = {nearest.on_prism, nearest.on_line - radius / distance * apart, radius - distance};
-    return distance < radius;
+    overlap = {nearest.on_prism, nearest.on_line - radius / distance * apart, reach - distance};
+    if (grown_prism() > 0) overlap.on_a = overlap.on_a + grown_prism() / distance * apart;
+    return distance < reach;
   }
-  DRL_HD_CALLED bool overlaps(Supported& grown, const ConvexOptions& options, Overlap& overlap) {
+  DRL_HD_CALLED bool overlaps(Supported& grown, Overlap& overlap) {
     Shape prism{};
     prism.kind = ShapeKind::prism, prism.prism = prism_;
     for (int k = 0; k < 3; ++k) {
       for (const Vec3& corner : prism_) prism.position[k] += corner[k];
       prism.position[k] *= 1.0 / 6.0;
     }
-    Gjk search(Supported(prism, 0), grown, options);
+    Gjk search(Supported(prism, grown_prism()), grown, options_);
     const bool touches = find_overlap(search, overlap);
     grown.vertex = search.b.vertex;
     return touches;
@@ -289,15 +293,16 @@ class OverField {
     const Vec3 point = world_.to_world(overlap.middle()), normal = world_.out_of(overlap.normal());
     ShapeContact contact;
     for (int k = 0; k < 3; ++k) contact.point[k] = point[k], contact.normal[k] = normal[k];
-    contact.distance = -overlap.depth;
+    contact.distance = options_.is_stable ? margin_ - overlap.depth : -overlap.depth;
     return contact;
   }
 
   const HeightField& field_;
   Shape world_, local_;  // the field's frame; the shape in it
+  ConvexOptions options_;
   double margin_;
   Vec3 end_[2];              // of the axis of a sphere or a capsule
-  double low_[3], high_[3];  // the box around the shape
+  double low_[3], high_[3];  // the box around the shape; with ConvexOptions::is_stable, the margin further out
   int first_[2], last_[2];   // columns, rows
   int vertex_ = -1;          // where climbing a hull goes on
   Vec3 prism_[6];

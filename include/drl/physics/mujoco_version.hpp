@@ -30,6 +30,13 @@ inline constexpr bool kCornersHaveDepths = since(3, 12);
 inline constexpr bool kBoxesClipFaces = since(3, 12);
 // A plane touches a face of a mesh, not a vertex and its neighbours.
 inline constexpr bool kPlanesTouchFaces = since(3, 13);
+// The faces of EPA's polytope turn outwards, and GJK ends where the origin is within its tolerance.
+inline constexpr bool kFacesTurnOutwards = since(3, 11);
+// GJK and EPA have other bounds where numbers end, and search shapes with margins without them first. A height field
+// has a margin as other shapes do; before, it was raised by it.
+inline constexpr bool kConvexSearchIsStable = since(4, 0);
+// Where MuJoCo starts to climb a hull counts (drl/physics/support_points.hpp).
+inline constexpr bool kClimbCountsStart = since(3, 11);
 // Parallel capsules touch at the ends of their common part, not where the first two of their four ends do.
 inline constexpr bool kCapsulesOverlap = since(3, 16);
 // Position servos that turn a ball, or a site relative to another, take the shortest way around.

@@ -15,17 +15,23 @@ struct Overlap {
   DRL_HD Vec3 normal() const { return unit(on_a - on_b); }
 };
 
-// Tries whether the centre of a sphere or the axis of a capsule is outside of the other shape. Then their distance
-// decides, and the shapes overlap if the depth is positive. Returns false if it is inside; then the search starts anew.
-// Distances of the surfaces up to `most` are computed, too.
+// Returns whether a shape is another one that was grown: a sphere, a capsule, or with ConvexOptions::is_stable a shape
+// with a margin.
+DRL_HD bool is_grown(const Supported& shape, const ConvexOptions& options) {
+  return shape.is_round() || (options.is_stable && shape.inflation > 0);
+}
+// Tries whether the shapes that were grown, as the centre of a sphere or the axis of a capsule, are outside of each
+// other. Then their distance decides, and the shapes overlap if the depth is positive. Returns false if they are not;
+// then the search starts anew. Distances of the surfaces up to `most` are computed, too.
 DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap, double most = 0) {
   const Supported a = search.a, b = search.b;
   double grown[2] = {0, 0};
   Supported* shapes[2] = {&search.a, &search.b};
   for (int k = 0; k < 2; ++k) {
-    if (!shapes[k]->is_round()) continue;
-    grown[k] = shapes[k]->radius + shapes[k]->inflation;
-    shapes[k]->radius = shapes[k]->inflation = 0;
+    if (!is_grown(*shapes[k], search.options)) continue;
+    grown[k] = shapes[k]->inflation;
+    shapes[k]->inflation = 0;
+    if (shapes[k]->is_round()) grown[k] = shapes[k]->radius + grown[k], shapes[k]->radius = 0;
   }
   search.run(most + grown[0] + grown[1]);
   if (search.distance > search.options.tolerance) {
@@ -42,9 +48,11 @@ DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap, double most = 0)
 // Returns whether the shapes of a search that has not begun overlap, and how. If they do not and `distance` is kFar
 // afterwards, `apart` of the search says how they are apart.
 DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap) {
-  if ((search.a.is_round() || search.b.is_round()) && find_shallow_overlap(search, overlap)) return overlap.depth > 0;
+  if ((is_grown(search.a, search.options) || is_grown(search.b, search.options)) &&
+      find_shallow_overlap(search, overlap))
+    return overlap.depth > 0;
   search.run(0);
-  if (!(search.distance <= search.options.tolerance) || search.count < 2) return false;
+  if (!search.has_overlap()) return false;
   Polytope polytope(search);
   return polytope.run(overlap.depth, overlap.on_a, overlap.on_b) && overlap.depth > 0;
 }

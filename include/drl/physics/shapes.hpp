@@ -55,9 +55,14 @@ struct Hull {
   // neighbours[first_neighbour[i + 1] - 1]. Both are null if MuJoCo has computed no hull, because
   // no geom that collides uses the mesh.
   const int *first_neighbour, *neighbours;
-  int start;             // the vertex at which MuJoCo starts to climb along the edges
-  bool climbs;           // whether MuJoCo climbs in collisions of convex shapes. Otherwise it tries all vertices
-  double radius;         // of the bounding sphere, as geom_rbound
+  int start;      // the vertex at which MuJoCo starts to climb along the edges
+  bool climbs;    // whether MuJoCo climbs in collisions of convex shapes. Otherwise it tries all vertices
+  double radius;  // of the bounding sphere, as geom_rbound
+  // Since MuJoCo 3.11, the start counts in climb_hull(). Since 3.12, MuJoCo starts at one of 27 vertices, if it is
+  // farther than the latest one: starts[9 x + 3 y + z] for directions whose x is below -0.4 (0), in between (1) or
+  // above 0.4 (2), and so on.
+  bool counts_start = false;
+  const int* starts = nullptr;
   HullFaces faces = {};  // null where no contacts depend on them
 };
 

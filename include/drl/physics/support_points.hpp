@@ -32,9 +32,19 @@ DRL_HD int best_vertex(const Shape& mesh, const Vec3& direction, int start) {
     if (const double reach = dot(direction, mesh.vertex(i)); reach > most) most = reach, best = i;
   return best;
 }
+// Returns where MuJoCo starts to climb a hull: `latest`, if it is not -1 and no other start is farther.
+DRL_HD int start_of_climb(const Shape& mesh, const Vec3& direction, int latest) {
+  const Hull& hull = *mesh.hull;
+  if (hull.starts == nullptr) return latest >= 0 ? latest : hull.start;
+  int at = 0;
+  for (int k = 0; k < 3; ++k) at = 3 * at + (direction[k] > 0.4 ? 2 : direction[k] < -0.4 ? 0 : 1);
+  const int start = hull.starts[at];
+  if (latest < 0) return start;
+  return dot(direction, mesh.vertex(start)) > dot(direction, mesh.vertex(latest)) ? start : latest;
+}
 // Goes from vertex to vertex along the edges of the hull until no neighbour is farther. If `skips_start`, the distance
-// of the start does not count at first: in collisions of convex shapes, MuJoCo prefers its neighbours to it if they are
-// as far.
+// of the start does not count at first: in collisions of convex shapes, MuJoCo before 3.11 prefers its neighbours to it
+// if they are as far.
 DRL_HD int climb_hull(const Shape& mesh, const Vec3& direction, int start, bool skips_start) {
   const Hull& hull = *mesh.hull;
   double most = skips_start ? -1e300 : dot(direction, mesh.vertex(start));
@@ -59,6 +69,8 @@ struct Supported {
   DRL_HD bool is_round() const { return shape->kind == ShapeKind::sphere || shape->kind == ShapeKind::capsule; }
   // Returns whether the shape has finitely many support points.
   DRL_HD bool is_discrete() const { return inflation == 0 && shape->kind >= ShapeKind::box; }
+  // Returns whether this is a sphere or capsule of which the centre or the axis is left.
+  DRL_HD bool is_axis() const { return is_round() && radius == 0 && inflation == 0; }
 
   // Returns the point that is farthest in a direction (a unit vector), in world coordinates.
   DRL_HD Vec3 farthest(const Vec3& direction) {
@@ -108,7 +120,7 @@ struct Supported {
   DRL_HD Vec3 mesh_vertex(const Vec3& local) {
     const Hull& hull = *shape->hull;
     if (hull.climbs)
-      vertex = climb_hull(*shape, local, vertex >= 0 ? vertex : hull.start, skips_start);
+      vertex = climb_hull(*shape, local, start_of_climb(*shape, local, vertex), skips_start && !hull.counts_start);
     else
       vertex = best_vertex(*shape, local, vertex >= 0 ? vertex : 0);
     return shape->vertex(vertex);
