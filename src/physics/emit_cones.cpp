@@ -301,7 +301,8 @@ std::string emit_cone_tables(const RobotModel& model) {
             (mujoco::kClipsByUnitNormals
                  ? braced(model.convex_tolerance, model.convex_iterations, mujoco::kCapsulesOverlap,
                           mujoco::kBoxesClipFaces, mujoco::kClipsByUnitNormals, mujoco::kCornersHaveDepths,
-                          mujoco::kPlanesTouchFaces, mujoco::kFacesTurnOutwards, mujoco::kConvexSearchIsStable)
+                          mujoco::kPlanesTouchFaces, mujoco::kFacesTurnOutwards, mujoco::kBoxesHaveEight,
+                          mujoco::kConvexSearchIsStable)
                  : braced(model.convex_tolerance, model.convex_iterations)) +
             "; }\n";
   if (cones > 0) text += emit_cones(model);

@@ -75,6 +75,7 @@ constexpr physics::ConvexOptions kOptions{.capsules_overlap = mujoco::kCapsulesO
                                           .corners_have_depths = mujoco::kCornersHaveDepths,
                                           .planes_touch_faces = mujoco::kPlanesTouchFaces,
                                           .faces_turn_outwards = mujoco::kFacesTurnOutwards,
+                                          .boxes_have_eight = mujoco::kBoxesHaveEight,
                                           .is_stable = mujoco::kConvexSearchIsStable};
 
 constexpr int kBoxMesh = 1;  // the mesh that is a box with points inside

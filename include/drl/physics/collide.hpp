@@ -81,7 +81,7 @@ DRL_HD_CALLED int collide(const Shape& a, const Shape& b, double margin, const C
   else if (a.kind == capsule && b.kind == box)
     collide_capsule_box(a, b, list);
   else if (a.kind == box && b.kind == box)
-    collide_boxes(a, b, options.boxes_clip_faces, list);
+    collide_boxes(a, b, options.boxes_clip_faces, options.boxes_have_eight, list);
   else
     collide_convex(a, b, options, memory, list);
   return list.count();

@@ -87,9 +87,9 @@ DRL_HD void each_contact_of(const ContactPair& pair, const GeomAxis<F>& a, const
   for (int end = 0; end <= ends; ++end) {
     const F side = F(end % 2 == 1 ? 1 : -1);
     if (P::kCapsulesOverlap && end > 0) {
-      const F one = axes.on_a(side), other = axes.on_a(-side);
-      x = math::clamp(end == 1 ? math::min(one, other) : math::max(one, other), F(-1), F(1));
-      y = math::clamp(axes.on_b(x), F(-1), F(1));
+      const F free = axes.on_b(-side);
+      y = math::clamp(free, F(-1), F(1));
+      x = math::select(y != free, math::clamp(axes.on_a(y), F(-1), F(1)), -side);
     } else if (end == 1 || end == 2) {
       x = side, y = math::clamp(axes.on_b(x), F(-1), F(1));
     } else if (end > 0) {

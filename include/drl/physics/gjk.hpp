@@ -18,6 +18,7 @@ struct ConvexOptions {
   bool corners_have_depths = false;  // the contacts of two faces
   bool planes_touch_faces = false;   // a plane touches a face of a mesh, not a vertex and its neighbours
   bool faces_turn_outwards = false;  // those of EPA's polytope; GJK ends if it is within the tolerance of the origin
+  bool boxes_have_eight = false;     // contacts with each other, at most
   bool is_stable = false;            // GJK and EPA as in MuJoCo 4.0, which fail less often and search without margins
 };
 constexpr int kMostConvexIterations = 50;

@@ -28,6 +28,8 @@ inline constexpr bool kClipsByUnitNormals = since(3, 11);
 inline constexpr bool kCornersHaveDepths = since(3, 12);
 // Two boxes touch as drl/physics/clipped_boxes.hpp says.
 inline constexpr bool kBoxesClipFaces = since(3, 12);
+// Two boxes have at most eight contacts.
+inline constexpr bool kBoxesHaveEight = since(3, 10);
 // A plane touches a face of a mesh, not a vertex and its neighbours.
 inline constexpr bool kPlanesTouchFaces = since(3, 13);
 // The faces of EPA's polytope turn outwards, and GJK ends where the origin is within its tolerance.

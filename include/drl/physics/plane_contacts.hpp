@@ -102,7 +102,9 @@ DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, boo
   const Hull& hull = *mesh.hull;
   const Vec3 down = mesh.into(-floor.normal);
   const bool has_edges = hull.first_neighbour != nullptr;
-  const int lowest = has_edges ? climb_hull(mesh, down, hull.start, false) : best_vertex(mesh, down, 0);
+  const bool climbs = touches_faces ? hull.climbs : has_edges;
+  const int start = touches_faces ? start_of_climb(mesh, down, -1) : hull.start;
+  const int lowest = climbs ? climb_hull(mesh, down, start, false) : best_vertex(mesh, down, 0);
   const Vec3 point = mesh.to_world(mesh.vertex(lowest));
   const double height = floor.height(point);
   if (!(height < list.margin())) return;

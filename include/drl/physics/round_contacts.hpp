@@ -49,9 +49,33 @@ DRL_HD void collide_sphere_cylinder(const Shape& sphere, const Shape& cylinder, 
   collide_balls(sphere, at, sphere.size[0], cylinder, rim, 0, list);
 }
 
+// Adds one contact, or two if the axes are parallel: at the ends of their common part. The steps are those of MuJoCo
+// since 3.16.
+DRL_HD void collide_overlapping_capsules(const Shape& a, const Shape& b, ContactList& list) {
+  const Vec3 half_a = a.size[1] * a.axis(2), half_b = b.size[1] * b.axis(2);
+  const Vec3 start_a = a.center() - half_a, start_b = b.center() - half_b, apart = start_a - start_b;
+  const Vec3 along_a = a.center() + half_a - start_a, along_b = b.center() + half_b - start_b;
+  const double aa = dot(along_a, along_a), bb = dot(along_b, along_b), ab = dot(along_a, along_b);
+  const double off_a = dot(along_a, apart), off_b = dot(along_b, apart);
+  const auto share = [](double x) DRL_LAMBDA { return x < 0 ? 0 : x > 1 ? 1 : x; };
+  // Adds the contact at a place of a, from 0 to 1, or where the nearest end of b is nearest to a.
+  const auto add = [&](double x, double y) DRL_LAMBDA {
+    if (y < 0) x = share(-off_a / aa), y = 0;
+    if (y > 1) x = share((ab - off_a) / aa), y = 1;
+    collide_balls(a, x * along_a + start_a, a.size[0], b, y * along_b + start_b, b.size[0], list);
+  };
+  const Vec3 across = cross(along_a, along_b);
+  const double square = dot(across, across);
+  if (square > kSquareOfParallel * aa * bb) {
+    const double x = share(dot(across, cross(along_b, apart)) / square);
+    return add(x, (ab * x + off_b) / bb);
+  }
+  add(0, off_b / bb), add(1, (off_b + ab) / bb);
+}
 // Adds one contact, or up to two if the axes are parallel: the first two of the four ends that touch, each at the
 // nearest place of the other axis. `overlap` is that of ConvexOptions.
 DRL_HD void collide_capsules(const Shape& a, const Shape& b, bool overlap, ContactList& list) {
+  if (overlap) return collide_overlapping_capsules(a, b, list);
   const Vec3 half_a = a.size[1] * a.axis(2), half_b = b.size[1] * b.axis(2), apart = a.center() - b.center();
   const double aa = dot(half_a, half_a), ab = dot(half_a, half_b), bb = dot(half_b, half_b);
   const double off_a = -dot(half_a, apart), off_b = dot(half_b, apart), determinant = aa * bb - ab * ab;
@@ -60,14 +84,6 @@ DRL_HD void collide_capsules(const Shape& a, const Shape& b, bool overlap, Conta
   const auto add = [&](double x, double y) DRL_LAMBDA {
     collide_balls(a, x * half_a + a.center(), a.size[0], b, y * half_b + b.center(), b.size[0], list);
   };
-  if (overlap && determinant < kSquareOfParallel * aa * bb) {
-    const double first = on_a(-1), last = on_a(1);
-    for (const double end : {std::min(first, last), std::max(first, last)}) {
-      const double x = clamp(end, 1);
-      add(x, clamp(on_b(x), 1));
-    }
-    return;
-  }
   if (std::abs(determinant) >= kNoLength) {
     double x = (bb * off_a + ab * off_b) / determinant, y = (aa * off_b + ab * off_a) / determinant;
     if (std::abs(x) > 1) x = x > 0 ? 1 : -1, y = on_b(x);

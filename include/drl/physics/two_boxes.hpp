@@ -66,14 +66,14 @@ class TwoBoxes {
       for (int j = 0; j < 3; ++j) cosine_[i][j] = dot(first.axis(i), second.axis(j));
   }
 
-  DRL_HD void collide(ContactList& list) {
+  DRL_HD void collide(int most, ContactList& list) {
     if (!find_direction()) return;
     if (edge_[0] < 0)
       clip_by_face();
     else
       cross_edges();
     remove_wrong();
-    for (int k = 0; k < count_; ++k) list.add(points_[k].at, normal_, points_[k].distance);
+    for (int k = 0; k < count_ && k < most; ++k) list.add(points_[k].at, normal_, points_[k].distance);
   }
 
  private:
@@ -315,10 +315,11 @@ class TwoBoxes {
   Vec3 normal_{};
 };
 
-// `clips`: see ConvexOptions::boxes_clip_faces.
-DRL_HD_CALLED void collide_boxes(const Shape& first, const Shape& second, bool clips, ContactList& list) {
+// `clips`, `have_eight`: see boxes_clip_faces and boxes_have_eight of ConvexOptions.
+DRL_HD_CALLED void collide_boxes(const Shape& first, const Shape& second, bool clips, bool have_eight,
+                                 ContactList& list) {
   if (clips) return ClippedBoxes(first, second, list.margin()).collide(list);
-  TwoBoxes(first, second, list.margin()).collide(list);
+  TwoBoxes(first, second, list.margin()).collide(have_eight ? 8 : kMostShapeContacts, list);
 }
 
 }  // namespace drl::inline DRL_ISA::physics
