@@ -38,10 +38,6 @@ std::string emit_hulls(const RobotModel& model) {
   return text + choice("Hull hull(int k)", "k", cases, last);
 }
 
-std::string emit_multiccd(const RobotModel& model) {
-  return "  static constexpr bool kMultiCcd = true;  // MuJoCo's flag multiccd, and pairs that depend on it\n" +
-         (model.multiccd_rocks ? "" : constants("bool", {{"kMultiCcdRocks", false}}));
-}
 // Returns an empty HullFaces for hulls whose faces decide no contacts.
 std::string emit_faces_of_hulls(const RobotModel& model) {
   std::string text;
@@ -302,12 +298,13 @@ std::string emit_cone_tables(const RobotModel& model) {
                  ? braced(model.convex_tolerance, model.convex_iterations, mujoco::kCapsulesOverlap,
                           mujoco::kBoxesClipFaces, mujoco::kClipsByUnitNormals, mujoco::kCornersHaveDepths,
                           mujoco::kPlanesTouchFaces, mujoco::kFacesTurnOutwards, mujoco::kBoxesHaveEight,
-                          mujoco::kConvexSearchIsStable)
+                          mujoco::kConvexSearchIsStable, mujoco::kSidesTouch)
                  : braced(model.convex_tolerance, model.convex_iterations)) +
             "; }\n";
   if (cones > 0) text += emit_cones(model);
   if (!model.hulls.empty()) text += emit_hulls(model);
-  if (model.multiccd) text += emit_multiccd(model);
+  if (model.multiccd)
+    text += "  static constexpr bool kMultiCcd = true;  // MuJoCo's flag multiccd, and pairs that depend on it\n";
   if (model.planes_touch_faces) text += constants("bool", {{"kPlanesTouchFaces", true}});
   if (!model.hull_faces.empty() || model.multiccd) text += emit_faces_of_hulls(model);
   if (mujoco::kCapsulesOverlap) text += constants("bool", {{"kCapsulesOverlap", true}});

@@ -94,11 +94,12 @@ class Places {
   // Returns the most contacts that a pair has.
   int most_contacts(const GeomPair& pair) const {
     const PairGeom &a = geom(pair.first), &b = geom(pair.second);
-    constexpr int kMostOfFaces = 4;
-    if (r_.multiccd && physics::has_face_contacts(a.kind, b.kind, pair.margin)) return kMostOfFaces;
-    return r_.multiccd_rocks && physics::has_many_contacts(a.kind, b.kind)
-               ? physics::kMostConvexContacts
-               : robot_compiler::most_contacts(a.kind, b.kind);
+    constexpr int kMostOfFaces = 4, kMostOfEdges = 2;
+    if (!r_.multiccd || !physics::has_many_contacts(a.kind, b.kind))
+      return robot_compiler::most_contacts(a.kind, b.kind);
+    if (mujoco::kSidesTouch && a.kind == PairGeom::capsule) return kMostOfEdges;
+    if (mujoco::kSidesTouch || physics::has_face_contacts(a.kind, b.kind, pair.margin)) return kMostOfFaces;
+    return physics::kMostConvexContacts;
   }
   const PairGeom& geom(int g) const { return r_.pair_geoms[g]; }
   // Returns how many contacts with a height field a lane has places for: `wanted`, but at most one for each prism that

@@ -395,7 +395,6 @@ struct RobotModel {
   std::vector<MeshHull> hulls;          // of the meshes among them
   bool multiccd = false;                // the model has this flag, and pairs whose contacts depend on it
   bool planes_touch_faces = false;      // of meshes
-  bool multiccd_rocks = false;          // also pairs of shapes without faces
   std::map<int, MeshFaces> hull_faces;  // by hull: of those whose faces decide their contacts with this flag
   std::vector<HeightField> height_fields;
   std::vector<GeomPair> pairs;  // those that MuJoCo checks for contacts

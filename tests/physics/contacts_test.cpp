@@ -35,9 +35,13 @@ INSTANTIATE_TEST_SUITE_P(
         // and with it an acceleration, differs by about the square root of that in the worst case.
         CloseRobot{"heap", 1e-4, 1e-3, 594,
                    [](const mjData& d, const Reference& of) { return of.pair_contacts(d) > 1 ? 1 : 0; }, 100},
-        // The normals of curved shapes are iterated (drl/physics/gjk.hpp): drums, and all shapes on a tilted field.
+        // The normals of curved shapes are iterated (drl/physics/gjk.hpp): drums, a can on a table, and all shapes on a
+        // tilted field.
 #ifdef DRL_HAS_DRUMS
         CloseRobot{"drums", 1e-9, 1e-3, 571, [](const mjData& d, const Reference&) { return count_several(d); }, 1000},
+#endif
+#ifdef DRL_HAS_RODS
+        CloseRobot{"rods", 1e-9, 5e-3, 594, [](const mjData& d, const Reference&) { return count_several(d); }, 3000},
 #endif
         CloseRobot{"stones", 1e-9, 1e-4, 594, count_contacts, 3000},
         // Contacts so stiff that lanes of float compute them in double. Friction along the rod's two tangents differs.

@@ -84,6 +84,9 @@ const std::vector<TestedRobot>& special_robots() {
 #ifdef DRL_HAS_DRUMS
       BOTH(drums, kTests, 1e-4),
 #endif
+#ifdef DRL_HAS_RODS
+      BOTH(rods, kTests, 1e-3),
+#endif
       // Contacts so stiff that lanes of float compute them in double. In float, the errors of 99 % of the states would
       // be up to 0.5.
       LANES(stiff_foot, kTests, 1e-6), LANES(stiff_skater, kTests, 1e-6)};

@@ -76,7 +76,8 @@ constexpr physics::ConvexOptions kOptions{.capsules_overlap = mujoco::kCapsulesO
                                           .planes_touch_faces = mujoco::kPlanesTouchFaces,
                                           .faces_turn_outwards = mujoco::kFacesTurnOutwards,
                                           .boxes_have_eight = mujoco::kBoxesHaveEight,
-                                          .is_stable = mujoco::kConvexSearchIsStable};
+                                          .is_stable = mujoco::kConvexSearchIsStable,
+                                          .sides_touch = mujoco::kSidesTouch};
 
 constexpr int kBoxMesh = 1;  // the mesh that is a box with points inside
 

@@ -128,9 +128,7 @@ class ContactsOfLanes {
 template <class P>
 DRL_HD int collide_pair(const ContactPair& pair, const Shape& first, const Shape& second, ShapeContact* found,
                         PairMemory* memory) {
-  if constexpr (P::kMultiCcd)
-    if (P::kMultiCcdRocks || has_face_contacts(first.kind, second.kind, pair.margin))
-      return collide_multiccd(first, second, pair.margin, P::convex(), found, memory);
+  if constexpr (P::kMultiCcd) return collide_multiccd(first, second, pair.margin, P::convex(), found, memory);
   return collide(first, second, pair.margin, P::convex(), found, memory);
 }
 

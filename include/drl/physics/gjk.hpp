@@ -20,6 +20,7 @@ struct ConvexOptions {
   bool faces_turn_outwards = false;  // those of EPA's polytope; GJK ends if it is within the tolerance of the origin
   bool boxes_have_eight = false;     // contacts with each other, at most
   bool is_stable = false;            // GJK and EPA as in MuJoCo 4.0, which fail less often and search without margins
+  bool sides_touch = false;          // contacts with the flag multiccd: drl/physics/touching_sides.hpp
 };
 constexpr int kMostConvexIterations = 50;
 

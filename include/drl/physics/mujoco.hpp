@@ -19,6 +19,7 @@
 
 #include "drl/physics/model_id.hpp"
 #include "drl/physics/mujoco_robot.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "drl/physics/shared_heights.hpp"
 #include "drl/physics/task.hpp"
 #include "drl/physics/terrain_picture.hpp"

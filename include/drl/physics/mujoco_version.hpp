@@ -19,9 +19,12 @@ inline constexpr bool kEqualitiesBend = since(3, 7);
 inline constexpr bool kGapFollowsMargin = since(3, 9);
 // A body without an inverse inertia of translation has that of rotation, and the other way round.
 inline constexpr bool kInertiasAreNotZero = !since(3, 7);
-// The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp). Newer versions find the contacts
-// of cylinders, capsules and shapes with a margin in a way that lanes do not compute.
+// The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp). Versions 3.13 to 3.17 find the
+// contacts of cylinders, capsules and shapes with a margin in ways that lanes do not compute.
 inline constexpr bool kMulticcdRocks = !since(3, 13);
+// The flag multiccd lets capsules, cylinders, boxes and meshes touch with a face or an edge, with and without margins
+// (drl/physics/touching_sides.hpp).
+inline constexpr bool kSidesTouch = since(4, 0);
 // Faces are clipped by planes with unit normals; contacts of faces may repeat.
 inline constexpr bool kClipsByUnitNormals = since(3, 11);
 // Contacts of two faces have the depth of each corner, not one.

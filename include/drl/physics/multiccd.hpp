@@ -7,6 +7,7 @@
 
 #include "drl/physics/collide.hpp"
 #include "drl/physics/face_contacts.hpp"
+#include "drl/physics/touching_sides.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
@@ -122,7 +123,9 @@ DRL_HD_CALLED void collide_convex_multiccd(const Shape& a, const Shape& b, const
   if (memory != nullptr && are_apart(a, b, margin + options.tolerance, *memory)) return;
   Gjk search(Supported(a, 0.5 * margin), Supported(b, 0.5 * margin), options);
   Overlap overlap;
-  if (has_face_contacts(a.kind, b.kind, margin))
+  if (options.sides_touch)
+    collide_sides(search, list);
+  else if (has_face_contacts(a.kind, b.kind, margin))
     collide_polyhedra(Polyhedron(a), Polyhedron(b), search, list);
   else if (find_overlap(search, overlap))
     RockedShapes(search.a, search.b, options).add_all(overlap, list);

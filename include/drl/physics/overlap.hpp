@@ -46,15 +46,20 @@ DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap, double most = 0)
 }
 
 // Returns whether the shapes of a search that has not begun overlap, and how. If they do not and `distance` is kFar
-// afterwards, `apart` of the search says how they are apart.
-DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap) {
+// afterwards, `apart` of the search says how they are apart. If they do, `deepest` [3] becomes the points of their
+// difference that decide it, of which some may repeat; it may be null.
+DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap, DifferencePoint* deepest = nullptr) {
   if ((is_grown(search.a, search.options) || is_grown(search.b, search.options)) &&
-      find_shallow_overlap(search, overlap))
+      find_shallow_overlap(search, overlap)) {
+    for (int k = 0; k < 3 && deepest != nullptr; ++k) deepest[k] = search.simplex[k < search.count ? k : 0];
     return overlap.depth > 0;
+  }
   search.run(0);
   if (!search.has_overlap()) return false;
   Polytope polytope(search);
-  return polytope.run(overlap.depth, overlap.on_a, overlap.on_b) && overlap.depth > 0;
+  return (deepest != nullptr ? polytope.run(overlap.depth, overlap.on_a, overlap.on_b, deepest)
+                             : polytope.run(overlap.depth, overlap.on_a, overlap.on_b)) &&
+         overlap.depth > 0;
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -58,7 +58,14 @@ class Polyhedron {
   DRL_HD FaceList faces_at(const Feature& feature, const Vec3& outwards) const {
     if (!is_box()) return mesh_faces_at(feature);
     const FaceList found = box_faces_at(feature);
-    return found.count == 4 - feature.count ? found : box_face_towards(outwards);
+    return found.count == 4 - feature.count ? found : box_face_towards(outwards, kCosineOfParallel);
+  }
+  // Does the same, but with more faces (MuJoCo 4.0): a diagonal of a box's side has this side, and the face that faces
+  // a direction may be less parallel.
+  DRL_HD FaceList all_faces_at(const Feature& feature, const Vec3& outwards, double cosine) const {
+    if (!is_box()) return mesh_faces_at(feature);
+    const FaceList found = box_faces_at(feature);
+    return found.count > 0 ? found : box_face_towards(outwards, cosine);
   }
   DRL_HD Vec3 normal(int face) const {
     if (is_box()) return face % 2 == 0 ? shape_.axis(face / 2) : -shape_.axis(face / 2);
@@ -86,16 +93,16 @@ class Polyhedron {
     const int vertex = feature.vertex[0];
     return place_of(is_box() ? vertex ^ 1 << k : corner_before(faces_at_vertex(vertex)[k], vertex));
   }
-
- private:
-  DRL_HD const HullFaces& faces() const { return shape_.hull->faces; }
-  DRL_HD bool is_box() const { return shape_.kind == ShapeKind::box; }
   DRL_HD Vec3 place_of(int vertex) const {
     if (!is_box()) return shape_.to_world(shape_.vertex(vertex));
     Vec3 local;
     for (int k = 0; k < 3; ++k) local[k] = (vertex >> k & 1) != 0 ? shape_.size[k] : -shape_.size[k];
     return shape_.to_world(local);
   }
+
+ private:
+  DRL_HD const HullFaces& faces() const { return shape_.hull->faces; }
+  DRL_HD bool is_box() const { return shape_.kind == ShapeKind::box; }
   DRL_HD FaceList all_faces_at_vertex(int vertex) const {
     const int first = faces().first_face[vertex];
     return {faces().first_face[vertex + 1] - first, faces().faces + first};
@@ -124,12 +131,12 @@ class Polyhedron {
     }
     return found;
   }
-  DRL_HD FaceList box_face_towards(const Vec3& outwards) const {
+  DRL_HD FaceList box_face_towards(const Vec3& outwards, double cosine) const {
     const Vec3 local = shape_.into(outwards);
     const double inverse = 1 / std::sqrt(dot(local, local));
     FaceList found;
     for (int k = 0; k < 3 && found.count == 0; ++k)
-      if (std::abs(local[k] * inverse) > kCosineOfParallel) found.add(2 * k + (local[k] < 0 ? 1 : 0));
+      if (std::abs(local[k] * inverse) > cosine) found.add(2 * k + (local[k] < 0 ? 1 : 0));
     return found;
   }
   // Returns the corner of a mesh's face from which an edge leads to a vertex.
