@@ -20,16 +20,19 @@ class FaceContacts {
   DRL_HD FaceContacts(const double* origin, double distance) : origin_(origin), distance_(distance) {}
 
   // Adds the corners of a polygon; `way` leads from the surface of the first shape to that of the second. Corners at
-  // one place count once, or, if may_repeat, only if the polygon is an edge.
-  DRL_HD void add(const ClippedPolygon& polygon, const Vec3& way, bool is_edge, bool may_repeat,
+  // one place count once, or, if may_repeat (MuJoCo 3.11), only if the polygon is an edge, which is then on the surface
+  // of its own shape.
+  DRL_HD void add(const ClippedPolygon& polygon, const Vec3& way, bool is_edge, bool is_of_first, bool may_repeat,
                   ContactList& list) const {
     int chosen[4] = {0, 1, 2, 3}, count = polygon.count();
     const bool has_many = count > 4, has_two = may_repeat && is_edge && !has_many && count > 2;
+    const bool is_on_first = may_repeat && is_of_first;
     if (has_many) polygon.choose_four(chosen), count = 4;
     if (has_two) polygon.choose_two(chosen), count = 2;
     for (int k = 0; k < count; ++k) {
       if (!has_many && !may_repeat && comes_before(polygon, k)) continue;
-      const Vec3 &on_b = polygon[chosen[k]], on_a = on_b - way;
+      const Vec3& corner = polygon[chosen[k]];
+      const Vec3 on_a = is_on_first ? corner : corner - way, on_b = is_on_first ? corner + way : corner;
       list.add(0.5 * (on_a + on_b), unit(on_a - on_b), distance_);
     }
   }
@@ -167,7 +170,8 @@ DRL_HD_CALLED void collide_polyhedra(const Polyhedron& a, const Polyhedron& b, G
   if (polygon.count() == 0 || (options.corners_have_depths && list.count() == before))
     list.add(overlap.middle(), overlap.normal(), distance);
   else if (!options.corners_have_depths)
-    FaceContacts(search.a.shape->origin, distance).add(polygon, way, by.is_edge, options.by_unit_normals, list);
+    FaceContacts(search.a.shape->origin, distance)
+        .add(polygon, way, by.is_edge, by.is_of_second, options.by_unit_normals, list);
 }
 
 }  // namespace drl::inline DRL_ISA::physics
