@@ -4,6 +4,7 @@
 
 #include "drl/lanes/philox.hpp"
 #include "drl/physics/height_fields.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "drl/physics/multiccd.hpp"
 #include "physics/robot_reader.hpp"
 
@@ -40,8 +41,10 @@ class Places {
       const physics::ShapeKind first = geom(pair.first).kind, second = geom(pair.second).kind;
       pair.place = places;
       if (first == PairGeom::height_field) {
-        constexpr int kLeast = 8;  // the six triangles around a point of the grid, and two more
-        pair.places = places_on_field(pair, contacts > 0 ? contacts : std::max(kLeast, 2 * most_on_field_[p]));
+        // The six triangles around a point of the grid, and two more; or, if a margin reaches other cells, those of a
+        // cell and of the eight around it.
+        const int least = mujoco::kConvexSearchIsStable && pair.margin > 0 ? 18 : 8;
+        pair.places = places_on_field(pair, contacts > 0 ? contacts : std::max(least, 2 * most_on_field_[p]));
       }
       // Lanes may find the contacts of parallel capsules at different ends.
       const bool are_capsules = first == PairGeom::capsule && second == PairGeom::capsule;

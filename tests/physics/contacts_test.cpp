@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "tested_robots.hpp"
 
 namespace drl {
@@ -43,7 +44,9 @@ INSTANTIATE_TEST_SUITE_P(
 #ifdef DRL_HAS_RODS
         CloseRobot{"rods", 1e-9, 5e-3, 594, [](const mjData& d, const Reference&) { return count_several(d); }, 3000},
 #endif
-        CloseRobot{"stones", 1e-9, 1e-4, 594, count_contacts, 3000},
+        // In MuJoCo 4.0, the distance decides about the normal in a margin, and the search for a cylinder's distance
+        // ends within 5e-7 m: libmujoco's own accelerations change by 1.5e-4 in 594 states if the last digits do.
+        CloseRobot{"stones", 1e-9, mujoco::kConvexSearchIsStable ? 1e-3 : 1e-4, 594, count_contacts, 3000},
         // Contacts so stiff that lanes of float compute them in double. Friction along the rod's two tangents differs.
         CloseRobot{"bumps", 1e-10, 1e-8, 594, count_contacts, 600}),
     [](const auto& info) { return std::string(info.param.name); });
