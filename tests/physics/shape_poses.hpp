@@ -95,8 +95,6 @@ constexpr bool kSameSearch = true;
 #else
 constexpr bool kSameSearch = false;
 #endif
-// The same for contacts of faces, too.
-constexpr bool kSameRounding = kSameSearch && !mujoco::since(3, 6);
 // Returns whether shapes are so deep in each other that searches which differ by rounding may find other faces.
 inline bool is_deep(const std::vector<ShapeContact>& contacts) {
   constexpr double kShallow = 0.02;  // m
