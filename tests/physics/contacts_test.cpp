@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
         CloseRobot{"drums", 1e-9, 1e-3, 571, [](const mjData& d, const Reference&) { return count_several(d); }, 1000},
 #endif
 #ifdef DRL_HAS_RODS
-        CloseRobot{"rods", 1e-10, 1e-9, 594, [](const mjData& d, const Reference&) { return count_several(d); }, 3000},
+        CloseRobot{"rods", 1e-10, 1e-9, 594, [](const mjData& d, const Reference&) { return count_several(d); }, 2500},
 #endif
         // In MuJoCo 4.0, the distance decides about the normal in a margin, and the search for a cylinder's distance
         // ends within 5e-7 m: libmujoco's own accelerations change by 1.5e-4 in 594 states if the last digits do.
@@ -93,7 +93,7 @@ TEST(Bricks, LieOnTheirFacesAsInLibmujoco) {
     EXPECT_TRUE(is_nearby(compared, from)) << "state " << k;
   }
   std::printf("%d pairs with several contacts, %d undecided states\n", several, undecided);
-  EXPECT_LE(undecided, 100);
+  EXPECT_LE(undecided, mujoco::kSidesTouch ? 200 : 100);  // in MuJoCo 4.0, tilted faces touch with polygons, too
   EXPECT_GE(several, 3000);
 }
 
