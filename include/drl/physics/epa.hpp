@@ -51,7 +51,7 @@ class Polytope {
                                                   : start_from_tetrahedron();
     if (!has_started || !expand(best)) return false;
     const DifferencePoint &u = point_[best.corner[0]], &v = point_[best.corner[1]], &w = point_[best.corner[2]];
-    const TriangleWeights weights(u.at, v.at, w.at, best.nearest, is_stable_);
+    const Vec3 weights = weigh(u.at, v.at, w.at, best.nearest);
     on_a = weights[0] * u.of_a + weights[1] * v.of_a + weights[2] * w.of_a;
     on_b = weights[0] * u.of_b + weights[1] * v.of_b + weights[2] * w.of_b;
     depth = std::sqrt(best.square);
@@ -97,6 +97,7 @@ class Polytope {
   }
 
   DRL_HD void find_center(const int* corners, int count) {
+    if (!turns_outwards_) return;
     center_ = point_[corners[0]].at;
     for (int k = 1; k < count; ++k) center_ = center_ + point_[corners[k]].at;
     center_ = 1.0 / count * center_;
@@ -248,7 +249,7 @@ class Polytope {
     bool takes_v = is_thin_u;
     if (is_thin_u == is_thin_v) {
       double at_u[3], at_v[3];
-      weigh_triangle(u, r, s, at_u, true), weigh_triangle(v, s, r, at_v, true);
+      weigh_triangle<true>(u, r, s, at_u), weigh_triangle<true>(v, s, r, at_v);
       const Vec3 near_u = at_u[0] * u + at_u[1] * r + at_u[2] * s, near_v = at_v[0] * v + at_v[1] * s + at_v[2] * r;
       takes_v = dot(near_u, near_u) > dot(near_v, near_v);
     }
@@ -361,8 +362,11 @@ class Polytope {
     if (volumes != nullptr) volumes[0] = x, volumes[1] = y, volumes[2] = z;
     return (x >= 0 && y >= 0 && z >= 0) || (x <= 0 && y <= 0 && z <= 0);
   }
+  DRL_HD Vec3 weigh(const Vec3& r, const Vec3& s, const Vec3& t, const Vec3& p) const {
+    return is_stable_ ? TriangleWeights<true>(r, s, t, p).all() : TriangleWeights<false>(r, s, t, p).all();
+  }
   DRL_HD bool is_in_triangle(const Vec3& r, const Vec3& s, const Vec3& t, const Vec3& p) const {
-    const TriangleWeights weights(r, s, t, p, is_stable_);
+    const Vec3 weights = weigh(r, s, t, p);
     if (weights[0] < 0 || weights[1] < 0 || weights[2] < 0) return false;
     return length(weights[0] * r + weights[1] * s + weights[2] * t - p) < kNoLength;
   }

@@ -61,19 +61,20 @@ DRL_HD bool project_on_plane(const Vec3& a, const Vec3& b, const Vec3& c, Vec3& 
 }
 
 // Weights of the corners of a triangle at a point of its plane. They are ratios of areas, which are computed in the
-// coordinate plane in which the triangle is largest. `is_stable`: see ConvexOptions.
+// coordinate plane in which the triangle is largest. kStable: see ConvexOptions::is_stable.
+template <bool kStable>
 struct TriangleWeights {
   double part[3], whole, sum;
 
-  DRL_HD TriangleWeights(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& point, bool is_stable) {
+  DRL_HD TriangleWeights(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& point) {
     const auto area = [&](int x, int y)
-                          DRL_LAMBDA { return is_stable ? area_at(a, b, c, x, y) : twice_area(a, b, c, x, y); };
+                          DRL_LAMBDA { return kStable ? area_at(a, b, c, x, y) : twice_area(a, b, c, x, y); };
     const double yz = area(1, 2), xz = area(0, 2), xy = area(0, 1);
     const bool is_yz = std::abs(yz) >= std::abs(xz) && std::abs(yz) >= std::abs(xy);
     const bool is_xz = !is_yz && std::abs(xz) >= std::abs(xy);
     const int x = is_yz ? 1 : 0, y = is_yz || is_xz ? 2 : 1;
     sum = whole = is_yz ? yz : is_xz ? xz : xy;
-    if (is_stable) {
+    if constexpr (kStable) {
       part[0] = area_at(point, b, c, x, y), part[1] = area_at(point, c, a, x, y), part[2] = area_at(point, a, b, x, y);
       sum = part[0] + part[1] + part[2];
     } else {
@@ -81,6 +82,7 @@ struct TriangleWeights {
     }
   }
   DRL_HD double operator[](int k) const { return part[k] / sum; }
+  DRL_HD Vec3 all() const { return {part[0] / sum, part[1] / sum, part[2] / sum}; }
   DRL_HD bool is_within(int k) const { return common_sign(whole, part[k]) != 0; }
 
  private:
@@ -96,12 +98,13 @@ struct TriangleWeights {
   }
 };
 
-// Computes the weights of the corners at the point of a simplex that is nearest to the origin. Unless is_stable, a
+// Computes the weights of the corners at the point of a simplex that is nearest to the origin. Unless kStable, a
 // segment's point is b if it is not between the ends.
-DRL_HD void weigh_segment(const Vec3& a, const Vec3& b, double* weights, bool is_stable) {
+template <bool kStable>
+DRL_HD void weigh_segment(const Vec3& a, const Vec3& b, double* weights) {
   const Vec3 ab = b - a;
   weights[0] = 0, weights[1] = 1;
-  if (is_stable && dot(ab, ab) < kNoLength * kNoLength) return;
+  if (kStable && dot(ab, ab) < kNoLength * kNoLength) return;
   const double back = -(dot(b, ab) / dot(ab, ab));
   int widest = 0;
   for (int k = 1; k < 3; ++k)
@@ -111,27 +114,28 @@ DRL_HD void weigh_segment(const Vec3& a, const Vec3& b, double* weights, bool is
   if (common_sign(whole, from_b) == 0) return;
   if (common_sign(whole, to_a) != 0)
     weights[0] = from_b / whole, weights[1] = to_a / whole;
-  else if (is_stable)
+  else if (kStable)
     weights[0] = 1, weights[1] = 0;
 }
-DRL_HD_CALLED void weigh_triangle(const Vec3& a, const Vec3& b, const Vec3& c, double* weights, bool is_stable) {
+template <bool kStable>
+DRL_HD_CALLED void weigh_triangle(const Vec3& a, const Vec3& b, const Vec3& c, double* weights) {
   const Vec3* corner[3] = {&a, &b, &c};
   Vec3 nearest;
   weights[2] = 0;
   bool is_within[3] = {false, false, false};
   if (project_on_plane(a, b, c, nearest)) {
-    const TriangleWeights inside(a, b, c, nearest, is_stable);
+    const TriangleWeights<kStable> inside(a, b, c, nearest);
     for (int k = 0; k < 3; ++k) weights[k] = inside[k], is_within[k] = inside.is_within(k);
     if (is_within[0] && is_within[1] && is_within[2]) return;
-  } else if (!is_stable) {
-    return weigh_segment(a, b, weights, false);
+  } else if (!kStable) {
+    return weigh_segment<kStable>(a, b, weights);
   }
   double least = 1e300;
   for (int k = 0; k < 3; ++k) {  // the side opposite to corner k
     if (is_within[k]) continue;
     const int first = k == 0 ? 1 : 0, second = k == 2 ? 1 : 2;
     double on_side[2];
-    weigh_segment(*corner[first], *corner[second], on_side, is_stable);
+    weigh_segment<kStable>(*corner[first], *corner[second], on_side);
     const Vec3 at = on_side[0] * *corner[first] + on_side[1] * *corner[second];
     const double square = dot(at, at);
     if (!(square < least)) continue;
@@ -139,7 +143,8 @@ DRL_HD_CALLED void weigh_triangle(const Vec3& a, const Vec3& b, const Vec3& c, d
     weights[k] = 0, weights[first] = on_side[0], weights[second] = on_side[1];
   }
 }
-DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* weights, bool is_stable) {
+template <bool kStable>
+DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* weights) {
   const auto volume = [&](int i, int j, int k)
                           DRL_LAMBDA { return dot(simplex[i].at, cross(simplex[j].at, simplex[k].at)); };
   const double part[4] = {-volume(1, 2, 3), volume(0, 2, 3), -volume(0, 1, 3), volume(0, 1, 2)};
@@ -153,14 +158,14 @@ DRL_HD_CALLED void weigh_tetrahedron(const DifferencePoint* simplex, double* wei
     if (common_sign(whole, part[k]) != 0) continue;
     const int i = k == 0 ? 1 : 0, j = k <= 1 ? 2 : 1, l = k == 3 ? 2 : 3;
     double on_face[3];
-    weigh_triangle(simplex[i].at, simplex[j].at, simplex[l].at, on_face, is_stable);
+    weigh_triangle<kStable>(simplex[i].at, simplex[j].at, simplex[l].at, on_face);
     const Vec3 at = on_face[0] * simplex[i].at + on_face[1] * simplex[j].at + on_face[2] * simplex[l].at;
     const double square = dot(at, at);
     if (!(square < least)) continue;
     least = square;
     // Before 4.0, MuJoCo keeps the last weight of a farther face here. Then it may take shapes whose distance it knows
     // for touching.
-    if (k < 3 || is_stable) weights[k] = 0;
+    if (k < 3 || kStable) weights[k] = 0;
     weights[i] = on_face[0], weights[j] = on_face[1], weights[l] = on_face[2];
   }
 }
@@ -215,7 +220,7 @@ struct Gjk {
         if (found == kApart) return;
         if (found == kOverlap) return set_overlap();
       }
-      keep_nearest(weights);
+      keep_nearest<false>(weights);
       if (count < 1) return separate({0, 0, 0});
       const Vec3 nearest = mix(weights, &DifferencePoint::at), step = nearest - at;
       if (std::abs(step[0]) < kNoLength && std::abs(step[1]) < kNoLength && std::abs(step[2]) < kNoLength) break;
@@ -240,12 +245,13 @@ struct Gjk {
     return sum;
   }
   // Keeps the points of the simplex, including the new one, on which the point nearest to the origin depends.
+  template <bool kStable>
   DRL_HD void keep_nearest(double* weights) {
     double all[4] = {1, 0, 0, 0};
     const int points = count + 1;
-    if (points == 2) weigh_segment(simplex[0].at, simplex[1].at, all, options.is_stable);
-    if (points == 3) weigh_triangle(simplex[0].at, simplex[1].at, simplex[2].at, all, options.is_stable);
-    if (points == 4) weigh_tetrahedron(simplex, all, options.is_stable);
+    if (points == 2) weigh_segment<kStable>(simplex[0].at, simplex[1].at, all);
+    if (points == 3) weigh_triangle<kStable>(simplex[0].at, simplex[1].at, simplex[2].at, all);
+    if (points == 4) weigh_tetrahedron<kStable>(simplex, all);
     count = 0;
     for (int k = 0; k < points; ++k)
       if (all[k] != 0) {
@@ -273,7 +279,7 @@ struct Gjk {
         is_apart = true;
       }
       if (iteration > 0 && dot(at, at - next.at) < gap) break;
-      keep_nearest(weights);
+      keep_nearest<true>(weights);
       if (count < 1) return separate({0, 0, 0});
       if (count == 4) {
         size = is_apart ? size : 0;
