@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "physics/emit.hpp"
 #include "physics/emit_text.hpp"
 #include "physics/order.hpp"
@@ -317,10 +318,10 @@ class FunctionEmitter {
         return {in(text(of[0], reader), kProduct) + " / " + in(text(of[1], reader), kSign), kProduct};
       case Op::negate:
         return {"-" + in(text(of[0], reader), kAtom), kSign};
-      case Op::touching_sine:
+      case Op::touching:
         counts_.operations += 20 * 60;
-        return {"touching_sine(" + text(of[0], reader).text + ", " + text(of[1], reader).text + ", " +
-                    text(of[2], reader).text + ")",
+        return {(mujoco::kInsideWrapsAreExact ? "touching_angle(" : "touching_sine(") + text(of[0], reader).text +
+                    ", " + text(of[1], reader).text + ", " + text(of[2], reader).text + ")",
                 kAtom};
       case Op::sqrt:
         return call("sqrt", of[0]);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "drl/physics/mujoco_version.hpp"
 #include "drl/physics/wraps.hpp"
 
 namespace drl::robot_compiler {
@@ -20,7 +21,7 @@ int arity(Op op) {
     case Op::sin:
     case Op::cos:
       return 1;
-    case Op::touching_sine:
+    case Op::touching:
       return 3;
     case Op::select:
       return 4;
@@ -153,11 +154,12 @@ Expr max(const Expr& a, const Expr& b) {
   return a == b ? a : graph_of(a, b).make(Op::max, a, b);
 }
 
-Expr touching_sine(const Expr& a, const Expr& b, const Expr& angle) {
+Expr touching(const Expr& a, const Expr& b, const Expr& angle) {
   if (a.is_known() && b.is_known() && angle.is_known())
-    return physics::touching_sine(a.value(), b.value(), angle.value());
+    return mujoco::kInsideWrapsAreExact ? physics::touching_angle(a.value(), b.value(), angle.value())
+                                        : physics::touching_sine(a.value(), b.value(), angle.value());
   Graph& graph = *(a.is_known() ? b.is_known() ? angle : b : a).graph();
-  return graph.make(Op::touching_sine, a, b, angle);
+  return graph.make(Op::touching, a, b, angle);
 }
 
 Expr select_less(const Expr& a, const Expr& b, const Expr& yes, const Expr& no) {

@@ -25,7 +25,7 @@ enum class Op : uint8_t {
   select,
   sin,
   cos,
-  touching_sine  // of three operands (drl/physics/wraps.hpp)
+  touching  // of three operands (drl/physics/wraps.hpp)
 };
 
 struct Node {
@@ -98,8 +98,9 @@ Expr cos(const Expr& a);
 Expr min(const Expr& a, const Expr& b);
 Expr max(const Expr& a, const Expr& b);
 Expr select_less(const Expr& a, const Expr& b, const Expr& yes, const Expr& no);  // a < b ? yes : no
-// Returns the sine of the angle at which a tendon touches a circle from inside (drl/physics/wraps.hpp).
-Expr touching_sine(const Expr& a, const Expr& b, const Expr& angle);
+// Returns the angle at which a tendon touches a circle from inside, before MuJoCo 3.16 its sine
+// (drl/physics/wraps.hpp).
+Expr touching(const Expr& a, const Expr& b, const Expr& angle);
 inline Expr clamp(const Expr& x, const Expr& low, const Expr& high) { return min(max(x, low), high); }
 
 }  // namespace drl::robot_compiler

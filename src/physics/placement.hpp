@@ -16,7 +16,7 @@ struct Placement {
   int body = 0;
   Numbers3 pos{};
   Rotation turn{};
-  int site = -1, frame = 0;  // of a site: MuJoCo's indices of the site and of its body; else -1
+  int site = -1, frame = 0;  // MuJoCo's indices of the site (of a geom: -1) and of its body
 };
 
 }  // namespace drl::robot_compiler

@@ -21,7 +21,7 @@ class Reader : PartReader {
       excluded_.insert(std::minmax(m_.exclude_signature[e] >> 16, m_.exclude_signature[e] & 0xffff));
     for (int p = 0; p < m_.npair; ++p) {
       explicit_.insert(std::minmax(m_.pair_geom1[p], m_.pair_geom2[p]));
-      if (moves(m_.pair_geom1[p]) || moves(m_.pair_geom2[p])) read_contact(explicit_contact(p));
+      if (may_push(m_.pair_geom1[p], m_.pair_geom2[p])) read_contact(explicit_contact(p));
     }
     for (int a = 0; a < m_.ngeom; ++a)
       for (int b = a + 1; b < m_.ngeom; ++b)
@@ -151,6 +151,10 @@ class Reader : PartReader {
   }
 
   bool moves(int g) const { return r_.geoms[g].body >= 0; }
+  // Returns whether contacts of an explicit pair have forces.
+  bool may_push(int a, int b) const {
+    return mujoco::kPairsOfOneBodyPush ? moves(a) || moves(b) : r_.geoms[a].body != r_.geoms[b].body;
+  }
   // Returns whether MuJoCo checks the two geoms for contacts.
   bool may_touch(int a, int b) const {
     const bool wants = (m_.geom_contype[a] & m_.geom_conaffinity[b]) || (m_.geom_contype[b] & m_.geom_conaffinity[a]);

@@ -271,7 +271,11 @@ class Reader : PartReader {
 
   Placement placement(const std::string& name, int b, const mjtNum* pos, const mjtNum* quat) const {
     const Frame& frame = r_.frames[b];
-    return {name, frame.body, plus(frame.pos, times(frame.turn, numbers(pos))), times(frame.turn, rotation(quat))};
+    return {.name = name,
+            .body = frame.body,
+            .pos = plus(frame.pos, times(frame.turn, numbers(pos))),
+            .turn = times(frame.turn, rotation(quat)),
+            .frame = b};
   }
   // If a geom's or site's frame is nearly that of its body, or that of the body's inertia, libmujoco uses the latter
   // frame. `same_frame` is its decision.
@@ -296,7 +300,7 @@ class Reader : PartReader {
     for (int s = 0; s < m_.nsite; ++s)
       r_.sites.push_back(placement(name(mjOBJ_SITE, s), m_.site_bodyid[s], m_.site_sameframe[s], m_.site_pos + 3 * s,
                                    m_.site_quat + 4 * s)),
-          r_.sites.back().site = s, r_.sites.back().frame = m_.site_bodyid[s];
+          r_.sites.back().site = s;
   }
 
   void read_keyframes() {

@@ -72,6 +72,9 @@ struct TreeMatrix {
 struct TendonPath {
   Expr length, velocity;
   std::vector<Expr> along;  // [nv]
+  // The wrenches on frames if the tendon pushes its ends apart with 1 N, about the origin of each one's tree (of static
+  // frames: about that of the world).
+  std::vector<std::pair<int, Spatial>> wrenches;
 };
 TendonPath trace_tendon(const RobotModel& model, int tendon, const Kinematics& kinematics, Program& p);
 // Returns the second derivative of a tendon's length if qacc is 0. Its path goes around no geoms.
@@ -98,6 +101,7 @@ struct Dynamics {
   std::vector<Expr> force;            // of all but the constraints: without constraints, M qacc = force
   std::vector<Expr> actuator_force;   // of each actuator
   std::vector<Expr> actuator_torque;  // along each degree of freedom
+  std::vector<Expr> tendon_force;     // of each tendon's spring, damper and actuators; it makes the tendon longer
   TreeMatrix damping;                 // for the integrator
   // Bodies that turn implicitly (RobotModel) also need the derivatives of the forces that accelerations require without
   // qacc, by qvel. They are not symmetric: `turning` has entries (i, ancestor), turning_above has entries (ancestor,
@@ -106,20 +110,25 @@ struct Dynamics {
 };
 // Returns the expressions that read an entry of an array for each degree of freedom.
 std::vector<Expr> read_along_qvel(const RobotModel& model, const std::string& array, Program& p);
-// Adds the forces of tendons' limits and dry friction to a force along qvel in the solver's axes. `array` holds the
-// forces of all rows; along_of(tendon) returns the derivatives of a tendon's length.
-template <class AlongOf>
-void add_tendon_forces(const RobotModel& model, const std::string& array, const AlongOf& along_of, Program& p,
-                       std::vector<Expr>& force) {
+// Calls add(tendon, force) for each tendon's limit and dry friction. `array` holds the forces of all rows.
+template <class Add>
+void for_tendon_rows(const RobotModel& model, const std::string& array, Program& p, const Add& add_force) {
   const auto add = [&](int tendon, int number, const std::string& what) {
-    const Expr pull = p.input(at(array, number), identifier(model.tendons[tendon].name) + what);
-    const std::vector<Expr> along = along_of(tendon);
-    for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
+    add_force(tendon, p.input(at(array, number), identifier(model.tendons[tendon].name) + what));
   };
   size_t number = limited_joints(model).size();
   for (const int t : limited_tendons(model)) add(t, static_cast<int>(number++), "_tendon_limit");
   number += frictional_dofs(model).size();
   for (const int t : frictional_tendons(model)) add(t, static_cast<int>(number++), "_tendon_friction");
+}
+// Adds these to a force along qvel in the solver's axes. along_of(tendon) returns the derivatives of a tendon's length.
+template <class AlongOf>
+void add_tendon_forces(const RobotModel& model, const std::string& array, const AlongOf& along_of, Program& p,
+                       std::vector<Expr>& force) {
+  for_tendon_rows(model, array, p, [&](int tendon, const Expr& pull) {
+    const std::vector<Expr> along = along_of(tendon);
+    for (size_t i = 0; i < force.size(); ++i) force[i] += along[i] * pull;
+  });
 }
 // Writes the rates of change of the activations, and the activations after a time step.
 void trace_activations(const RobotModel& model, Program& p);
@@ -242,6 +251,9 @@ struct WeldTurn {
 WeldTurn turns_along(const Equality& equality, const std::vector<Quat>& quats);
 EqualityRows trace_equality(const RobotModel& model, const Equality& equality, const Kinematics& kinematics,
                             Program& p);
+// Returns the derivative of an equality constraint's polynomial by the second position or length, relative to its
+// reference.
+Expr slope_of_second(const Equality& equality, const Expr& x);
 
 // The values that smooth() keeps for later functions. An equality constraint with the rows J, the weights W and the
 // residuals J qacc + r pushes with -J' W (J qacc + r). This is linear in qacc, so J' W J is part of the solver's matrix
@@ -298,6 +310,8 @@ Vec3 derived_vector(Program& p, const std::string& array, size_t k, int first = 
 Spatial derived_velocity(Program& p, size_t frame);
 Inertia derived_inertia(const RobotModel& model, size_t frame, Program& p);
 void trace_sensors(const RobotModel& model, Program& p);
+// Returns qacc in the solver's axes.
+std::vector<Expr> qacc_of(const RobotModel& model, const Kinematics& kinematics, Program& p);
 // Returns the accelerations of bodies about their trees' origins, with gravity as an upward acceleration.
 std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p);
 // Returns the declaration of what the functions write sensors to.

@@ -280,6 +280,7 @@ class Actuators {
     }
     const Transmission of = transmission(actuator);
     for (size_t i = 0; i < of.along.size(); ++i) d.actuator_torque[i] += of.along[i] * force;
+    if (actuator.acts_on == Actuator::tendon) d.tendon_force[actuator.target] += Expr(actuator.gear) * force;
     if (model_.implicit_actuators)
       add_outer_product(model_, of.along, damping(a, force, 1), Entries::of_damping, d.damping);
   }

@@ -35,16 +35,16 @@ class Tracer {
              "Derived& derived)");
     trace_actuators();
     p_.begin("Computes the forces of contacts on each body.",
-             "derive_forces(const F* qpos, const F (*wrench)[kWrench], const F* limit, const F* parameters, Derived& "
-             "derived)");
+             "derive_forces(const F* qpos, const F* qvel, const F* qacc, const F* ctrl, const F* act, "
+             "const F (*wrench)[kWrench], const F* limit, const F* parameters, Derived& derived)");
     trace_forces();
     p_.begin("Computes the forces of limits and contacts along qvel.",
              "derive_constraints(const F* qpos, const F (*wrench)[kWrench], const F* limit, Derived& derived)");
     trace_constraint_forces();
     if (!senses(model_, &Sensor::shows_load)) return;
     p_.begin("Computes sensors of the force and torque between a body and its parent.",
-             "find_loads(const F* qpos, const F* qvel, const F* qacc, const F (*wrench)[kWrench], const F* limit, "
-             "const F* parameters, F (*sensed)[4])");
+             "find_loads(const F* qpos, const F* qvel, const F* qacc, const F* ctrl, const F* act, "
+             "const F (*wrench)[kWrench], const F* limit, const F* parameters, F (*sensed)[4])");
     trace_loads();
   }
 
@@ -151,11 +151,11 @@ class Tracer {
   Vec3 center_of_wrench(const Frame& frame) const {
     return frame.body < 0 ? subtree_center(frame.root) - k_.origin[0] : center_of_tree(frame);
   }
-  // Returns the wrenches of contacts, equality constraints and pushes on all frames, about the origin of each one's
-  // tree (of static frames: of the first tree).
+  // Returns the wrenches of contacts, equality constraints, tendons and pushes on all frames, about the origin of each
+  // one's tree (of static frames: of the first tree).
   std::vector<Spatial> external_wrenches() {
     const std::vector<int> frames = touching_frames(model_);
-    std::vector<Spatial> wrenches = equality_wrenches();
+    std::vector<Spatial> wrenches = constraint_wrenches();
     for (size_t f = 1; f < model_.frames.size(); ++f) {
       wrenches[f] = wrench_of(f, frames[f]) + wrenches[f];
       if (const int frame = static_cast<int>(f); is_pushed(model_, frame))
@@ -166,7 +166,7 @@ class Tracer {
   }
   void trace_forces_in_loops() {
     p_.before("F external[Sizes::nbody][6];"), p_.before("find_external_wrenches<Sizes>(wrench, external);");
-    const std::vector<Spatial> wrenches = equality_wrenches();
+    const std::vector<Spatial> wrenches = constraint_wrenches();
     for (size_t f = 1; f < wrenches.size(); ++f)
       for (int c = 0; c < 6; ++c) p_.add(at("external", f, c), wrenches[f][c]);
     writes_in_loop("write_forces(bodies, external, derived);", 50);
@@ -192,7 +192,7 @@ class Tracer {
     return loads;
   }
   void trace_loads() {
-    const bool in_loops = loops_over_wrenches(p_) && model_.equalities.empty();
+    const bool in_loops = loops_over_wrenches(p_) && model_.equalities.empty() && !have_tendons_wrenches();
     const std::vector<Spatial> loads = in_loops ? find_loads_in_loops() : find_loads();
     for (const Sensor& sensor : model_.sensors) {
       if (!sensor.shows_load()) continue;
@@ -232,9 +232,40 @@ class Tracer {
     const int before = count_limits(model_) + count_frictions(model_);
     return p_.input(at("limit", before + r), "equality_force_" + std::to_string(r));
   }
-  // Returns what equality constraints of bodies add to the wrenches on frames, as mj_rnePostConstraint. Before MuJoCo
-  // 3.14, the torque of a weld is its rows' force, without the derivative of their violation.
-  std::vector<Spatial> equality_wrenches() {
+  // Returns whether tendons act on frames.
+  bool have_tendons_wrenches() const {
+    return mujoco::kLoadsHaveWeldsAndTendons &&
+           std::ranges::any_of(model_.tendons, [](const Tendon& tendon) { return !tendon.path.empty(); });
+  }
+  // Returns the force of each tendon's spring, damper, actuators, armature and constraints; it makes the tendon longer.
+  std::vector<Expr> tendon_forces() {
+    std::vector<Expr> force = trace_dynamics(model_, k_, p_).tendon_force;
+    for (size_t t = 0; t < force.size(); ++t) {
+      const int tendon = static_cast<int>(t);
+      if (model_.tendons[t].armature == 0) continue;
+      const std::vector<Expr> along = trace_tendon(model_, tendon, k_, p_).along, qacc = qacc_of(model_, k_, p_);
+      Expr acceleration = trace_bend(model_, tendon, k_);
+      for (size_t i = 0; i < along.size(); ++i) acceleration += along[i] * qacc[i];
+      force[t] -= Expr(model_.tendons[t].armature) * acceleration;
+    }
+    for_tendon_rows(model_, "limit", p_, [&](int tendon, const Expr& pull) { force[tendon] += pull; });
+    size_t row = 0;
+    for (const Equality& equality : model_.equalities) {
+      if (const auto [first, second] = equality.joints; equality.kind == Equality::tendon) {
+        const Expr pull = equality_force(row);
+        force[first] += pull;
+        if (second >= 0)
+          force[second] -= pull * slope_of_second(equality, trace_tendon(model_, second, k_, p_).length -
+                                                                Expr(model_.tendons[second].reference));
+      }
+      row += equality.rows();
+    }
+    return force;
+  }
+  // Returns what equality constraints of bodies and spatial tendons add to the wrenches on frames, as
+  // mj_rnePostConstraint. Before MuJoCo 3.14, the torque of a weld is its rows' force, without the derivative of their
+  // violation, and tendons add nothing.
+  std::vector<Spatial> constraint_wrenches() {
     std::vector<Spatial> wrenches(model_.frames.size());
     const std::vector<Quat> quats = turns_welds() ? trace_quaternions(model_, p_) : std::vector<Quat>{};
     size_t row = 0;
@@ -252,6 +283,13 @@ class Tracer {
         wrenches[side.frame] = wrenches[side.frame] + Expr(s == 0 ? 1 : -1) * wrench;
       }
     }
+    if (!have_tendons_wrenches()) return wrenches;
+    const std::vector<Expr> force = tendon_forces();
+    for (size_t t = 0; t < force.size(); ++t)
+      for (auto [frame, wrench] : trace_tendon(model_, static_cast<int>(t), k_, p_).wrenches) {
+        if (model_.frames[frame].body < 0) wrench.angular = wrench.angular - cross(k_.origin[0], wrench.linear);
+        wrenches[frame] = wrenches[frame] + force[t] * wrench;
+      }
     return wrenches;
   }
 

@@ -71,6 +71,7 @@ void trace_tendons(const RobotModel& model, const Kinematics& kinematics, Dynami
         strength(spring, spring.linear, stretch) * stretch + strength(damping, damping.linear, speed) * path.velocity,
         identifier(tendon.name) + "_tendon_pull");
     for (size_t i = 0; i < path.along.size(); ++i) d.force[i] -= path.along[i] * pull;
+    d.tendon_force[t] -= pull;
     if (model.implicit_actuators)
       add_outer_product(model, path.along, slope(damping, damping.linear, speed), Entries::of_damping, d.damping);
   }
@@ -245,7 +246,7 @@ Symmetric inertia_of(const RobotModel& model, int frame, Program& p) {
 Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, Program& p) {
   const size_t nv = model.dofs.size(), bodies = model.bodies.size();
   Dynamics d;
-  d.force.resize(nv), d.actuator_torque.resize(nv);
+  d.force.resize(nv), d.actuator_torque.resize(nv), d.tendon_force.resize(model.tendons.size());
   const auto of_dof = [&](size_t i, double in_file, int number) {
     return Expr(in_file) * parameter(model, ModelParameter::joint, static_cast<int>(i), number, p);
   };

@@ -33,7 +33,7 @@ void trace_lengths(const RobotModel& model, const Equality& equality, const Kine
   if (equality.joints[1] >= 0) {
     const auto [x, other] = length_of(model, equality, 1, kinematics, p);
     violation -= x * (Expr(a[1]) + x * (Expr(a[2]) + x * (Expr(a[3]) + x * Expr(a[4]))));
-    const Expr slope = Expr(a[1]) + x * (Expr(2 * a[2]) + x * (Expr(3 * a[3]) + x * Expr(4 * a[4])));
+    const Expr slope = slope_of_second(equality, x);
     for (size_t i = 0; i < along.size(); ++i) along[i] -= slope * other[i];
   }
   rows.violation = {violation}, rows.along = {along};
@@ -117,6 +117,11 @@ Expr inverse_weight_of(const RobotModel& model, const Equality& equality, bool t
 }
 
 }  // namespace
+
+Expr slope_of_second(const Equality& equality, const Expr& x) {
+  const auto& a = equality.polynomial;
+  return Expr(a[1]) + x * (Expr(2 * a[2]) + x * (Expr(3 * a[3]) + x * Expr(4 * a[4])));
+}
 
 WeldTurn turns_along(const Equality& equality, const std::vector<Quat>& quats) {
   const auto quat_of = [&](const Equality::Side& side) {

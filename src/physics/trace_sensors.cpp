@@ -222,14 +222,8 @@ void trace_touch_sites(const RobotModel& model, Program& p) {
 
 }  // namespace
 
-std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p) {
-  if (p.loops_over_bodies) {
-    std::vector<Spatial> of(model.bodies.size());
-    for (size_t b = 0; b < of.size(); ++b)
-      for (int c = 0; c < 6; ++c) of[b][c] = p.input(at("acceleration_of", b, c), "");
-    return of;
-  }
-  std::vector<Expr> qacc;  // in the solver's axes
+std::vector<Expr> qacc_of(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  std::vector<Expr> qacc;
   for (int i = 0; i < model.nv; ++i) qacc.push_back(p.input(at("qacc", i), "qacc_" + std::to_string(i)));
   for (const Joint& joint : model.joints)
     if (joint.kind == Joint::free) {
@@ -238,6 +232,16 @@ std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics&
       const Vec3 turned = turn * Vec3{qacc[d], qacc[d + 1], qacc[d + 2]};
       for (int k = 0; k < 3; ++k) qacc[d + k] = turned[k];
     }
+  return qacc;
+}
+std::vector<Spatial> accelerations_of(const RobotModel& model, const Kinematics& kinematics, Program& p) {
+  if (p.loops_over_bodies) {
+    std::vector<Spatial> of(model.bodies.size());
+    for (size_t b = 0; b < of.size(); ++b)
+      for (int c = 0; c < 6; ++c) of[b][c] = p.input(at("acceleration_of", b, c), "");
+    return of;
+  }
+  const std::vector<Expr> qacc = qacc_of(model, kinematics, p);
   std::vector<Spatial> of(model.bodies.size());
   for (size_t b = 0; b < of.size(); ++b) {
     if (model.bodies[b].parent >= 0) of[b] = of[model.bodies[b].parent];

@@ -148,14 +148,18 @@ AroundCircle inside_circle(const Vec2& from, const Vec2& to, double radius) {
   const auto error_at = [&](const Expr& z) {
     return arc_sine(a * z, root(a * z)) + arc_sine(b * z, root(b * z)) - Expr(2) * arc_sine(z, root(z)) + angle;
   };
-  const Expr z = touching_sine(a, b, angle), error = error_at(z);
-  Expr fails = select_less(1 - kLeastLength, cosine, 1, select_less(0, error_at(kStart), 1, 0));
-  fails = select_less(kMostError, max(error, -error), 1, fails);
+  const Expr touch = touching(a, b, angle), z = mujoco::kInsideWrapsAreExact ? sin(touch) : touch;
+  Expr fails = select_less(1 - kLeastLength, cosine, 1, 0);
+  if (!mujoco::kInsideWrapsAreExact) {
+    const Expr error = error_at(z);
+    fails = select_less(1 - kLeastLength, cosine, 1, select_less(0, error_at(kStart), 1, 0));
+    fails = select_less(kMostError, max(error, -error), 1, fails);
+  }
   const Expr is_left = cross(from, to);
   const Vec2 start = select_less(0, is_left, Expr(1) / from_length * from, Expr(1) / to_length * to);
   const Expr ratio = select_less(0, is_left, a, b);
   // The cosine and the sine of asin(z) - asin(ratio z).
-  const Expr large = root(z), small = root(ratio * z);
+  const Expr large = mujoco::kInsideWrapsAreExact ? cos(touch) : root(z), small = root(ratio * z);
   const Expr turn_cosine = large * small + z * (ratio * z), turn_sine = z * small - large * (ratio * z);
   const Vec2 turned{turn_cosine * start.x - turn_sine * start.y, turn_sine * start.x + turn_cosine * start.y};
   const Vec2 middle = from + to;
@@ -231,7 +235,7 @@ class PathTracer {
   void add(const Tendon::Part& part) {
     const Point from = point(model_.sites[part.from]), to = point(model_.sites[part.to]);
     if (part.geom < 0)
-      add_line(from, to, part.share);
+      add_line(part, from, to);
     else
       add_around(part, from, to);
   }
@@ -252,22 +256,25 @@ class PathTracer {
   using Point = BodyPoint;
   // The force on a body at a point, if the tendon pulls with 1 N.
   struct Pull {
-    int body;
+    int body, frame;
     Spatial wrench;
   };
   static Spatial wrench(const Vec3& arm, const Vec3& force) { return {cross(arm, force), force}; }
 
   Point point(const Placement& place) const { return point_of(place, k_); }
+  int frame_of(int site) const { return model_.sites[site].frame; }
   Vec3 apart(const Point& from, const Point& to) const { return robot_compiler::apart(model_, k_, from, to); }
   Vec3 velocity_of(const Point& point) const { return robot_compiler::velocity_of(k_, point); }
   Vec3 acceleration_of(const Point& point) const { return robot_compiler::acceleration_of(k_, point); }
 
-  void add_line(const Point& from, const Point& to, double share) {
+  void add_line(const Tendon::Part& part, const Point& from, const Point& to) {
     const Vec3 line = apart(from, to);
     const Expr length = length_of(line);
-    path.length += Expr(share) * length;
+    path.length += Expr(part.share) * length;
     const Vec3 direction = normalised(line, length);
-    add_pulls({{from.body, wrench(from.arm, Expr(-1) * direction)}, {to.body, wrench(to.arm, direction)}}, share);
+    add_pulls({{from.body, frame_of(part.from), wrench(from.arm, Expr(-1) * direction)},
+               {to.body, frame_of(part.to), wrench(to.arm, direction)}},
+              part.share);
   }
   void add_around(const Tendon::Part& part, const Point& from, const Point& to) {
     const Placement& geom = model_.geoms[part.geom];
@@ -288,9 +295,9 @@ class PathTracer {
     const Vec3 direction = normalised(straight, length), none;
     const Vec3 onto = normalised(before, first), off = normalised(after, last);
     const Vec3 at_geom = choose(cross(center.arm + way.first, onto) - cross(center.arm + way.second, off), none);
-    add_pulls({{from.body, wrench(from.arm, Expr(-1) * choose(onto, direction))},
-               {center.body, {at_geom, choose(onto - off, none)}},
-               {to.body, wrench(to.arm, choose(off, direction))}},
+    add_pulls({{from.body, frame_of(part.from), wrench(from.arm, Expr(-1) * choose(onto, direction))},
+               {center.body, geom.frame, {at_geom, choose(onto - off, none)}},
+               {to.body, frame_of(part.to), wrench(to.arm, choose(off, direction))}},
               part.share);
   }
   Side side_of(const Tendon::Part& part, const Placement& geom, const Point& center) const {
@@ -302,6 +309,8 @@ class PathTracer {
   }
   // Degrees of freedom that move all of the bodies do not change the length.
   void add_pulls(const std::vector<Pull>& pulls, double share) {
+    if (mujoco::kLoadsHaveWeldsAndTendons)
+      for (const Pull& pull : pulls) path.wrenches.emplace_back(pull.frame, Expr(share) * pull.wrench);
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
       const auto is_moved = [&](const Pull& pull) { return moves(model_, i, pull.body); };
       if (std::ranges::all_of(pulls, is_moved)) continue;

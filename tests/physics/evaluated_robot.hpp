@@ -307,9 +307,9 @@ struct EvaluatedRobot : Capacity<kKind> {
                                Derived& derived) {
     evaluator_->call("derive_actuators", {qpos, qvel, ctrl, act, parameters, &derived});
   }
-  static void derive_forces(const F* qpos, const F (*wrench)[6], const F* limit, const F* parameters,
-                            Derived& derived) {
-    evaluator_->call("derive_forces", {qpos, wrench, limit, parameters, &derived});
+  static void derive_forces(const F* qpos, const F* qvel, const F* qacc, const F* ctrl, const F* act,
+                            const F (*wrench)[6], const F* limit, const F* parameters, Derived& derived) {
+    evaluator_->call("derive_forces", {qpos, qvel, qacc, ctrl, act, wrench, limit, parameters, &derived});
   }
   static void derive_constraints(const F* qpos, const F (*wrench)[6], const F* limit, Derived& derived) {
     evaluator_->call("derive_constraints", {qpos, wrench, limit, &derived});

@@ -171,7 +171,7 @@ void Evaluator::call(const std::string& name, std::initializer_list<const void*>
         return math::sin(x(0));
       case Op::cos:
         return math::cos(x(0));
-      case Op::touching_sine:
+      case Op::touching:
         break;  // random robots have no wrapping tendons
     }
     throw std::logic_error("an operation that is not evaluated");

@@ -169,7 +169,10 @@ class Reference {
   const mjData& after_step(const RobotState& state, bool with_warm_start = true) {
     set(state, with_warm_start);
     step(evaluated_.get());
+    const std::vector<mjtNum> after(evaluated_->qvel, evaluated_->qvel + model_->nv);
+    std::ranges::copy(state.qvel, evaluated_->qvel);  // at which forces were computed: armatures of tendons need it
     mj_rnePostConstraint(model_.get(), evaluated_.get());
+    std::ranges::copy(after, evaluated_->qvel);
     return *evaluated_;
   }
   const mjData& after_forward(const RobotState& state, bool with_warm_start = true) {

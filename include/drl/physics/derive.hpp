@@ -23,7 +23,7 @@ DRL_HD void derive_motion(const typename P::Stage& s, typename P::Derived& deriv
 }
 template <class P>
 DRL_HD void derive_forces(const typename P::Stage& s, const typename P::Forces& forces, typename P::Derived& derived) {
-  P::derive_forces(s.qpos, forces.wrench, forces.limit, s.parameters, derived);
+  P::derive_forces(s.qpos, s.qvel, s.qacc, s.ctrl, s.act, forces.wrench, forces.limit, s.parameters, derived);
 }
 // True if the stage keeps the values of motion sensors: with Runge-Kutta, MuJoCo's sensors show the first stage of a
 // step.

@@ -44,10 +44,14 @@ inline constexpr bool kConvexSearchIsStable = since(4, 0);
 inline constexpr bool kClimbCountsStart = since(3, 11);
 // Parallel capsules touch at the ends of their common part, not where the first two of their four ends do.
 inline constexpr bool kCapsulesOverlap = since(3, 16);
+// Contacts of an explicit pair of geoms on one body, which nothing can move apart, have forces on its parts.
+inline constexpr bool kPairsOfOneBodyPush = !since(4, 0);
 // Position servos that turn a ball, or a site relative to another, take the shortest way around.
 inline constexpr bool kServosGoAround = since(3, 11);
 // With implicitfast, free bodies without other joints are integrated as with implicit.
 inline constexpr bool kFreeBodiesTurnImplicitly = since(3, 11);
+// Tendons touch circles from inside exactly, without a failure where they begin to touch.
+inline constexpr bool kInsideWrapsAreExact = since(3, 16);
 // The torque that a weld exerts on a body is that of the constraint, not the force along its rows; spatial tendons
 // exert forces on bodies, too (mj_rnePostConstraint).
 inline constexpr bool kLoadsHaveWeldsAndTendons = since(3, 14);

@@ -121,7 +121,8 @@ DRL_HD void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage&
   if constexpr (P::kPairs > 0) add_pair_wrenches<P>(w, w.forces.wrench);
   if constexpr (kIsShown && P::kContactSensors + P::kTouchSensors > 0) find_contact_sensors<P>(w, stage);
   if constexpr (kIsShown && P::kSensesLoads)
-    P::find_loads(stage.qpos, stage.qvel, stage.qacc, w.forces.wrench, w.forces.limit, stage.parameters, stage.sensed);
+    P::find_loads(stage.qpos, stage.qvel, stage.qacc, stage.ctrl, stage.act, w.forces.wrench, w.forces.limit,
+                  stage.parameters, stage.sensed);
   if constexpr (kIsShown && P::kSensesLimitForces) P::find_limit_forces(w.forces.limit, stage.sensed);
 }
 

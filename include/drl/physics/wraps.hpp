@@ -42,5 +42,23 @@ DRL_HD_CALLED F touching_sine(F a, F b, F angle) {
   }
   return z;
 }
+// Returns the angle itself, as MuJoCo since 3.16: the same for the angle, from a right one.
+template <class F>
+DRL_HD_CALLED F touching_angle(F a, F b, F angle) {
+  constexpr int kIterations = 20;
+  constexpr double kTolerance = 1e-6, kRight = 1.57079632679489661923, kLeast = 1e-15;
+  const auto root = [](F x) DRL_LAMBDA { return math::sqrt(math::max(F(1) - x * x, F(0))); };
+  const auto arc_sine = [&](F x) DRL_LAMBDA { return arc_tangent(x, root(x)); };
+  F turn = F(kRight), sine = F(1), cosine = F(0), error = arc_sine(a) + arc_sine(b) - F(2) * turn + angle;
+  for (int k = 0; k < kIterations; ++k) {
+    const Mask<F> goes_on = F(kTolerance) < math::abs(error);
+    if (!any(goes_on)) break;
+    const F slope = (a / root(a * sine) + b / root(b * sine)) * cosine - F(2);
+    turn = math::select(goes_on, turn - error / math::min(slope, F(-kLeast)), turn);
+    sine = math::sin(turn), cosine = math::cos(turn);
+    error = arc_sine(a * sine) + arc_sine(b * sine) - F(2) * turn + angle;
+  }
+  return turn;
+}
 
 }  // namespace drl::inline DRL_ISA::physics
