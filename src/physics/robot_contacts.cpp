@@ -305,11 +305,21 @@ class Reader : PartReader {
              ", such as geoms '" + geoms[0]->name + "' and '" + geoms[1]->name + "'");
     r_.multiccd = true;
     if (has_faces)
-      for (const PairGeom* geom : geoms) read_faces_of(*geom);
+      for (const PairGeom* geom : geoms) read_faces_of(*geom), check_corners(*geom);
   }
   void read_faces_of(const PairGeom& geom) {
     if (geom.kind == PairGeom::mesh && !r_.hull_faces.contains(geom.hull))
       r_.hull_faces.emplace(geom.hull, read_faces(m_, m_.geom_dataid[geom.geom]));
+  }
+  void check_corners(const PairGeom& geom) {
+    if (!mujoco::kClipsByUnitNormals || geom.kind != PairGeom::mesh) return;
+    const std::vector<int>& first = r_.hull_faces.at(geom.hull).first_corner;
+    for (size_t k = 0; k + 1 < first.size(); ++k)
+      if (first[k + 1] - first[k] > physics::kMostCorners)
+        return refuse(
+            quoted("mesh", mjOBJ_MESH, m_.geom_dataid[geom.geom]),
+            "a face of more than " + std::to_string(physics::kMostCorners) + " corners with the flag multiccd",
+            ", of geom '" + geom.name + "'");
   }
   // Refuses options of the convex collision detector, which all pairs without a closed form need.
   void check_convex(const PairGeom& a, const PairGeom& b) {

@@ -494,6 +494,26 @@ TEST(RobotModel, FeaturesWithoutEffectAreNotRefused) {
   }
 }
 
+// With the flag multiccd, lanes have room for faces of 150 corners. MuJoCo before 3.11 ignores further ones.
+TEST(RobotModel, FacesHaveAMostOfCorners) {
+  const auto unsupported = [](int corners) {
+    std::string vertices;
+    for (int k = 0; k < 2 * corners; ++k) {
+      const double angle = 2 * mjPI * (k / 2) / corners;
+      vertices +=
+          std::to_string(std::cos(angle)) + " " + std::to_string(std::sin(angle)) + (k % 2 == 0 ? " 0 " : " 1 ");
+    }
+    return unsupported_lines(read("<option><flag multiccd='enable'/></option><asset><mesh name='drum' vertex='" +
+                                  vertices +
+                                  "'/></asset><worldbody><geom type='box' size='1 1 1'/><body><freejoint/>"
+                                  "<geom name='lid' type='mesh' mesh='drum'/></body></worldbody>"));
+  };
+  EXPECT_TRUE(unsupported(150).empty());
+  const std::vector<std::string> lines = unsupported(151);
+  EXPECT_EQ(lines.size(), mujoco::kClipsByUnitNormals ? 1u : 0u);
+  for (const std::string& line : lines) expect_mentions(line, {"mesh 'drum'", "150 corners", "geom 'lid'"});
+}
+
 // The noslip solver has an effect if a pair that may touch, a joint or a tendon has friction.
 TEST(RobotModel, NoslipNeedsFriction) {
   const auto has_noslip = [](const std::string& condim, const std::string& joint, const std::string& more) {

@@ -152,7 +152,7 @@ class TouchingFaces {
 };
 
 // Adds the contacts of two polyhedra whose surfaces have no margin. `search` has not begun.
-DRL_HD_CALLED void collide_polyhedra(const Polyhedron& a, const Polyhedron& b, Gjk& search, ContactList& list) {
+DRL_HD_CALLED void collide_polyhedra(Gjk& search, ContactList& list) {
   search.run(0);
   if (!(search.distance <= search.options.tolerance) || search.count < 2) return;
   Polytope polytope(search);
@@ -163,6 +163,8 @@ DRL_HD_CALLED void collide_polyhedra(const Polyhedron& a, const Polyhedron& b, G
   Vec3 way;
   ClippingFace by{};
   const ConvexOptions& options = search.options;
+  const int most_faces = options.by_unit_normals ? 0x7fffffff : kMostCorners;
+  const Polyhedron a(*search.a.shape, most_faces), b(*search.b.shape, most_faces);
   TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals).find(polygon, way, by);
   const double distance = list.margin() - overlap.depth;
   const int before = list.count();

@@ -126,7 +126,7 @@ DRL_HD_CALLED void collide_convex_multiccd(const Shape& a, const Shape& b, const
   if (options.sides_touch)
     collide_sides(search, list);
   else if (has_face_contacts(a.kind, b.kind, margin))
-    collide_polyhedra(Polyhedron(a), Polyhedron(b), search, list);
+    collide_polyhedra(search, list);
   else if (find_overlap(search, overlap))
     RockedShapes(search.a, search.b, options).add_all(overlap, list);
   if (memory != nullptr && search.distance == Gjk::kFar) remember(search, *memory);

@@ -5,7 +5,8 @@
 
 namespace drl::inline DRL_ISA::physics {
 
-// MuJoCo ignores further corners of a face, and further faces at a vertex.
+// MuJoCo before 3.11 ignores further corners of a face, and further faces at a vertex. drl_robot refuses meshes with
+// more corners for newer versions.
 constexpr int kMostCorners = 150;
 // Two directions are parallel if their angle is less than 1.6e-3 rad: the cosine and the sine of this angle, as MuJoCo
 // rounds them.
@@ -50,8 +51,10 @@ DRL_HD FaceList find_common(const FaceList& a, const FaceList& b) {
 // positive side of axis k, and face 2 k + 1 is the negative one.
 class Polyhedron {
  public:
-  // The shape must outlive this object. If it is a mesh, its hull has faces.
-  DRL_HD explicit Polyhedron(const Shape& shape) : shape_(shape) {}
+  // The shape must outlive this object. If it is a mesh, its hull has faces. Further faces at a vertex than
+  // `most_faces` are ignored.
+  DRL_HD explicit Polyhedron(const Shape& shape, int most_faces = 0x7fffffff)
+      : shape_(shape), most_faces_(most_faces) {}
 
   // Returns the faces that contain a feature. If a box has no such face, because the feature is a diagonal, returns the
   // face that faces a direction, if there is one.
@@ -109,7 +112,7 @@ class Polyhedron {
   }
   DRL_HD FaceList faces_at_vertex(int vertex) const {
     FaceList found = all_faces_at_vertex(vertex);
-    if (found.count > kMostCorners) found.count = kMostCorners;
+    if (found.count > most_faces_) found.count = most_faces_;
     return found;
   }
   DRL_HD FaceList mesh_faces_at(const Feature& feature) const {
@@ -148,6 +151,7 @@ class Polyhedron {
   }
 
   const Shape& shape_;
+  int most_faces_;
 };
 
 }  // namespace drl::inline DRL_ISA::physics
