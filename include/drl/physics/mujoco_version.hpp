@@ -40,6 +40,9 @@ inline constexpr bool kFacesTurnOutwards = since(3, 11);
 // GJK and EPA have other bounds where numbers end, and search shapes with margins without them first. A height field
 // has a margin as other shapes do; before, it was raised by it.
 inline constexpr bool kConvexSearchIsStable = since(4, 0);
+// Where small meshes touch a plane, MuJoCo takes a vertex's index in the mesh for that in its hull, and then the
+// neighbours of another vertex.
+inline constexpr bool kConfusesSmallMeshes = since(3, 6) && !kPlanesTouchFaces;
 // Where MuJoCo starts to climb a hull counts (drl/physics/support_points.hpp).
 inline constexpr bool kClimbCountsStart = since(3, 11);
 // Parallel capsules touch at the ends of their common part, not where the first two of their four ends do.

@@ -102,7 +102,7 @@ DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, boo
   const Hull& hull = *mesh.hull;
   const Vec3 down = mesh.into(-floor.normal);
   const bool has_edges = hull.first_neighbour != nullptr;
-  const bool climbs = touches_faces ? hull.climbs : has_edges;
+  const bool climbs = hull.counts_start ? hull.climbs : has_edges;
   const int start = touches_faces ? start_of_climb(mesh, down, -1) : hull.start;
   const int lowest = climbs ? climb_hull(mesh, down, start, false) : best_vertex(mesh, down, 0);
   const Vec3 point = mesh.to_world(mesh.vertex(lowest));
@@ -116,7 +116,8 @@ DRL_HD_CALLED void collide_plane_mesh(const Floor& floor, const Shape& mesh, boo
   for (int i = begin; i < end && list.count() < kMostContacts; ++i) {
     const int vertex = has_edges ? hull.neighbours[i] : i;
     const Vec3 other = mesh.to_world(mesh.vertex(vertex));
-    if (vertex != lowest && length(other - first) >= kClose * hull.radius) floor.add(other, floor.height(other), list);
+    if ((has_edges || vertex != lowest) && length(other - first) >= kClose * hull.radius)
+      floor.add(other, floor.height(other), list);
   }
 }
 
