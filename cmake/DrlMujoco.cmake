@@ -1,9 +1,8 @@
 # drl_find_mujoco(TROUBLE): makes the target drl::mujoco from MUJOCO_ROOT (which may be the directory of a Python
 # package), CMAKE_PREFIX_PATH, build/mujoco (tools/fetch_mujoco), or the installed drl (drl_MUJOCO_DIR). If MuJoCo is
-# not found, or has another version than the one that tools/fetch_mujoco gets, sets TROUBLE to the reason.
-set(DRL_MUJOCO_VERSION 3.5.0)
-# With -DDRL_MUJOCO_UNTESTED=ON, 3.11 to 4.0 are taken too: they build, but lanes do not yet compute all of their physics
-# (include/drl/physics/mujoco_version.hpp).
+# not found, or has a version that drl is not tested with, sets TROUBLE to the reason.
+set(DRL_MUJOCO_VERSIONS 3.5.0 3.11.0 4.0.0)  # tools/fetch_mujoco gets the first one
+# With -DDRL_MUJOCO_UNTESTED=ON, others from 3.11 to 4.0 are taken, too (include/drl/physics/mujoco_version.hpp).
 
 macro(drl_find_mujoco trouble)
   set(${trouble} "")
@@ -27,10 +26,11 @@ macro(drl_find_mujoco trouble)
     find_library(MUJOCO_LIBRARY NAMES libmujoco.so.${drl_mujoco_version} mujoco HINTS ${own} PATH_SUFFIXES lib . NO_DEFAULT_PATH)
     find_library(MUJOCO_LIBRARY NAMES libmujoco.so.${drl_mujoco_version} mujoco HINTS ${places} PATH_SUFFIXES lib .)
     if(NOT MUJOCO_INCLUDE_DIR OR NOT MUJOCO_LIBRARY)
-      set(${trouble} "MuJoCo ${DRL_MUJOCO_VERSION} is not found: run tools/fetch_mujoco, or set MUJOCO_ROOT")
-    elseif(NOT drl_mujoco_version VERSION_EQUAL DRL_MUJOCO_VERSION AND
+      set(${trouble} "MuJoCo is not found: run tools/fetch_mujoco, or set MUJOCO_ROOT")
+    elseif(NOT drl_mujoco_version IN_LIST DRL_MUJOCO_VERSIONS AND
            NOT (DRL_MUJOCO_UNTESTED AND drl_mujoco_version VERSION_GREATER_EQUAL 3.11 AND drl_mujoco_version VERSION_LESS 4.1))
-      set(${trouble} "${MUJOCO_INCLUDE_DIR} is MuJoCo ${drl_mujoco_version}, and drl is tested with ${DRL_MUJOCO_VERSION} only: set MUJOCO_ROOT")
+      list(JOIN DRL_MUJOCO_VERSIONS ", " tested)
+      set(${trouble} "${MUJOCO_INCLUDE_DIR} is MuJoCo ${drl_mujoco_version}, and drl is tested with ${tested}: set MUJOCO_ROOT")
       unset(MUJOCO_INCLUDE_DIR CACHE)  # looks again when MUJOCO_ROOT is set
       unset(MUJOCO_LIBRARY CACHE)
     else()

@@ -52,12 +52,14 @@ void warn_if_physics_changed(const Checkpoint& checkpoint, const std::string& fi
         "DRL_MODELS or xml_file",
         now->file, then, id);
   // Versions of drl that did not record MuJoCo's needed 3.5.0.
-  const std::string mujoco = recorded(", mujoco ", ", physics "), version = now->mujoco;
-  if (mujoco.empty() ? !version.starts_with("3.5.0") : mujoco != version)
+  std::string mujoco = recorded(", mujoco ", ", physics "), version = now->mujoco;
+  if (mujoco.empty()) mujoco = version.starts_with("3.5.0") ? version : "3.5.0";
+  const auto has_flag = [](const std::string& text) { return text.ends_with("multiccd"); };
+  if (has_flag(mujoco) != has_flag(version))
     log::warn(
-        "the policy was trained with MuJoCo {}, and this is MuJoCo {} (contacts, dampers and sensors may differ): "
-        "compare its returns with those of the training before you rely on it",
-        mujoco.empty() ? "3.5.0" : mujoco, version);
+        "the policy was trained with MuJoCo {}, and this is MuJoCo {} (the flag multiccd gives meshes and cylinders "
+        "several contacts): compare its returns with those of the training before you rely on it",
+        mujoco, version);
 }
 
 void require_known_task(const Checkpoint& checkpoint, const std::string& file) {

@@ -220,7 +220,7 @@ class MujocoTask : public Task<MujocoRobot> {
       std::snprintf(facts->file, sizeof(facts->file), "%s", task.file_.c_str());
       std::snprintf(facts->id, sizeof(facts->id), "%s", task.files_.c_str());
       std::snprintf(facts->mujoco, sizeof(facts->mujoco), "%s%s", version_text(mjVERSION_HEADER).c_str(),
-                    mujoco::has_multiccd(*task.model_) ? " with multiccd" : "");
+                    uses_multiccd(*task.model_) ? " with multiccd" : "");
       why_not = task.why_not_in_lanes(), is_mistaken = task.is_mistaken(*choice);
       if constexpr (!RandomisedModel<Task>::is_compiled)
         if (why_not.empty() && !ranges_of(choice).empty()) why_not = RandomisedModel<Task>::why_not;

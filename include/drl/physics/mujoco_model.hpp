@@ -20,6 +20,7 @@
 
 #include "drl/canvas.hpp"
 #include "drl/physics/model_id.hpp"
+#include "drl/physics/mujoco_version.hpp"
 #include "drl/task/abi.hpp"
 #include "drl/task/edit_distance.hpp"
 #include "drl/task/robot.hpp"
@@ -122,6 +123,25 @@ inline void require_mujoco_version(int version = mj_version()) {
     throw std::invalid_argument("libmujoco has version " + version_text(version) + " (this library was built with " +
                                 version_text(mjVERSION_HEADER) + "): set LD_LIBRARY_PATH so that version " +
                                 version_text(mjVERSION_HEADER) + " is loaded");
+}
+
+// Returns whether the flag multiccd may change a contact: it gives cylinders and meshes several contacts with capsules,
+// cylinders, boxes and meshes. (Capsules and boxes among themselves have closed forms.)
+inline bool uses_multiccd(const mjModel& m) {
+  const auto is_any = [&](int g, auto... types) { return ((m.geom_type[g] == types) || ...); };
+  const auto changes = [&](int a, int b) {
+    for (const int g : {a, b})
+      if (!is_any(g, mjGEOM_CAPSULE, mjGEOM_CYLINDER, mjGEOM_BOX, mjGEOM_MESH)) return false;
+    return is_any(a, mjGEOM_CYLINDER, mjGEOM_MESH) || is_any(b, mjGEOM_CYLINDER, mjGEOM_MESH);
+  };
+  for (int a = 0; mujoco::has_multiccd(m) && a < m.ngeom; ++a)
+    for (int b = 0; b < a; ++b)
+      if (((m.geom_contype[a] & m.geom_conaffinity[b]) || (m.geom_contype[b] & m.geom_conaffinity[a])) &&
+          m.body_weldid[m.geom_bodyid[a]] != m.body_weldid[m.geom_bodyid[b]] && changes(a, b))
+        return true;
+  for (int p = 0; mujoco::has_multiccd(m) && p < m.npair; ++p)
+    if (changes(m.pair_geom1[p], m.pair_geom2[p])) return true;
+  return false;
 }
 
 struct DeleteSpec {

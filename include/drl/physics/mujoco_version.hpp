@@ -1,6 +1,6 @@
-// What differs between the versions of MuJoCo. drl is tested with 3.5. It can be built with 3.11 to 4.0, too
-// (-DDRL_MUJOCO_UNTESTED=ON), but lanes do not yet compute all that is new there. The versions between integrate free
-// bodies by a midpoint rule, which drl does not have.
+// What differs between the versions of MuJoCo. drl is tested with 3.5, 3.11 and 4.0, and can be built with those
+// between the last two, too (-DDRL_MUJOCO_UNTESTED=ON). Earlier ones integrate free bodies by a midpoint rule, which drl
+// does not have.
 #pragma once
 
 #include <mujoco/mujoco.h>

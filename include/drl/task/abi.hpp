@@ -138,7 +138,7 @@ struct RobotFacts {
   double dt;           // s, per step of the task
   char file[4096];     // path of the model
   char id[512];        // SimulatorRecord::files
-  char mujoco[32];     // the version of MuJoCo: "4.0.0", or "4.0.0 with multiccd" if the model has this flag
+  char mujoco[32];     // the version of MuJoCo: "4.0.0", or "4.0.0 with multiccd" if this flag may change a contact
   int32_t iterations;  // after which libmujoco's constraint solver stops
   int32_t in_double;   // 1 if lanes compute its steps in double, because float cannot resolve its contacts
 };
