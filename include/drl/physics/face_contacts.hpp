@@ -1,15 +1,14 @@
-// The contacts of boxes and meshes that touch with a face: up to four points, as MuJoCo finds them in one pass of its
-// convex collision detector if the flag multiccd is set. GJK and EPA (drl/physics/epa.hpp) find the depth, and a face
-// of the Minkowski difference whose corners name a vertex, an edge or a face of each shape. If these have faces that
-// are parallel, the face of the second shape is clipped by the sides of the first shape's face (I. Sutherland and G.
-// Hodgman, Communications of the ACM 1974); an edge that lies on a face is clipped by the sides of that face. Of a
-// polygon with more than four corners, four remain whose area is largest, or nearly so. All contacts have EPA's depth;
-// since MuJoCo 3.12, each has its own below the face. The steps are those of MuJoCo.
+// The contacts of boxes and meshes that touch with a face: up to four points, as MuJoCo before 4.0 finds them in one
+// pass of its convex collision detector if the flag multiccd is set. GJK and EPA (drl/physics/epa.hpp) find the depth,
+// and a face of the Minkowski difference whose corners name a vertex, an edge or a face of each shape. If these have
+// faces that are parallel, the face of the second shape is clipped by the sides of the first shape's face (I.
+// Sutherland and G. Hodgman, Communications of the ACM 1974); an edge that lies on a face is clipped by the sides of
+// that face. Of a polygon with more than four corners, four remain whose area is largest, or nearly so. All contacts
+// have EPA's depth; since MuJoCo 3.12, each has its own below the face. The steps are those of MuJoCo.
 #pragma once
 
 #include "drl/physics/clipped_polygon.hpp"
 #include "drl/physics/overlap.hpp"
-#include "drl/physics/polyhedra.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
@@ -151,7 +150,7 @@ class TouchingFaces {
   bool by_unit_normals_;
 };
 
-// Adds the contacts of two polyhedra whose surfaces have no margin. `search` has not begun.
+// Adds the contacts of two boxes or meshes without a margin. `search` has not begun.
 DRL_HD_CALLED void collide_polyhedra(Gjk& search, ContactList& list) {
   search.run(0);
   if (!(search.distance <= search.options.tolerance) || search.count < 2) return;

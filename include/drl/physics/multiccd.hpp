@@ -1,8 +1,8 @@
 // Contacts of two shapes as MuJoCo's flag multiccd makes them: convex shapes that lie on each other get several
-// contacts instead of one. A mesh and a box, or two meshes, without a margin have the contacts of their faces
-// (drl/physics/face_contacts.hpp). For other shapes, except spheres and ellipsoids, MuJoCo rocks both shapes about
-// their first contact, by 1e-3 rad to four sides, and adds the contacts that it then finds elsewhere, with the first
-// one's distance.
+// contacts instead of one. In MuJoCo 4.0, they are those of faces and edges (drl/physics/touching_sides.hpp). Before, a
+// mesh and a box, or two meshes, without a margin have the contacts of their faces (drl/physics/face_contacts.hpp). For
+// other shapes, except spheres and ellipsoids, MuJoCo rocks both shapes about their first contact, by 1e-3 rad to four
+// sides, and adds the contacts that it then finds elsewhere, with the first one's distance.
 #pragma once
 
 #include "drl/physics/collide.hpp"
@@ -20,7 +20,7 @@ DRL_HD constexpr bool has_many_contacts(ShapeKind a, ShapeKind b) {
   if (a == capsule) return b == cylinder || b == mesh;
   return (a == cylinder && b <= mesh) || (a == box && b == mesh) || (a == mesh && b == mesh);
 }
-// Returns whether it finds them by faces.
+// Returns whether it finds them by faces before MuJoCo 4.0.
 DRL_HD constexpr bool has_face_contacts(ShapeKind a, ShapeKind b, double margin) {
   using enum ShapeKind;
   return !(margin > 0) && (a == box || a == mesh) && b == mesh;

@@ -169,8 +169,7 @@ class SideContacts {
   }
 
  private:
-  // Clips a polygon by a face of shape `by`. `way` leads from the face to the polygon's shape below it, and `normal` is
-  // that of the contacts.
+  // Clips a polygon by a face of shape `by`. `way` leads from the face downwards, and `normal` is that of the contacts.
   DRL_HD bool add(ClippedPolygon& polygon, int by, int face, const Vec3& way, const Vec3& normal,
                   ContactList& list) const {
     const TouchingSide& faced = *side_[by];
