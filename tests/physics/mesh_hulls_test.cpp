@@ -60,6 +60,11 @@ TEST(MeshHulls, AreWrittenAsTables) {
             "  static constexpr int neighbours[] = {1, 0};\n"
             "  return {vertices, 2, first_neighbour, neighbours, 1, true, 1.5};\n"
             "  }\n");
+  MeshHull newer = hull;  // of MuJoCo 3.12 or later
+  newer.counts_start = true, newer.starts = {1, 0};
+  const std::string text = robot_compiler::emit_hull(newer, "foot");
+  EXPECT_NE(text.find("  static constexpr int starts[] = {1, 0};\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(", 1, true, 1.5, true, starts};\n"), std::string::npos) << text;
 }
 
 }  // namespace
