@@ -2,7 +2,6 @@
 # package), CMAKE_PREFIX_PATH, build/mujoco (tools/fetch_mujoco), or the installed drl (drl_MUJOCO_DIR). If MuJoCo is
 # not found, or has a version that drl is not tested with, sets TROUBLE to the reason.
 set(DRL_MUJOCO_VERSIONS 3.5.0 3.11.0 4.0.0)  # tools/fetch_mujoco gets the first one
-# With -DDRL_MUJOCO_UNTESTED=ON, others from 3.11 to 4.0 are taken, too (include/drl/physics/mujoco_version.hpp).
 
 macro(drl_find_mujoco trouble)
   set(${trouble} "")
@@ -23,12 +22,14 @@ macro(drl_find_mujoco trouble)
       math(EXPR patch "${number} % 1000")
       set(drl_mujoco_version ${major}.${minor}.${patch})
     endif()
+    if(NOT EXISTS "${MUJOCO_LIBRARY}")  # tools/fetch_mujoco has replaced it by another version
+      unset(MUJOCO_LIBRARY CACHE)
+    endif()
     find_library(MUJOCO_LIBRARY NAMES libmujoco.so.${drl_mujoco_version} mujoco HINTS ${own} PATH_SUFFIXES lib . NO_DEFAULT_PATH)
     find_library(MUJOCO_LIBRARY NAMES libmujoco.so.${drl_mujoco_version} mujoco HINTS ${places} PATH_SUFFIXES lib .)
     if(NOT MUJOCO_INCLUDE_DIR OR NOT MUJOCO_LIBRARY)
       set(${trouble} "MuJoCo is not found: run tools/fetch_mujoco, or set MUJOCO_ROOT")
-    elseif(NOT drl_mujoco_version IN_LIST DRL_MUJOCO_VERSIONS AND
-           NOT (DRL_MUJOCO_UNTESTED AND drl_mujoco_version VERSION_GREATER_EQUAL 3.11 AND drl_mujoco_version VERSION_LESS 4.1))
+    elseif(NOT drl_mujoco_version IN_LIST DRL_MUJOCO_VERSIONS)
       list(JOIN DRL_MUJOCO_VERSIONS ", " tested)
       set(${trouble} "${MUJOCO_INCLUDE_DIR} is MuJoCo ${drl_mujoco_version}, and drl is tested with ${tested}: set MUJOCO_ROOT")
       unset(MUJOCO_INCLUDE_DIR CACHE)  # looks again when MUJOCO_ROOT is set

@@ -296,9 +296,9 @@ std::string emit_cone_tables(const RobotModel& model) {
     text += "  DRL_HD static ConvexOptions convex() { return " +
             (mujoco::kClipsByUnitNormals
                  ? braced(model.convex_tolerance, model.convex_iterations, mujoco::kCapsulesOverlap,
-                          mujoco::kBoxesClipFaces, mujoco::kClipsByUnitNormals, mujoco::kCornersHaveDepths,
-                          mujoco::kPlanesTouchFaces, mujoco::kFacesTurnOutwards, mujoco::kBoxesHaveEight,
-                          mujoco::kConvexSearchIsStable, mujoco::kSidesTouch)
+                          mujoco::kBoxesClipFaces, mujoco::kClipsByUnitNormals, mujoco::kPlanesTouchFaces,
+                          mujoco::kFacesTurnOutwards, mujoco::kBoxesHaveEight, mujoco::kConvexSearchIsStable,
+                          mujoco::kSidesTouch)
                  : braced(model.convex_tolerance, model.convex_iterations)) +
             "; }\n";
   if (cones > 0) text += emit_cones(model);

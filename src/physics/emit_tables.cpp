@@ -277,7 +277,7 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
     text += constants("int", {{"kNoslipIterations", model.noslip->iterations},
                               {"kNoslipDirections", most_friction_directions(model)}}) +
             constants("double", {{"kNoslipTolerance", model.noslip->tolerance}});
-    flag("kWideForNoslip", !is_stiff(model));
+    flag("kWideForNoslip", !is_stiff(model)), flag("kNoslipUsesTrace", mujoco::kNoslipUsesTrace);
   }
   flag("kEmptyNetsAreZero", mujoco::kNoContactsHaveNoNormal && !model.contact_sensors.empty());
   flag("kExactDistances", has_exact_distances(model));

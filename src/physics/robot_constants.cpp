@@ -120,7 +120,7 @@ class Reader : PartReader {
       return ModelConstant{ModelConstant::growth, static_cast<int>(3 * (first - r_.parameters.begin())),
                            static_cast<int>(std::ranges::count_if(r_.parameters, is_size)), 1};
     });
-    if (r_.noslip)
+    if (r_.noslip && !mujoco::kNoslipUsesTrace)
       add(Of::inertia, 0, [&] { return ModelConstant{ModelConstant::inertia, 0, 0, m_.stat.meaninertia}; });
   }
   // how() returns the constant.

@@ -300,9 +300,6 @@ class Reader : PartReader {
       r_.planes_touch_faces = true, read_faces_of(*geoms[1]);
     if (!mujoco::has_multiccd(m_) || !physics::has_many_contacts(first, second)) return;
     const bool has_faces = mujoco::kSidesTouch || physics::has_face_contacts(first, second, pair.margin);
-    if (!has_faces && !mujoco::kMulticcdRocks)
-      refuse("option: ", "the flag multiccd, for shapes without faces or with a margin",
-             ", such as geoms '" + geoms[0]->name + "' and '" + geoms[1]->name + "'");
     r_.multiccd = true;
     if (has_faces)
       for (const PairGeom* geom : geoms) read_faces_of(*geom), check_corners(*geom);

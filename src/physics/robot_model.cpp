@@ -79,8 +79,10 @@ class Reader : PartReader {
     r_.implicit_turning = m_.opt.integrator == mjINT_IMPLICIT;
     r_.elliptic = m_.opt.cone == mjCONE_ELLIPTIC, r_.impratio = m_.opt.impratio;
     if (m_.opt.noslip_iterations > 0)
-      r_.noslip = {m_.opt.noslip_iterations,
-                   m_.opt.noslip_tolerance * m_.stat.meaninertia * std::max(1.0, static_cast<double>(m_.nv))};
+      r_.noslip = {
+          m_.opt.noslip_iterations,
+          m_.opt.noslip_tolerance *
+              (mujoco::kNoslipUsesTrace ? 1 : m_.stat.meaninertia * std::max(1.0, static_cast<double>(m_.nv)))};
     for (int k = 0; k < mjNENABLE; ++k)
       if ((m_.opt.enableflags & ~mujoco::kKnownFlags & (1 << k)) != 0)
         refuse("option: ", "the flag " + lower_case(mjENABLESTRING[k]));

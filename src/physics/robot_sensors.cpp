@@ -220,7 +220,7 @@ class Reader : PartReader {
     const int *of = m_.sensor_intprm + mjNSENS * s, number = static_cast<int>(r_.contact_sensors.size());
     const int data = of[0];
     if (m_.sensor_objtype[s] == mjOBJ_SITE) return "it chooses contacts by a site's volume";
-    if ((data & (1 << mjCONDATA_TORQUE | 1 << mjCONDATA_POS)) != 0) return "it shows torques or positions";
+    if ((data & ~kContactData) != 0) return "it shows torques, positions or velocities";
     sensor.size = 0;
     for (int field = 0; field < mjNCONDATA; ++field)
       if ((data >> field & 1) != 0) sensor.size += field == mjCONDATA_FOUND || field == mjCONDATA_DIST ? 1 : 3;
@@ -310,6 +310,7 @@ class Reader : PartReader {
   static constexpr int kLeastDistance = 1, kNetForce = 3;  // of MuJoCo's reduce
   static constexpr int kMostContactSensors = 64;           // bits of SensedContact
   static constexpr int kInFrame = 1 << mjCONDATA_FORCE | 1 << mjCONDATA_TANGENT;
+  static constexpr int kContactData = kInFrame | 1 << mjCONDATA_FOUND | 1 << mjCONDATA_DIST | 1 << mjCONDATA_NORMAL;
   int places_ = 0;  // of values that contact and touch sensors have used
 };
 

@@ -18,8 +18,6 @@ using physics::collide_multiccd, physics::HullFaces, physics::kMostShapeContacts
 using physics::Shape, physics::ShapeKind;
 using namespace test;
 
-constexpr bool kSameContacts = kSameSearch && (mujoco::kMulticcdRocks || mujoco::kSidesTouch);
-
 struct Multiccd : testing::Test {
   Multiccd() { geoms.enable_multiccd(); }
 
@@ -60,11 +58,11 @@ void compare_all(Multiccd& test, Poses poses) {
     }
 }
 TEST_F(Multiccd, TouchesWhereLibmujocoDoes) {
-  if (!kSameContacts) GTEST_SKIP() << "libmujoco rounds differently on this processor, or has other contacts";
+  if (!kSameSearch) GTEST_SKIP() << "libmujoco rounds differently on this processor, or has other contacts";
   compare_all(*this, Poses::random);
 }
 TEST_F(Multiccd, TouchesWhereLibmujocoDoesIfFacesAreParallel) {
-  if (!kSameContacts) GTEST_SKIP() << "libmujoco rounds differently on this processor, or has other contacts";
+  if (!kSameSearch) GTEST_SKIP() << "libmujoco rounds differently on this processor, or has other contacts";
   compare_all(*this, Poses::upright);
 }
 
@@ -173,7 +171,7 @@ Differences compare_lying(Multiccd& test, ShapeKind first, bool has_edges, bool 
   return found;
 }
 TEST_F(Multiccd, TouchesWhereLibmujocoDoesIfASideOrAnEdgeLiesOnASide) {
-  if (!kSameContacts) GTEST_SKIP() << "libmujoco rounds differently on this processor, or has other contacts";
+  if (!kSameSearch) GTEST_SKIP() << "libmujoco rounds differently on this processor, or has other contacts";
   for (const ShapeKind first : {ShapeKind::box, ShapeKind::mesh})
     for (const bool has_edges : {false, true})
       for (const double margin : {0.0, 0.02}) expect_equal(compare_lying(*this, first, has_edges, false, margin), 1e-9);

@@ -72,7 +72,6 @@ struct GeomPose {
 constexpr physics::ConvexOptions kOptions{.capsules_overlap = mujoco::kCapsulesOverlap,
                                           .boxes_clip_faces = mujoco::kBoxesClipFaces,
                                           .by_unit_normals = mujoco::kClipsByUnitNormals,
-                                          .corners_have_depths = mujoco::kCornersHaveDepths,
                                           .planes_touch_faces = mujoco::kPlanesTouchFaces,
                                           .faces_turn_outwards = mujoco::kFacesTurnOutwards,
                                           .boxes_have_eight = mujoco::kBoxesHaveEight,

@@ -4,7 +4,7 @@
 // faces that are parallel, the face of the second shape is clipped by the sides of the first shape's face (I.
 // Sutherland and G. Hodgman, Communications of the ACM 1974); an edge that lies on a face is clipped by the sides of
 // that face. Of a polygon with more than four corners, four remain whose area is largest, or nearly so. All contacts
-// have EPA's depth; since MuJoCo 3.12, each has its own below the face. The steps are those of MuJoCo.
+// have EPA's depth. The steps are those of MuJoCo.
 #pragma once
 
 #include "drl/physics/clipped_polygon.hpp"
@@ -51,26 +51,6 @@ class FaceContacts {
   const double* origin_;
   double distance_;
 };
-
-// A plane by which a polygon was clipped, and the way from a corner below it to the other shape's surface, as a unit
-// vector.
-struct ClippingFace {
-  Vec3 point, normal, way;
-  bool is_of_second, is_edge;  // whether the face is the second shape's, and the polygon an edge
-};
-// Adds the corners of a polygon that are below the face, each with its own depth.
-DRL_HD void add_below(const ClippingFace& face, ClippedPolygon& polygon, ContactList& list) {
-  polygon.keep_below(face.point, face.normal);
-  int chosen[4];
-  const int count = polygon.choose(face.is_edge, chosen);
-  for (int k = 0; k < count; ++k) {
-    const Vec3& corner = polygon[chosen[k]];
-    const double height = dot(corner - face.point, face.normal);
-    const Vec3 opposite = corner - std::abs(height) * face.way;
-    const Vec3 way = face.is_of_second ? corner - opposite : opposite - corner;
-    list.add(0.5 * (corner + opposite), unit(way), height);
-  }
-}
 
 // Finds the first two faces whose normals are opposite. Returns false if there are none.
 DRL_HD bool find_opposite(const Polyhedron& a, const FaceList& of_a, const Polyhedron& b, const FaceList& of_b,
@@ -119,26 +99,25 @@ class TouchingFaces {
 
   // Computes the polygon or the segment that both shapes share, on the surface of the second shape, and the way to it
   // from the first shape's surface. The polygon is empty if they share less.
-  DRL_HD_CALLED void find(ClippedPolygon& polygon, Vec3& way, ClippingFace& by) const {
+  DRL_HD_CALLED void find(ClippedPolygon& polygon, Vec3& way, bool& is_edge, bool& is_of_first) const {
     const FaceList faces_a = a_.faces_at(of_a_, -way_), faces_b = b_.faces_at(of_b_, way_);
     int face_a = 0, face_b = 0;
     Vec3 end;
     if (find_opposite(a_, faces_a, b_, faces_b, face_a, face_b)) {
       for (int k = 0; k < b_.count_corners(face_b); ++k) polygon.add(b_.corner(face_b, k));
       way = length(way_) * b_.normal(face_b);
-      by = {a_.corner(face_a, 0), a_.normal(face_a), b_.normal(face_b), false, false};
       clip_by_face(a_, face_a, a_.normal(face_a), by_unit_normals_, polygon);
     } else if (of_a_.count < 3 && of_a_.count <= of_b_.count) {
       if (!find_edge_along(a_, of_a_, b_, faces_b, end, face_b)) return;
       polygon.add(of_a_.at[0]), polygon.add(end);
       way = length(way_) * b_.normal(face_b);
-      by = {b_.corner(face_b, 0), b_.normal(face_b), -b_.normal(face_b), true, true};
+      is_edge = is_of_first = true;
       clip_by_face(b_, face_b, b_.normal(face_b), by_unit_normals_, polygon);
     } else if (of_b_.count < 3) {
       if (!find_edge_along(b_, of_b_, a_, faces_a, end, face_a)) return;
       polygon.add(of_b_.at[0]), polygon.add(end);
       way = -length(way_) * a_.normal(face_a);
-      by = {a_.corner(face_a, 0), a_.normal(face_a), -a_.normal(face_a), false, true};
+      is_edge = true;
       clip_by_face(a_, face_a, a_.normal(face_a), by_unit_normals_, polygon);
     }
   }
@@ -160,19 +139,16 @@ DRL_HD_CALLED void collide_polyhedra(Gjk& search, ContactList& list) {
   if (!polytope.run(overlap.depth, overlap.on_a, overlap.on_b, points) || !(overlap.depth > 0)) return;
   ClippedPolygon polygon;
   Vec3 way;
-  ClippingFace by{};
+  bool is_edge = false, is_of_first = false;
   const ConvexOptions& options = search.options;
   const int most_faces = options.by_unit_normals ? 0x7fffffff : kMostCorners;
   const Polyhedron a(*search.a.shape, most_faces), b(*search.b.shape, most_faces);
-  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals).find(polygon, way, by);
+  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals).find(polygon, way, is_edge, is_of_first);
   const double distance = list.margin() - overlap.depth;
-  const int before = list.count();
-  if (options.corners_have_depths && polygon.count() > 0) add_below(by, polygon, list);
-  if (polygon.count() == 0 || (options.corners_have_depths && list.count() == before))
+  if (polygon.count() == 0)
     list.add(overlap.middle(), overlap.normal(), distance);
-  else if (!options.corners_have_depths)
-    FaceContacts(search.a.shape->origin, distance)
-        .add(polygon, way, by.is_edge, by.is_of_second, options.by_unit_normals, list);
+  else
+    FaceContacts(search.a.shape->origin, distance).add(polygon, way, is_edge, is_of_first, options.by_unit_normals, list);
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -15,7 +15,6 @@ struct ConvexOptions {
   bool capsules_overlap = false;     // parallel capsules touch at the ends of their common part
   bool boxes_clip_faces = false;     // two boxes: drl/physics/clipped_boxes.hpp
   bool by_unit_normals = false;      // faces are clipped by planes with unit normals
-  bool corners_have_depths = false;  // the contacts of two faces
   bool planes_touch_faces = false;   // a plane touches a face of a mesh, not a vertex and its neighbours
   bool faces_turn_outwards = false;  // those of EPA's polytope; GJK ends if it is within the tolerance of the origin
   bool boxes_have_eight = false;     // contacts with each other, at most

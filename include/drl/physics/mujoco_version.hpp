@@ -1,6 +1,5 @@
-// What differs between the versions of MuJoCo. drl is tested with 3.5, 3.11 and 4.0, and can be built with those
-// between the last two, too (-DDRL_MUJOCO_UNTESTED=ON). Earlier ones integrate free bodies by a midpoint rule, which drl
-// does not have.
+// What differs between the versions of MuJoCo that drl takes: 3.5, 3.11 and 4.0. A constant names the version in which
+// something became new, if this is known, though lanes do not compute all that others between them do.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -19,16 +18,11 @@ inline constexpr bool kEqualitiesBend = since(3, 7);
 inline constexpr bool kGapFollowsMargin = since(3, 9);
 // A body without an inverse inertia of translation has that of rotation, and the other way round.
 inline constexpr bool kInertiasAreNotZero = !since(3, 7);
-// The flag multiccd also rocks shapes that have no faces (drl/physics/multiccd.hpp). Versions 3.13 to 3.17 find the
-// contacts of cylinders, capsules and shapes with a margin in ways that lanes do not compute.
-inline constexpr bool kMulticcdRocks = !since(3, 13);
 // The flag multiccd lets capsules, cylinders, boxes and meshes touch with a face or an edge, with and without margins
 // (drl/physics/touching_sides.hpp).
 inline constexpr bool kSidesTouch = since(4, 0);
 // Faces are clipped by planes with unit normals; contacts of faces may repeat.
 inline constexpr bool kClipsByUnitNormals = since(3, 11);
-// Contacts of two faces have the depth of each corner, not one.
-inline constexpr bool kCornersHaveDepths = since(3, 12);
 // Two boxes touch as drl/physics/clipped_boxes.hpp says.
 inline constexpr bool kBoxesClipFaces = since(3, 12);
 // Two boxes have at most eight contacts.
@@ -60,6 +54,8 @@ inline constexpr bool kInsideWrapsAreExact = since(3, 16);
 inline constexpr bool kLoadsHaveWeldsAndTendons = since(3, 14);
 // mj_setConst also computes the bounds of geoms, by which the broad phase finds them.
 inline constexpr bool kSetConstBoundsGeoms = since(3, 16);
+// The noslip solver's tolerance is relative to the trace of M, not to that in the reference pose, since 3.17.
+inline constexpr bool kNoslipUsesTrace = since(4, 0);
 // Actuators whose total force is at the limit of their joint or tendon are not damped implicitly.
 inline constexpr bool kLimitedForcesAreNotDamped = since(4, 0);
 // Runge-Kutta's stages are combined along the rotations of balls and free joints.
@@ -106,7 +102,7 @@ inline bool has_moving_surface(const mjModel& m, int g) {
 // Returns the element of an actuator whose forces lanes do not compute, or null.
 inline const char* special_actuator(const mjModel& m, int a) {
   if (m.actuator_gaintype[a] == mjGAIN_DCMOTOR) return "dcmotor";
-#if mjVERSION_HEADER >= 3012000
+#if mjVERSION_HEADER >= 4000000
   if (m.actuator_gaintype[a] == mjGAIN_PID) return "pid";
 #endif
   return m.actuator_trntype[a] == mjTRN_SO3 ? "orientation" : nullptr;

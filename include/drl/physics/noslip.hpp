@@ -110,6 +110,7 @@ class NoslipSolver {
         for (int c = 0; c < w_.pair_cones; ++c) update_cone(c);
       F least = F(P::kNoslipTolerance);
       if constexpr (P::kInertiaConstant >= 0) least = least * w_.parameters[P::kInertiaConstant];
+      if constexpr (P::kNoslipUsesTrace) least = least * trace_;
       goes_on_ = goes_on_ & !(gain_ < least);
       if (!any(goes_on_)) return;
     }
@@ -128,6 +129,8 @@ class NoslipSolver {
   DRL_HD void find_responses() {
     for (F& x : w_.matrix) x = F(0);
     P::mass_matrix(w_, w_.matrix);
+    if constexpr (P::kNoslipUsesTrace)
+      for (int i = 0; i < nv; ++i) trace_ = trace_ + w_.matrix[i * (i + 3) / 2];
     factorise_dense<nv>(w_.matrix);
     if constexpr (P::kFrictions > 0) {
       for (auto& row : w_.friction_along)
@@ -283,7 +286,8 @@ class NoslipSolver {
 
   Work& w_;
   F* qacc_;
-  F gain_ = F(0);  // decrease of the cost in this sweep
+  F gain_ = F(0);   // decrease of the cost in this sweep
+  F trace_ = F(0);  // of M
   Mask<F> goes_on_ = F(0) == F(0);
 };
 

@@ -26,6 +26,7 @@ struct DefaultSizes {
 
   static constexpr bool kWide = false;              // lanes of float compute a step in double: contacts are stiff
   static constexpr bool kWideForNoslip = false;     // they do so only because of the noslip solver
+  static constexpr bool kNoslipUsesTrace = false;   // the noslip solver's tolerance is relative to the trace of M
   static constexpr bool kExactDistances = false;    // distances from the floor are computed in double
   static constexpr bool kTurnsStages = false;       // Runge-Kutta's stages are combined along rotations
   static constexpr bool kPlanesTouchFaces = false;  // a plane touches a face of a mesh, not a vertex and its neighbours

@@ -22,8 +22,15 @@ bool has_sky(mjSpec* spec) {
   return false;
 }
 
+mjsTexture* add_texture(mjSpec* spec) {
+#if mjVERSION_HEADER >= 4000000
+  return mjs_addTexture(spec, nullptr);
+#else
+  return mjs_addTexture(spec);
+#endif
+}
 void add_sky(mjSpec* spec) {
-  mjsTexture* sky = mjs_addTexture(spec);
+  mjsTexture* sky = add_texture(spec);
   mjs_setName(sky->element, "drl_sky");
   sky->type = mjTEXTURE_SKYBOX, sky->builtin = mjBUILTIN_GRADIENT;
   set(sky->rgb1, 0.98, 0.98, 0.99);
@@ -32,7 +39,7 @@ void add_sky(mjSpec* spec) {
 }
 
 void add_ground(mjSpec* spec) {
-  mjsTexture* squares = mjs_addTexture(spec);
+  mjsTexture* squares = add_texture(spec);
   mjs_setName(squares->element, kGround);
   squares->type = mjTEXTURE_2D, squares->builtin = mjBUILTIN_CHECKER;
   set(squares->rgb1, 0.80, 0.81, 0.83);
