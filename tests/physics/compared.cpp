@@ -227,8 +227,8 @@ void Compared::expect_derived(const mjModel& m, const mjData& d, const Noise& no
   expect("geom_xpos", q.geom_xpos, d.geom_xpos, 3 * m.ngeom);
   expect("site_xpos", q.site_xpos, d.site_xpos, 3 * m.nsite);
   expect("cinert", q.cinert, d.cinert + 10, 10 * (m.nbody - 1)), expect("cvel", q.cvel, d.cvel + 6, 6 * (m.nbody - 1));
-  // Of Runge-Kutta, libmujoco does not keep the velocity of the last stage, which armatures of tendons need. The dry
-  // friction of a tendon that nothing makes longer is rounding.
+  // The armature of a tendon needs the velocity of Runge-Kutta's last stage, which libmujoco does not keep. If nothing
+  // can make a tendon longer, its dry friction is rounding.
   bool has_tendons_forces = true;
   for (int t = 0; t < m.ntendon; ++t)
     has_tendons_forces = has_tendons_forces && (m.opt.integrator != mjINT_RK4 || m.tendon_armature[t] == 0) &&

@@ -88,8 +88,7 @@ inline void perturb(Draws& draw, Shape& shape) {
   }
 }
 
-// Whether GJK and EPA do the same operations in the same order as libmujoco's. libmujoco for other processors may round
-// a * b + c once.
+// Whether GJK and EPA round as libmujoco's do. On other processors, libmujoco may round a * b + c once instead of twice.
 #if defined(__x86_64__)
 constexpr bool kSameSearch = true;
 #else

@@ -1,5 +1,5 @@
-// What differs between the versions of MuJoCo that drl takes: 3.5, 3.11 and 4.0. A constant names the version in which
-// something became new, if this is known, though lanes do not compute all that others between them do.
+// What differs between the versions of MuJoCo. drl takes 3.5, 3.11 and 4.0. If it is known that something is older than
+// the first of these that has it, the constant names the older version.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -34,8 +34,8 @@ inline constexpr bool kFacesTurnOutwards = since(3, 11);
 // GJK and EPA have other bounds where numbers end, and search shapes with margins without them first. A height field
 // has a margin as other shapes do; before, it was raised by it.
 inline constexpr bool kConvexSearchIsStable = since(4, 0);
-// Where small meshes touch a plane, MuJoCo takes a vertex's index in the mesh for that in its hull, and then the
-// neighbours of another vertex.
+// If a small mesh touches a plane, MuJoCo confuses the index of a vertex in the mesh with the index in the hull. It then
+// looks at the neighbours of another vertex.
 inline constexpr bool kConfusesSmallMeshes = since(3, 6) && !kPlanesTouchFaces;
 // Where MuJoCo starts to climb a hull counts (drl/physics/support_points.hpp).
 inline constexpr bool kClimbCountsStart = since(3, 11);
