@@ -88,7 +88,8 @@ inline void perturb(Draws& draw, Shape& shape) {
   }
 }
 
-// Whether GJK and EPA round as libmujoco's do. On other processors, libmujoco may round a * b + c once instead of twice.
+// Whether GJK and EPA round as libmujoco's do. On other processors, libmujoco may round a * b + c once instead of
+// twice.
 #if defined(__x86_64__)
 constexpr bool kSameSearch = true;
 #else

@@ -34,8 +34,8 @@ inline constexpr bool kFacesTurnOutwards = since(3, 11);
 // GJK and EPA have other bounds where numbers end, and search shapes with margins without them first. A height field
 // has a margin as other shapes do; before, it was raised by it.
 inline constexpr bool kConvexSearchIsStable = since(4, 0);
-// If a small mesh touches a plane, MuJoCo confuses the index of a vertex in the mesh with the index in the hull. It then
-// looks at the neighbours of another vertex.
+// If a small mesh touches a plane, MuJoCo confuses the index of a vertex in the mesh with the index in the hull. It
+// then looks at the neighbours of another vertex.
 inline constexpr bool kConfusesSmallMeshes = since(3, 6) && !kPlanesTouchFaces;
 // Where MuJoCo starts to climb a hull counts (drl/physics/support_points.hpp).
 inline constexpr bool kClimbCountsStart = since(3, 11);
