@@ -1,7 +1,7 @@
 # drl_find_mujoco(TROUBLE): makes the target drl::mujoco from MUJOCO_ROOT (which may be the directory of a Python
 # package), CMAKE_PREFIX_PATH, build/mujoco (tools/fetch_mujoco), or the installed drl (drl_MUJOCO_DIR). If MuJoCo is
 # not found, or has a version that drl is not tested with, sets TROUBLE to the reason.
-set(DRL_MUJOCO_VERSIONS 3.5.0 3.11.0 4.0.0)  # tools/fetch_mujoco gets the first one
+set(DRL_MUJOCO_VERSIONS 4.0.0 3.11.0 3.5.0)  # tools/fetch_mujoco gets the first one
 
 macro(drl_find_mujoco trouble)
   set(${trouble} "")

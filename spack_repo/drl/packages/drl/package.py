@@ -49,12 +49,12 @@ class Drl(CMakePackage, CudaPackage):
     version("0.1.0", sha256="7aa70ba6648662cf3a8a69c1bf8104119643760ff5bcb614ee5f059aadfb891d")
 
     mujoco_wheels = {
-        "x86_64": "66fe37276644c28fab497929c55580725de81afc6d511a40cc27525a8dd99efa",
-        "aarch64": "12bfb2bb70f760e0d51fd59f3c43b2906c7660a23954fd717321da52ba85a617",
+        "x86_64": "1cea4f32972ade944fef7a9b586272a83352bf0c6404455d7ea56d7f9edaa136",
+        "aarch64": "4f132a6ae0de32ebb56058f7d31f7a489226210882957014ba54d9289cf1a674",
     }
 
     variant("torch", default=False, description="libtorch, for --nets torch")
-    variant("mujoco", default=True, description="Robots and videos, which need MuJoCo 3.5.0")
+    variant("mujoco", default=True, description="Robots and videos, which need MuJoCo 4.0.0")
 
     generator("ninja")
 
@@ -75,12 +75,12 @@ class Drl(CMakePackage, CudaPackage):
     depends_on("py-torch@1.13:", when="+torch")
     depends_on("py-torch ~cuda", when="+torch ~cuda")
 
-    # Spack has no recipe of MuJoCo 3. A release fetches the wheel of tools/fetch_mujoco. A checkout has no resources, so
+    # Spack has no recipe of MuJoCo 4. A release fetches the wheel of tools/fetch_mujoco. A checkout has no resources, so
     # the recipe calls tools/fetch_mujoco, unless MUJOCO_ROOT is set.
     for target, checksum in mujoco_wheels.items():
         resource(
             name=f"mujoco-{target}",
-            url=f"https://pypi.io/packages/cp312/m/mujoco/mujoco-3.5.0-cp312-cp312-manylinux_2_27_{target}."
+            url=f"https://pypi.io/packages/cp312/m/mujoco-core/mujoco_core-4.0.0-cp312-cp312-manylinux_2_27_{target}."
             f"manylinux_2_28_{target}.whl",
             sha256=checksum,
             expand=False,
@@ -129,11 +129,11 @@ class Drl(CMakePackage, CudaPackage):
             folder = source / "build" / "mujoco"
             (folder / "lib").mkdir(parents=True)
             (source / "mujoco_wheel/mujoco/include").rename(folder / "include")
-            (source / "mujoco_wheel/mujoco/libmujoco.so.3.5.0").rename(
-                folder / "lib/libmujoco.so.3.5.0"
+            (source / "mujoco_wheel/mujoco/libmujoco.so.4.0.0").rename(
+                folder / "lib/libmujoco.so.4.0.0"
             )
-            (folder / "lib/libmujoco.so").symlink_to("libmujoco.so.3.5.0")
-            (source / "mujoco_wheel/mujoco-3.5.0.dist-info/licenses").rename(folder / "licenses")
+            (folder / "lib/libmujoco.so").symlink_to("libmujoco.so.4.0.0")
+            (source / "mujoco_wheel/mujoco_core-4.0.0.dist-info/licenses").rename(folder / "licenses")
 
     def cmake_args(self):
         args = [
