@@ -237,19 +237,20 @@ void Compared::expect_derived(const mjModel& m, const mjData& d, const Noise& no
   expect("qfrc_actuator", q.qfrc_actuator, d.qfrc_actuator, m.nv);
   expect("qfrc_constraint", q.qfrc_constraint, d.qfrc_constraint, m.nv, of_constraints);
   expect("actuator_force", q.actuator_force, d.actuator_force, m.nu);
-  // Forces and accelerations have the rounding of their largest component in all three, and the noise of qacc; contact
-  // sensors show forces of constraints.
+  // A vector of forces or accelerations has the rounding of its largest component in all three, and the noise of qacc.
+  // Contact sensors show forces of constraints.
   for (int s = 0; s < m.nsensor; ++s) {
     const bool is_contact = m.sensor_type[s] == mjSENS_CONTACT;
     const bool is_vector = m.sensor_needstage[s] == mjSTAGE_ACC && m.sensor_dim[s] == 3 && !is_contact;
-    const int together = is_vector ? 3 : 1,
-              end = std::min(m.sensor_adr[s] + m.sensor_dim[s], static_cast<int>(q.sensordata.size()));
-    for (int k = m.sensor_adr[s]; k < end; k += together)
-      EXPECT_LE(difference(&q.sensordata[static_cast<size_t>(k)], d.sensordata + k, together),
-                is_vector    ? noise.bound(kSame, noise.qacc)
-                : is_contact ? of_constraints
-                             : kSame)
+    const double most = is_vector ? noise.bound(kSame, noise.qacc) : is_contact ? of_constraints : kSame;
+    const int shown = is_contact ? m.sensor_intprm[s * mjNSENS] : 0, begin = m.sensor_adr[s],
+              force = (shown >> mjCONDATA_FORCE & 1) ? begin + (shown >> mjCONDATA_FOUND & 1) : -1,
+              end = std::min(begin + m.sensor_dim[s], static_cast<int>(q.sensordata.size()));
+    for (int k = begin, together = 1; k < end; k += together) {
+      together = is_vector || k == force ? 3 : 1;
+      EXPECT_LE(difference(&q.sensordata[static_cast<size_t>(k)], d.sensordata + k, together), most)
           << "sensor number " << k;
+    }
   }
 }
 

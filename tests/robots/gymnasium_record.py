@@ -22,7 +22,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
-assert gymnasium.__version__ == "1.4.0" and mujoco.__version__ == "3.5.0"
+assert gymnasium.__version__ == "1.4.0" and mujoco.__version__ == "4.0.0"
 
 TASKS = ["InvertedPendulum-v5", "InvertedDoublePendulum-v5", "Reacher-v5", "Swimmer-v5", "Hopper-v5", "Walker2d-v5",
          "HalfCheetah-v5", "Ant-v5", "Humanoid-v5", "HumanoidStandup-v5", "Pusher-v5"]

@@ -189,8 +189,19 @@ struct Replay : TaskOn<Task, RecordedRobot> {
   const Episode& episode;
 };
 
+// Returns the version of MuJoCo of a recording.
+std::string recorded_mujoco(const std::string& task) {
+  std::ifstream file(std::string(DRL_TEST_DATA) + "/robots/recordings/" + task + ".txt");
+  std::string line;
+  std::getline(file, line);
+  const size_t at = line.find("MuJoCo ") + 7;
+  return line.substr(at, line.find(',', at) - at);
+}
+
 template <template <class> class Task>
 void replay() {
+  const std::string mujoco = recorded_mujoco(Task<RecordedRobot>::name);
+  if (mujoco != mj_versionString()) GTEST_SKIP() << "recorded with MuJoCo " << mujoco;
   for (const Episode& episode : recorded(Task<RecordedRobot>::name)) Replay<Task<RecordedRobot>>(episode).run();
 }
 

@@ -53,7 +53,7 @@ class Pair {
         lanes_params_(lanes_params) {
     const auto memory = static_cast<size_t>(network ? model_->nu * network->memory : 0);
     motors_.resize(memory), lanes_motors_.resize(memory);
-    model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-14;
+    model_->opt.solver = mjSOL_NEWTON, model_->opt.tolerance = 1e-26;
     model_->opt.iterations = 100, model_->opt.ls_iterations = 50;
     robot_ = std::make_unique<MujocoRobot>(*model_, Reference::model.frame_skip);
     PartFinder find(*model_, "");
