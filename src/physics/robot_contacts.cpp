@@ -121,6 +121,14 @@ class Reader : PartReader {
   double inverse_weight(const ContactParameters& touch) const {
     return m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
   }
+  // MuJoCo makes contacts rigid if no force moves a body's centre of mass, such as that of a knob on its axis: only
+  // rounding then decides how other bodies move.
+  bool refuses_weight(const ContactParameters& touch) {
+    if (inverse_weight(touch) >= kLeast) return false;
+    const int turning = moves(touch.a) ? touch.a : touch.b;
+    refuse(quoted("geom", mjOBJ_GEOM, turning), "contacts of a body without inverse inertia");
+    return true;
+  }
   // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d, for an inverse weight.
   double edge_weight(const ContactParameters& touch, double weight) const {
     const double mu = touch.friction;
@@ -213,6 +221,7 @@ class Reader : PartReader {
   Numbers3 axis_of(int g) const { return column(turn_of(g), 2); }
 
   void read_floor_contact(int plane, int g, const ContactParameters& touch) {
+    if (refuses_weight(touch)) return;
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
     const int b = m_.geom_bodyid[g];
     const Frame& frame = r_.frames[b];
@@ -340,6 +349,7 @@ class Reader : PartReader {
     // MuJoCo has no function for two such geoms.
     const auto is_ground = [&](int g) { return m_.geom_type[g] <= mjGEOM_HFIELD; };
     if (is_ground(touch.a) && is_ground(touch.b)) return;
+    if (refuses_weight(touch)) return;
     if (r_.nv > kMostPairedDofs)
       return refuse("contact: ",
                     "geoms that may touch, and more than " + std::to_string(kMostPairedDofs) + " degrees of freedom");
