@@ -117,17 +117,14 @@ class Reader : PartReader {
     touch.second_sliding = touch.dimensions > 1 ? second(1) : 0;
     touch.second_rolling = touch.dimensions == 6 ? second(4) : 0;
   }
-  // Returns the inverse weight of both bodies.
-  double inverse_weight(const ContactParameters& touch) const {
-    return m_.body_invweight0[2 * m_.geom_bodyid[touch.a]] + m_.body_invweight0[2 * m_.geom_bodyid[touch.b]];
+  // Returns the inverse weight of a geom's body. If no force moves the body's centre of mass, as that of a knob on its
+  // axis, MuJoCo's inverse weight is 0, and contacts with the world are rigid.
+  double inverse_weight(int g) const {
+    const double in_file = m_.body_invweight0[2 * m_.geom_bodyid[g]];
+    return moves(g) ? std::max(in_file, kLeastWeight) : in_file;
   }
-  // MuJoCo makes contacts rigid if no force moves a body's centre of mass, such as that of a knob on its axis: only
-  // rounding then decides how other bodies move.
-  bool refuses_weight(const ContactParameters& touch) {
-    if (inverse_weight(touch) >= kLeast) return false;
-    const int turning = moves(touch.a) ? touch.a : touch.b;
-    refuse(quoted("geom", mjOBJ_GEOM, turning), "contacts of a body without inverse inertia");
-    return true;
+  double inverse_weight(const ContactParameters& touch) const {
+    return inverse_weight(touch.a) + inverse_weight(touch.b);
   }
   // Returns the factor w of the regularisation of each edge, R = w (1 - d) / d, for an inverse weight.
   double edge_weight(const ContactParameters& touch, double weight) const {
@@ -221,7 +218,6 @@ class Reader : PartReader {
   Numbers3 axis_of(int g) const { return column(turn_of(g), 2); }
 
   void read_floor_contact(int plane, int g, const ContactParameters& touch) {
-    if (refuses_weight(touch)) return;
     const bool is_capsule = m_.geom_type[g] == mjGEOM_CAPSULE;
     const int b = m_.geom_bodyid[g];
     const Frame& frame = r_.frames[b];
@@ -269,7 +265,7 @@ class Reader : PartReader {
     const Numbers3 axis = axis_of(g);
     const double half = m_.geom_type[g] == mjGEOM_CAPSULE ? m_.geom_size[3 * g + 1] : 0;
     geom.half = {half * axis[0], half * axis[1], half * axis[2]};
-    geom.inverse_weight = m_.body_invweight0[2 * m_.geom_bodyid[g]];
+    geom.inverse_weight = inverse_weight(g);
     geom.kind = shape_of(m_.geom_type[g]), geom.turn = turn_of(g), geom.bound = m_.geom_rbound[g];
     if (geom.is_turned()) geom.radius = 0;
     const mjtNum *size = m_.geom_size + 3 * g, *box = m_.geom_aabb + 6 * g;  // box: centre, then half sizes
@@ -349,7 +345,6 @@ class Reader : PartReader {
     // MuJoCo has no function for two such geoms.
     const auto is_ground = [&](int g) { return m_.geom_type[g] <= mjGEOM_HFIELD; };
     if (is_ground(touch.a) && is_ground(touch.b)) return;
-    if (refuses_weight(touch)) return;
     if (r_.nv > kMostPairedDofs)
       return refuse("contact: ",
                     "geoms that may touch, and more than " + std::to_string(kMostPairedDofs) + " degrees of freedom");

@@ -34,7 +34,6 @@ class Reader : PartReader {
     couples_lengths ? read_lengths(e, equality) : read_sides(e, equality);
     if (moving_dofs(equality).empty() || (has_no_derivative(equality) && !mj_isSparse(&m_)))
       return;  // libmujoco leaves such rows out
-    constexpr double kLeastWeight = kLeast * kMostImpedance / (1 - kMostImpedance);
     if (equality.inverse_weight < kLeastWeight ||
         (equality.kind == Equality::weld && equality.inverse_inertia < kLeastWeight))
       return refuse(where, "bodies without inverse inertia");

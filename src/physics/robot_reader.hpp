@@ -13,6 +13,8 @@ namespace drl::robot_compiler {
 
 // MuJoCo's bounds of divisors, impedances and friction.
 constexpr double kLeast = 1e-15, kLeastImpedance = 1e-4, kMostImpedance = 0.9999, kLeastFriction = 1e-5;
+// The inverse weight whose rows are as stiff as MuJoCo makes any.
+constexpr double kLeastWeight = kLeast * kMostImpedance / (1 - kMostImpedance);
 
 // Snaps values within 1e-12 of an integer (0, 1 or -1 in practice) to it.
 inline double snap(double x) { return std::abs(x - std::round(x)) < 1e-12 ? std::round(x) : x; }

@@ -199,20 +199,6 @@ TEST(RobotModel, WeightOfAPairCombinesBothBodies) {
   EXPECT_NEAR(model.pairs[0].weight, 1.25 * 2 * 0.25 * 1.25, 1e-12);
 }
 
-// No force moves the centre of mass of a knob on its axis. MuJoCo gives it the inverse inertia of rotation up to 3.6, and
-// none since.
-TEST(RobotModel, ContactsOfAKnobNeedAnInverseInertia) {
-  const RobotModel model = read(
-      "<worldbody><geom name='wall' type='box' size='0.1 0.1 0.1' pos='0.9 0.19 0'/><body><joint axis='0 0 1'/>"
-      "<geom name='knob' type='box' size='1 0.1 0.1' mass='1'/></body></worldbody>");
-  if (mujoco::kInertiasAreNotZero) {
-    EXPECT_TRUE(model.unsupported.empty());
-    return;
-  }
-  ASSERT_EQ(model.unsupported.size(), 1u);
-  test::expect_mentions(model.unsupported[0].lines[0], {"knob", "inverse inertia"});
-}
-
 // A ball has the inertia of a box with sides 2 sqrt(3/5) r: 2/5 r^2 = (a^2 + a^2) / 12. Static bodies need no box.
 TEST(RobotModel, FluidBoxesHaveTheInertiaOfTheirBodies) {
   const RobotModel model = supported(
