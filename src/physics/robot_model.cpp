@@ -415,7 +415,7 @@ std::vector<std::string> unsupported_lines(const RobotModel& robot) {
 
 RobotModel read_robot_model(const std::string& file, int places, bool randomised) {
   mj_setCacheCapacity(mj_getCache(), 0);  // of meshes, which are read only once
-  const auto model = load_model(file);
+  const auto model = is_compiled_model(file) ? load_compiled_model(file) : load_model(file);
   RobotModel robot;
   robot.randomised = randomised;
   Reader(*model, robot, file).read();

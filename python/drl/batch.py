@@ -1,0 +1,405 @@
+"""drl.Batch: many simulations of one model in lanes, with the interface of mujoco.batch.Batch."""
+
+import difflib
+import operator
+import os
+import pathlib
+
+import mujoco
+import numpy as np
+
+from drl import _batch, compiler
+
+# Fields of mjData that bind() takes. A call reads the first ones, which bound arrays change; it writes the others.
+STATE_FIELDS = ("time", "qpos", "qvel", "act", "qacc_warmstart", "ctrl")
+OUTPUT_FIELDS = ("qacc", "sensordata", "xpos", "xquat", "xmat", "xipos", "geom_xpos", "site_xpos", "subtree_com", "cvel",
+                 "cinert", "actuator_force", "qfrc_actuator", "qfrc_constraint", "cfrc_ext")
+# Rotation matrices that follow from those of bodies: the body of each row, and its rotation in that body.
+ROTATED_FIELDS = {"geom_xmat": ("geom_bodyid", "geom_quat"), "site_xmat": ("site_bodyid", "site_quat"),
+                  "ximat": (None, "body_iquat")}
+DATA_FIELDS = frozenset(STATE_FIELDS + OUTPUT_FIELDS + tuple(ROTATED_FIELDS))
+# How to get what other fields would give.
+INSTEAD = {
+    "contact": "add contact sensors to the model, and bind sensordata",
+    "sensor_data": "bind sensordata",
+    "qfrc_applied": "add motors to the model, and set their ctrl",
+    "cfrc_int": "add force and torque sensors to the model, and bind sensordata",
+    "cacc": "add accelerometers to the model, and bind sensordata",
+    "energy": "add e_potential and e_kinetic sensors to the model, and bind sensordata",
+    "subtree_linvel": "bind subtree_com and cvel",
+}
+OTHER_ENGINE = 'drl.Batch(..., engine="mujoco") has all fields'
+ALIGNMENT = 64  # bytes of a register
+PAGE = 4096  # rows that are a multiple of it apart would share few places of the cache
+
+
+class SimulationError(RuntimeError):
+    """Some simulations of a call failed. ids lists them, and Batch.error(sim) has each message."""
+
+    def __init__(self, ids, message):
+        self.ids = ids
+        shown = ", ".join(map(str, ids[:5])) + (", ..." if len(ids) > 5 else "")
+        super().__init__(f"{len(ids)} simulations failed ({shown}); simulation {ids[0]}: {message}")
+
+
+class Batch:
+    """nsim simulations of a model, on nthread threads (0: one for each CPU that the process may use).
+
+    The arguments are those of mujoco.batch.Batch, and so are bind(), step(), forward(), reset(), rollout(), named views
+    and errors. A model is compiled when it is used first; that takes seconds to minutes (see drl.compiler).
+
+        batch = drl.Batch("humanoid.xml", nsim=1024)
+        qpos, ctrl = batch.bind("qpos"), batch.bind("ctrl")
+        for _ in range(1000):
+            ctrl[:] = policy(qpos)
+            batch.step(nstep=5)
+
+    Args:
+      model: the path of a file that MuJoCo reads, an MjSpec, or an MjModel. It is not copied: do not change it.
+      nsim: the number of simulations.
+      nthread: the number of threads. Results do not depend on it.
+      persistent: has no effect, because all fields of all simulations persist.
+      dtype: np.float32, or np.float64, which takes about three times as long and agrees with MuJoCo to 1e-9.
+      engine: "lanes", or "mujoco", which steps any model by mujoco.batch.
+    """
+
+    def __new__(cls, model=None, nsim=0, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
+        if engine == "mujoco":
+            from drl.mujoco_engine import MujocoBatch
+            return MujocoBatch(as_model(model)[0], _count(nsim, "nsim", 1), _count(nthread, "nthread", 0), persistent)
+        if engine != "lanes":
+            raise ValueError(f"engine is {engine!r}: give 'lanes' or 'mujoco'")
+        return super().__new__(cls)
+
+    def __init__(self, model, nsim, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
+        self.model, self._name = as_model(model)
+        self.nsim, self.nthread = _count(nsim, "nsim", 1), _count(nthread, "nthread", 0) or _batch.cpus()
+        self.persistent, self.dtype = bool(persistent), np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype is {self.dtype}: give np.float32 or np.float64")
+        self._data = mujoco.MjData(self.model)  # for shapes and default states
+        self._columns, self._views = {}, {}  # by field
+        self.warning = np.zeros((self.nsim, mujoco.mjtWarning.mjNWARNING, 2), np.int32)
+        self._open(randomised=False)
+        self.reset(stage=mujoco.mjtStage.mjSTAGE_NONE)
+
+    def _open(self, randomised):
+        path = compiler.library(self.model, self._name, self.dtype, randomised)
+        self._simulations = _batch.Simulations(path, self.nsim, self.nthread)
+        self._fields = {name: (k, numbers) for k, (name, numbers, _) in enumerate(self._simulations.fields)}
+        if not self._columns:  # states are next to each other, for the property `state`
+            self._state = self._array(sum(self._fields[name][1] for name in STATE_FIELDS))
+            first = 0
+            for name in STATE_FIELDS:
+                self._columns[name] = self._state[first:first + self._fields[name][1]]
+                first += self._fields[name][1]
+            for name in ("unsolved", "diverged"):
+                self._columns[name] = self._array(1)
+        for name, column in self._columns.items():
+            self._simulations.set_column(self._fields[name][0], column)
+        for k, field in enumerate(self._simulations.height_fields):
+            m, first = self.model, self.model.hfield_adr[field]
+            heights = m.hfield_data[first:first + m.hfield_nrow[field] * m.hfield_ncol[field]]
+            self._simulations.set_heights(k, heights.reshape(m.hfield_nrow[field], -1), list(m.hfield_size[field]))
+
+    def _array(self, numbers):
+        """Returns zeros [numbers, stride], aligned, of which each row holds a number of all simulations."""
+        size, per_register = self.dtype.itemsize, ALIGNMENT // self.dtype.itemsize
+        stride = -(-self.nsim // per_register) * per_register
+        stride += per_register if stride * size % PAGE == 0 else 0
+        memory = np.zeros(numbers * stride + per_register, self.dtype)
+        first = -memory.ctypes.data % ALIGNMENT // size
+        return memory[first:first + numbers * stride].reshape(numbers, stride)
+
+    # --- Fields ---
+
+    def bind(self, name):
+        """Returns a live (nsim, ...) array of a field of mjData, one of DATA_FIELDS.
+
+        Simulations start their next call from what is written to time, qpos, qvel, act, qacc_warmstart and ctrl. Other
+        fields are read-only; each call computes them for the simulations that it runs, at the state before the last
+        time step (as mj_step does). They are 0 until then.
+        """
+        if name not in self._views:
+            self._views[name] = self._bind(name)
+        return self._views[name]
+
+    def _bind(self, name):
+        if name not in DATA_FIELDS:
+            raise self._no_field(name)
+        if name == "sensordata" and (lacking := self._simulations.lacking_sensors):
+            which, why = next(iter(lacking.items()))
+            compiler.say(f"the sensor '{which}' shows NaN, because lanes do not compute it ({why})"
+                         + (f"; nor {len(lacking) - 1} others" if len(lacking) > 1 else ""))
+        shape = (self.nsim, *np.shape(getattr(self._data, name)))
+        if name in ROTATED_FIELDS:
+            self.bind("xmat")
+            view = np.zeros(shape, self.dtype)
+        else:
+            if name not in self._columns:
+                k, numbers = self._fields[name]
+                self._columns[name] = self._array(numbers)
+                self._simulations.set_column(k, self._columns[name])
+            view = self._columns[name][:, :self.nsim].T.reshape(shape)
+        if name not in STATE_FIELDS:
+            view = view.view()
+            view.flags.writeable = False
+        return view
+
+    def _no_field(self, name):
+        if hasattr(self.model, name) and not hasattr(self._data, name):
+            return ValueError(f"{name} is an MjModel field: use expand('{name}')")
+        if hasattr(self.model.opt, name):
+            return ValueError(f"{name} is an MjOption field: use expand('opt.{name}')")
+        if not hasattr(self._data, name):
+            return ValueError(f"{name} is not a field of mjData" + _did_you_mean(name, DATA_FIELDS))
+        instead = INSTEAD.get(name)
+        if instead is None:
+            close = difflib.get_close_matches(name, DATA_FIELDS, 1, 0.5)
+            instead = f"the nearest one that they have is {close[0]}" if close else "bind one of drl.batch.DATA_FIELDS"
+        arena = " is in the arena, whose size changes, and" if name.startswith(("efc_", "iefc_")) else ""
+        return ValueError(f"{name}{arena} is not computed by lanes: {instead}; {OTHER_ENGINE}")
+
+    def __getattr__(self, name):
+        if name in DATA_FIELDS:
+            return self.bind(name)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(f"'Batch' object has no attribute {name!r}; {self._no_field(name)}")
+
+    def __setattr__(self, name, value):
+        if name in DATA_FIELDS:  # sets all simulations
+            if name not in STATE_FIELDS:
+                raise _computed(name)
+            self.bind(name)[...] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    @property
+    def state(self):
+        """A live (nsim, nstate) array of time, qpos, qvel, act, qacc_warmstart and ctrl, in this order."""
+        return self._state[:, :self.nsim].T
+
+    @property
+    def nstate(self):
+        return len(self._state)
+
+    @property
+    def unsolved(self):
+        """For each simulation, how many solutions of its last call did not converge, (nsim,)."""
+        return self._columns["unsolved"][0, :self.nsim]
+
+    # --- Calls ---
+
+    def step(self, ids=None, nstep=1, stage=mujoco.mjtStage.mjSTAGE_NONE):
+        """Advances simulations by nstep time steps.
+
+        A simulation whose position or velocity is then not finite, or beyond 1e10, is reset and counted in `warning`, as
+        in MuJoCo.
+
+        Args:
+          ids: sorted unique numbers of simulations, or a mask (nsim,), or None for all.
+          nstep: number of time steps.
+          stage: other than mjSTAGE_NONE, also computes all fields at the new state, as forward() does.
+        """
+        ids = _ids(ids, self.nsim)
+        self._run(ids, _count(nstep, "nstep", 1))
+        if stage != mujoco.mjtStage.mjSTAGE_NONE:
+            self._run(ids, 0)
+
+    def forward(self, ids=None, stage=mujoco.mjtStage.mjSTAGE_ACC):
+        """Computes all bound fields at the present state, as mj_forward does (at any stage)."""
+        self._run(_ids(ids, self.nsim), 0)
+
+    def reset(self, ids=None, keyframe=-1, stage=mujoco.mjtStage.mjSTAGE_ACC):
+        """Resets simulations to the model's default state, or to keyframes, and computes all bound fields.
+
+        Args:
+          ids: as in step().
+          keyframe: a keyframe for all of them, or one for each (-1: the default state).
+          stage: mjSTAGE_NONE does not compute fields.
+        """
+        ids = _ids(ids, self.nsim)
+        which = np.arange(self.nsim) if ids is None else ids
+        keys = _integers(keyframe, len(which), -1, self.model.nkey, "keyframe")
+        for key in np.unique(keys):
+            if key < 0:
+                mujoco.mj_resetData(self.model, self._data)
+            else:
+                mujoco.mj_resetDataKeyframe(self.model, self._data, int(key))
+            for name in STATE_FIELDS:
+                self.bind(name)[which[keys == key]] = getattr(self._data, name)
+        if stage != mujoco.mjtStage.mjSTAGE_NONE:
+            self._run(ids, 0)
+
+    def rollout(self, nstep, control=None, record=("qpos",), ids=None, out=None):
+        """Advances simulations by nstep time steps, and records fields after each.
+
+        Args:
+          nstep: number of time steps.
+          control: ctrl of each time step, which broadcasts to (n, nstep, nu) for the n simulations of the call, or None.
+          record: names of fields.
+          ids: as in step().
+          out: arrays to record into, by name, of the shapes that this call returns.
+
+        Returns:
+          A dict of (n, nstep, ...) arrays, by name. Simulations with a warning stop, and repeat their last record.
+        """
+        ids, nstep = _ids(ids, self.nsim), _count(nstep, "nstep", 0)
+        which = np.arange(self.nsim) if ids is None else ids
+        views = {name: self.bind(name) for name in record}
+        recorded = {name: self._record(name, view, (len(which), nstep), (out or {}).get(name))
+                    for name, view in views.items()}
+        if control is not None:
+            control = np.broadcast_to(control, (len(which), nstep, self.model.nu))
+        runs, before = np.ones(len(which), bool), self.warning[which, :, 1].sum(1)
+        for k in range(nstep):
+            if control is not None:
+                self.ctrl[which[runs]] = control[runs, k]
+            self._run(ids if runs.all() else which[runs].astype(np.int32), 1)
+            for name, view in views.items():
+                recorded[name][:, k] = view[which]
+            runs &= self.warning[which, :, 1].sum(1) == before
+        return recorded
+
+    def _record(self, name, view, shape, given):
+        shape = (*shape, *view.shape[1:])
+        if given is None:
+            return np.empty(shape, self.dtype)
+        if not isinstance(given, np.ndarray) or given.shape != shape or given.dtype != self.dtype:
+            raise ValueError(f"out[{name!r}] must be an array of type {self.dtype} and shape {shape}")
+        return given
+
+    def _run(self, ids, steps):
+        if ids is not None and not len(ids):
+            return
+        self._simulations.run(ids, steps)
+        diverged = np.flatnonzero(self._columns["diverged"][0, :self.nsim])
+        if len(diverged) and steps > 0:
+            self._reset_diverged(diverged if ids is None else np.intersect1d(diverged, ids))
+        for name, view in self._views.items():
+            if name in ROTATED_FIELDS:
+                self._rotate(name, view)
+
+    def _reset_diverged(self, ids):
+        bad = mujoco.mjtWarning.mjWARN_BADQVEL
+        with np.errstate(invalid="ignore"):
+            is_position = ~(np.abs(self.qpos[ids]) <= 1e10).all(1)
+        kinds = np.where(is_position, mujoco.mjtWarning.mjWARN_BADQPOS, bad).astype(int)
+        self.warning[ids, kinds, 1] += 1
+        self.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        self._columns["diverged"][0, ids] = 0
+
+    def _rotate(self, name, view):
+        bodies, quats = ROTATED_FIELDS[name]
+        rotations = np.array([_matrix(quat) for quat in getattr(self.model, quats)], self.dtype).reshape(-1, 3, 3)
+        xmat = self.bind("xmat").reshape(self.nsim, -1, 3, 3)
+        if bodies is not None:
+            xmat = xmat[:, getattr(self.model, bodies)]
+        view.flags.writeable = True
+        view[...] = (xmat @ rotations).reshape(view.shape)
+        view.flags.writeable = False
+
+    # --- Single simulations ---
+
+    def get_model(self, sim, model=None):
+        """Returns the MjModel of a simulation."""
+        return self.model
+
+    def get_data(self, sim, data=None):
+        """Returns an MjData with the state of a simulation. mujoco.mj_forward computes its other fields."""
+        if not 0 <= operator.index(sim) < self.nsim:
+            raise IndexError(f"sim must be in [0, {self.nsim}), got {sim}")
+        data = mujoco.MjData(self.model) if data is None else data
+        for name in STATE_FIELDS:
+            if name == "time":
+                data.time = self.time[sim]
+            else:
+                getattr(data, name)[:] = self.bind(name)[sim]
+        return data
+
+    # --- Copies ---
+
+    def __reduce__(self):
+        return _restored, (self.model, self._name, self.nsim, self.nthread, self.persistent, self.dtype, self.state.copy())
+
+
+def _restored(model, name, nsim, nthread, persistent, dtype, state):
+    batch = Batch(model, nsim, nthread, persistent, dtype=dtype)
+    batch._name = name
+    batch.state[:] = state
+    return batch
+
+
+def as_model(model):
+    """Returns an MjModel, and what messages call it."""
+    if isinstance(model, mujoco.MjModel):
+        return model, "the model"
+    if isinstance(model, mujoco.MjSpec):
+        return model.compile(), f"the model {model.modelname}"
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model is a {type(model).__name__}: give the path of a file, an MjSpec or an MjModel")
+    path = pathlib.Path(model)
+    if not path.exists():
+        raise FileNotFoundError(f"the model {path} does not exist: correct its path")
+    load = mujoco.MjModel.from_binary_path if path.suffix == ".mjb" else mujoco.MjModel.from_xml_path
+    return load(str(path)), path.name
+
+
+def _matrix(quat):
+    matrix = np.empty(9)
+    mujoco.mju_quat2Mat(matrix, quat)
+    return matrix
+
+
+def _count(value, name, least):
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: give a whole number") from None
+    if count < least:
+        raise ValueError(f"{name} is {count}: give at least {least}")
+    return count
+
+
+def _ids(ids, nsim):
+    """Returns int32 numbers of simulations, or None for all. Takes sorted unique numbers or a mask."""
+    if ids is None:
+        return None
+    ids = np.asarray(ids)
+    if ids.dtype == bool:
+        if ids.shape != (nsim,):
+            raise ValueError(f"a mask of simulations must have shape ({nsim},), got {ids.shape}")
+        return None if ids.all() else np.flatnonzero(ids).astype(np.int32)
+    if ids.ndim != 1:
+        raise ValueError(f"ids must have one dimension, got {ids.ndim}")
+    if not len(ids):
+        return np.zeros(0, np.int32)
+    if not np.issubdtype(ids.dtype, np.integer):
+        raise ValueError(f"ids must be whole numbers, got {ids.dtype}")
+    for bad in (ids[ids < 0], ids[ids >= nsim]):
+        if len(bad):
+            raise ValueError(f"ids must be in [0, {nsim}), got {bad[0]}")
+    unsorted = np.flatnonzero(ids[1:] <= ids[:-1])
+    if len(unsorted):
+        raise ValueError(f"ids must be sorted and unique, got {ids[unsorted[0]]} before {ids[unsorted[0] + 1]}")
+    return np.ascontiguousarray(ids, np.int32)
+
+
+def _integers(value, count, low, high, name):
+    value = np.asarray(value)
+    if not np.issubdtype(value.dtype, np.integer):
+        raise ValueError(f"{name} must be whole numbers, got {value.dtype}")
+    bad = value[(value < low) | (value >= high)]
+    if bad.size:
+        raise ValueError(f"{name} must be in [{low}, {high}), got {bad.flat[0]}")
+    return np.broadcast_to(value, (count,))
+
+
+def _did_you_mean(name, names):
+    close = difflib.get_close_matches(name, names, 3)
+    return f" (did you mean {', '.join(map(repr, close))}?)" if close else ""
+
+
+def _computed(name):
+    return ValueError(f"{name} is computed by every call and cannot be written: write state fields (qpos, ctrl, ...)")
