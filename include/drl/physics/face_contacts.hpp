@@ -143,14 +143,12 @@ DRL_HD_CALLED void collide_polyhedra(Gjk& search, ContactList& list) {
   const ConvexOptions& options = search.options;
   const int most_faces = options.by_unit_normals ? 0x7fffffff : kMostCorners;
   const Polyhedron a(*search.a.shape, most_faces), b(*search.b.shape, most_faces);
-  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals)
-      .find(polygon, way, is_edge, is_of_first);
+  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals).find(polygon, way, is_edge, is_of_first);
   const double distance = list.margin() - overlap.depth;
   if (polygon.count() == 0)
     list.add(overlap.middle(), overlap.normal(), distance);
   else
-    FaceContacts(search.a.shape->origin, distance)
-        .add(polygon, way, is_edge, is_of_first, options.by_unit_normals, list);
+    FaceContacts(search.a.shape->origin, distance).add(polygon, way, is_edge, is_of_first, options.by_unit_normals, list);
 }
 
 }  // namespace drl::inline DRL_ISA::physics
