@@ -1,5 +1,6 @@
 """drl.Batch: many simulations of one model in lanes, with the interface of mujoco.batch.Batch."""
 
+import copy
 import difflib
 import operator
 import os
@@ -9,6 +10,8 @@ import mujoco
 import numpy as np
 
 from drl import _batch, compiler
+from drl.named import Named, computed, did_you_mean
+from drl.parameters import MODEL_FIELDS, Parameters, model_array
 
 # Fields of mjData that bind() takes. A call reads the first ones, which bound arrays change; it writes the others.
 STATE_FIELDS = ("time", "qpos", "qvel", "act", "qacc_warmstart", "ctrl")
@@ -17,11 +20,14 @@ OUTPUT_FIELDS = ("qacc", "sensordata", "xpos", "xquat", "xmat", "xipos", "geom_x
 # Rotation matrices that follow from those of bodies: the body of each row, and its rotation in that body.
 ROTATED_FIELDS = {"geom_xmat": ("geom_bodyid", "geom_quat"), "site_xmat": ("site_bodyid", "site_quat"),
                   "ximat": (None, "body_iquat")}
-DATA_FIELDS = frozenset(STATE_FIELDS + OUTPUT_FIELDS + tuple(ROTATED_FIELDS))
+DATA_FIELDS = frozenset(STATE_FIELDS + OUTPUT_FIELDS + tuple(ROTATED_FIELDS) + ("xfrc_applied",))
+WRITABLE_FIELDS = frozenset((*STATE_FIELDS, "xfrc_applied"))
 # How to get what other fields would give.
 INSTEAD = {
+    "mocap_pos": "their mocap bodies stay where the model has them",
+    "mocap_quat": "their mocap bodies stay where the model has them",
+    "eq_active": "their equality constraints stay as the model has them",
     "contact": "add contact sensors to the model, and bind sensordata",
-    "sensor_data": "bind sensordata",
     "qfrc_applied": "add motors to the model, and set their ctrl",
     "cfrc_int": "add force and torque sensors to the model, and bind sensordata",
     "cacc": "add accelerometers to the model, and bind sensordata",
@@ -60,25 +66,25 @@ class Batch:
       nthread: the number of threads. Results do not depend on it.
       persistent: has no effect, because all fields of all simulations persist.
       dtype: np.float32, or np.float64, which takes about three times as long and agrees with MuJoCo to 1e-9.
-      engine: "lanes", or "mujoco", which steps any model by mujoco.batch.
+      engine: "lanes", or "mujoco", which makes a mujoco.batch.Batch (always np.float64) for any model.
     """
 
     def __new__(cls, model=None, nsim=0, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
         if engine == "mujoco":
-            from drl.mujoco_engine import MujocoBatch
-            return MujocoBatch(as_model(model)[0], _count(nsim, "nsim", 1), _count(nthread, "nthread", 0), persistent)
+            return mujoco_batch(as_model(model)[0], _count(nsim, "nsim", 1), _threads(nthread), persistent)
         if engine != "lanes":
             raise ValueError(f"engine is {engine!r}: give 'lanes' or 'mujoco'")
         return super().__new__(cls)
 
     def __init__(self, model, nsim, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
         self.model, self._name = as_model(model)
-        self.nsim, self.nthread = _count(nsim, "nsim", 1), _count(nthread, "nthread", 0) or _batch.cpus()
+        self.nsim, self.nthread = _count(nsim, "nsim", 1), _threads(nthread)
         self.persistent, self.dtype = bool(persistent), np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype is {self.dtype}: give np.float32 or np.float64")
         self._data = mujoco.MjData(self.model)  # for shapes and default states
         self._columns, self._views = {}, {}  # by field
+        self._parameters, self._has_constants = None, False  # of a randomised robot
         self.warning = np.zeros((self.nsim, mujoco.mjtWarning.mjNWARNING, 2), np.int32)
         self._open(randomised=False)
         self.reset(stage=mujoco.mjtStage.mjSTAGE_NONE)
@@ -102,6 +108,16 @@ class Batch:
             heights = m.hfield_data[first:first + m.hfield_nrow[field] * m.hfield_ncol[field]]
             self._simulations.set_heights(k, heights.reshape(m.hfield_nrow[field], -1), list(m.hfield_size[field]))
 
+    def _randomise(self):
+        """Changes to a robot whose parameters differ by simulation. Returns them."""
+        if self._parameters is None:
+            self._open(randomised=True)
+            k, numbers = self._fields["parameters"]
+            column = self._columns["parameters"] = self._array(numbers)
+            self._simulations.set_column(k, column)
+            self._parameters = Parameters(self.model, self._simulations.parameters, column, self.nsim)
+        return self._parameters
+
     def _array(self, numbers):
         """Returns zeros [numbers, stride], aligned, of which each row holds a number of all simulations."""
         size, per_register = self.dtype.itemsize, ALIGNMENT // self.dtype.itemsize
@@ -116,8 +132,8 @@ class Batch:
     def bind(self, name):
         """Returns a live (nsim, ...) array of a field of mjData, one of DATA_FIELDS.
 
-        Simulations start their next call from what is written to time, qpos, qvel, act, qacc_warmstart and ctrl. Other
-        fields are read-only; each call computes them for the simulations that it runs, at the state before the last
+        Simulations start their next call from what is written to time, qpos, qvel, act, qacc_warmstart, ctrl and
+        xfrc_applied. Other fields are read-only; each call computes them for the simulations that it runs, at the state before the last
         time step (as mj_step does). They are 0 until then.
         """
         if name not in self._views:
@@ -132,7 +148,9 @@ class Batch:
             compiler.say(f"the sensor '{which}' shows NaN, because lanes do not compute it ({why})"
                          + (f"; nor {len(lacking) - 1} others" if len(lacking) > 1 else ""))
         shape = (self.nsim, *np.shape(getattr(self._data, name)))
-        if name in ROTATED_FIELDS:
+        if name == "xfrc_applied":
+            view = self._randomise().forces = np.zeros(shape, self.dtype)
+        elif name in ROTATED_FIELDS:
             self.bind("xmat")
             view = np.zeros(shape, self.dtype)
         else:
@@ -141,7 +159,7 @@ class Batch:
                 self._columns[name] = self._array(numbers)
                 self._simulations.set_column(k, self._columns[name])
             view = self._columns[name][:, :self.nsim].T.reshape(shape)
-        if name not in STATE_FIELDS:
+        if name not in WRITABLE_FIELDS:
             view = view.view()
             view.flags.writeable = False
         return view
@@ -152,11 +170,11 @@ class Batch:
         if hasattr(self.model.opt, name):
             return ValueError(f"{name} is an MjOption field: use expand('opt.{name}')")
         if not hasattr(self._data, name):
-            return ValueError(f"{name} is not a field of mjData" + _did_you_mean(name, DATA_FIELDS))
+            return ValueError(f"{name} is not a field of mjData" + did_you_mean(name, DATA_FIELDS))
         instead = INSTEAD.get(name)
         if instead is None:
-            close = difflib.get_close_matches(name, DATA_FIELDS, 1, 0.5)
-            instead = f"the nearest one that they have is {close[0]}" if close else "bind one of drl.batch.DATA_FIELDS"
+            close = difflib.get_close_matches(name, DATA_FIELDS, 1, 0.7)
+            instead = f"the nearest field that they have is {close[0]}" if close else "drl.batch.DATA_FIELDS lists theirs"
         arena = " is in the arena, whose size changes, and" if name.startswith(("efc_", "iefc_")) else ""
         return ValueError(f"{name}{arena} is not computed by lanes: {instead}; {OTHER_ENGINE}")
 
@@ -169,8 +187,8 @@ class Batch:
 
     def __setattr__(self, name, value):
         if name in DATA_FIELDS:  # sets all simulations
-            if name not in STATE_FIELDS:
-                raise _computed(name)
+            if name not in WRITABLE_FIELDS:
+                raise computed(name)
             self.bind(name)[...] = value
         else:
             object.__setattr__(self, name, value)
@@ -188,6 +206,66 @@ class Batch:
     def unsolved(self):
         """For each simulation, how many solutions of its last call did not converge, (nsim,)."""
         return self._columns["unsolved"][0, :self.nsim]
+
+    def actuator(self, key):
+        """Returns a view of an actuator's fields; so do the following for other elements. See drl.named.Named."""
+        return Named(self, "actuator", key)
+
+    def body(self, key):
+        return Named(self, "body", key)
+
+    def geom(self, key):
+        return Named(self, "geom", key)
+
+    def joint(self, key):
+        return Named(self, "joint", key)
+
+    def sensor(self, key):
+        return Named(self, "sensor", key)
+
+    def site(self, key):
+        return Named(self, "site", key)
+
+    def tendon(self, key):
+        return Named(self, "tendon", key)
+
+    # --- Fields of the model ---
+
+    def expand(self, name):
+        """Gives a field of the model values of its own in each simulation. Returns them, live, as (nsim, ...) array.
+
+        The first call compiles the model once more. Fields of drl.parameters.MODEL_FIELDS can be expanded, as far as
+        lanes can change their values: a call of step(), forward() or reset() raises ValueError otherwise. After a change
+        of masses, inertias, centres of mass or armature, call set_const(), as in MuJoCo.
+        """
+        if name in DATA_FIELDS:
+            raise ValueError(f"{name} is an MjData field: use bind('{name}')")
+        if name not in MODEL_FIELDS:
+            if hasattr(self.model.opt, name):
+                raise ValueError(f"{name} is an MjOption field: use expand('opt.{name}')")
+            known = hasattr(self.model.opt, name[4:]) if name.startswith("opt.") else hasattr(self.model, name)
+            what = "asset data, or lanes cannot change it" if known else "not a field of mjModel"
+            raise ValueError(f"{name} is {what}{did_you_mean(name, MODEL_FIELDS)}" + f"; {OTHER_ENGINE}" * known)
+        return self._randomise().expand(name)
+
+    def expanded(self, name):
+        """Returns a field's read-only values by simulation, or None if it is not expanded."""
+        if name not in MODEL_FIELDS:
+            return self.expand(name)  # raises the error
+        values = self._parameters.expanded.get(name) if self._parameters else None
+        if values is not None:
+            values = values.view()
+            values.flags.writeable = False
+        return values
+
+    def set_const(self, ids=None):
+        """Computes what MuJoCo derives from expanded fields (mj_setConst), for simulations `ids` (None: all)."""
+        if self._parameters:
+            ids = _ids(ids, self.nsim)
+            self._parameters.write()
+            ids = np.arange(self.nsim, dtype=np.int32) if ids is None else ids
+            self._simulations.set_constants(self._fields["parameters"][0], ids)
+            self._has_constants = True
 
     # --- Calls ---
 
@@ -229,6 +307,8 @@ class Batch:
                 mujoco.mj_resetDataKeyframe(self.model, self._data, int(key))
             for name in STATE_FIELDS:
                 self.bind(name)[which[keys == key]] = getattr(self._data, name)
+            if "xfrc_applied" in self._views:
+                self.xfrc_applied[which[keys == key]] = 0
         if stage != mujoco.mjtStage.mjSTAGE_NONE:
             self._run(ids, 0)
 
@@ -273,6 +353,8 @@ class Batch:
     def _run(self, ids, steps):
         if ids is not None and not len(ids):
             return
+        if self._parameters:
+            self._parameters.write()
         self._simulations.run(ids, steps)
         diverged = np.flatnonzero(self._columns["diverged"][0, :self.nsim])
         if len(diverged) and steps > 0:
@@ -303,40 +385,62 @@ class Batch:
     # --- Single simulations ---
 
     def get_model(self, sim, model=None):
-        """Returns the MjModel of a simulation."""
-        return self.model
+        """Returns an MjModel with the expanded fields of a simulation."""
+        sim = self._simulation(sim)
+        model = copy.copy(self.model) if model is None else model
+        for name, values in (self._parameters.expanded if self._parameters else {}).items():
+            model_array(model, name)[...] = values[sim]
+        if self._has_constants:
+            mujoco.mj_setConst(model, mujoco.MjData(model))
+        return model
 
     def get_data(self, sim, data=None):
         """Returns an MjData with the state of a simulation. mujoco.mj_forward computes its other fields."""
-        if not 0 <= operator.index(sim) < self.nsim:
-            raise IndexError(f"sim must be in [0, {self.nsim}), got {sim}")
+        sim = self._simulation(sim)
         data = mujoco.MjData(self.model) if data is None else data
         for name in STATE_FIELDS:
             if name == "time":
                 data.time = self.time[sim]
             else:
                 getattr(data, name)[:] = self.bind(name)[sim]
+        if "xfrc_applied" in self._views:
+            data.xfrc_applied[:] = self.xfrc_applied[sim]
         return data
+
+    def _simulation(self, sim):
+        if not 0 <= operator.index(sim) < self.nsim:
+            raise IndexError(f"sim must be in [0, {self.nsim}), got {sim}")
+        return sim
 
     # --- Copies ---
 
     def __reduce__(self):
-        return _restored, (self.model, self._name, self.nsim, self.nthread, self.persistent, self.dtype, self.state.copy())
+        changes = self._parameters and (self._parameters.expanded, self._parameters.forces, self._has_constants)
+        return _restored, (self.model, self._name, self.nsim, self.nthread, self.persistent, self.dtype,
+                           self.state.copy(), changes)
 
 
-def _restored(model, name, nsim, nthread, persistent, dtype, state):
+def _restored(model, name, nsim, nthread, persistent, dtype, state, changes):
     batch = Batch(model, nsim, nthread, persistent, dtype=dtype)
     batch._name = name
     batch.state[:] = state
+    if changes:
+        expanded, forces, has_constants = changes
+        for field, values in expanded.items():
+            batch.expand(field)[:] = values
+        if forces is not None:
+            batch.xfrc_applied = forces
+        if has_constants:
+            batch.set_const()
     return batch
 
 
 def as_model(model):
     """Returns an MjModel, and what messages call it."""
-    if isinstance(model, mujoco.MjModel):
-        return model, "the model"
     if isinstance(model, mujoco.MjSpec):
-        return model.compile(), f"the model {model.modelname}"
+        model = model.compile()
+    if isinstance(model, mujoco.MjModel):
+        return model, f"the model {model.names.split(bytes(1))[0].decode()}".strip()
     if not isinstance(model, (str, os.PathLike)):
         raise TypeError(f"model is a {type(model).__name__}: give the path of a file, an MjSpec or an MjModel")
     path = pathlib.Path(model)
@@ -344,6 +448,20 @@ def as_model(model):
         raise FileNotFoundError(f"the model {path} does not exist: correct its path")
     load = mujoco.MjModel.from_binary_path if path.suffix == ".mjb" else mujoco.MjModel.from_xml_path
     return load(str(path)), path.name
+
+
+def mujoco_batch(*arguments):
+    """Returns MuJoCo's own Batch, which steps libmujoco on a thread pool."""
+    try:
+        from mujoco.batch import Batch as MujocoBatch
+    except ImportError:
+        raise ImportError(f'engine="mujoco" needs MuJoCo 3.17 or newer, and mujoco {mujoco.__version__} is installed: pip '
+                          "install --upgrade mujoco") from None
+    return MujocoBatch(*arguments)
+
+
+def _threads(nthread):
+    return _count(nthread, "nthread", 0) or _batch.cpus()
 
 
 def _matrix(quat):
@@ -394,12 +512,3 @@ def _integers(value, count, low, high, name):
     if bad.size:
         raise ValueError(f"{name} must be in [{low}, {high}), got {bad.flat[0]}")
     return np.broadcast_to(value, (count,))
-
-
-def _did_you_mean(name, names):
-    close = difflib.get_close_matches(name, names, 3)
-    return f" (did you mean {', '.join(map(repr, close))}?)" if close else ""
-
-
-def _computed(name):
-    return ValueError(f"{name} is computed by every call and cannot be written: write state fields (qpos, ctrl, ...)")
