@@ -2,6 +2,7 @@
 
 import copy
 import difflib
+import functools
 import operator
 import os
 import pathlib
@@ -20,13 +21,11 @@ OUTPUT_FIELDS = ("qacc", "sensordata", "xpos", "xquat", "xmat", "xipos", "geom_x
 # Rotation matrices that follow from those of bodies: the body of each row, and its rotation in that body.
 ROTATED_FIELDS = {"geom_xmat": ("geom_bodyid", "geom_quat"), "site_xmat": ("site_bodyid", "site_quat"),
                   "ximat": (None, "body_iquat")}
-DATA_FIELDS = frozenset(STATE_FIELDS + OUTPUT_FIELDS + tuple(ROTATED_FIELDS) + ("xfrc_applied",))
+CONSTANT_FIELDS = ("mocap_pos", "mocap_quat", "eq_active")  # what the model has
+DATA_FIELDS = frozenset((*STATE_FIELDS, *OUTPUT_FIELDS, *ROTATED_FIELDS, *CONSTANT_FIELDS, "xfrc_applied"))
 WRITABLE_FIELDS = frozenset((*STATE_FIELDS, "xfrc_applied"))
 # How to get what other fields would give.
 INSTEAD = {
-    "mocap_pos": "their mocap bodies stay where the model has them",
-    "mocap_quat": "their mocap bodies stay where the model has them",
-    "eq_active": "their equality constraints stay as the model has them",
     "contact": "add contact sensors to the model, and bind sensordata",
     "qfrc_applied": "add motors to the model, and set their ctrl",
     "cfrc_int": "add force and torque sensors to the model, and bind sensordata",
@@ -34,6 +33,10 @@ INSTEAD = {
     "energy": "add e_potential and e_kinetic sensors to the model, and bind sensordata",
     "subtree_linvel": "bind subtree_com and cvel",
 }
+# By the value of `diverged` (include/drl/physics/batch_library.hpp): what, and its warning.
+TROUBLES = ("", "position", "velocity", "state after the call")
+DIVERGED = np.array([0, mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL,
+                     mujoco.mjtWarning.mjWARN_BADQACC], int)
 OTHER_ENGINE = 'drl.Batch(..., engine="mujoco") has all fields'
 ALIGNMENT = 64  # bytes of a register
 PAGE = 4096  # rows that are a multiple of it apart would share few places of the cache
@@ -85,8 +88,10 @@ class Batch:
         self._data = mujoco.MjData(self.model)  # for shapes and default states
         self._columns, self._views = {}, {}  # by field
         self._parameters, self._has_constants = None, False  # of a randomised robot
+        self._status = np.zeros(self.nsim, np.int32)
         self.warning = np.zeros((self.nsim, mujoco.mjtWarning.mjNWARNING, 2), np.int32)
         self._open(randomised=False)
+        self._diverged = self._columns["diverged"][0, :self.nsim]
         self.reset(stage=mujoco.mjtStage.mjSTAGE_NONE)
 
     def _open(self, randomised):
@@ -150,6 +155,9 @@ class Batch:
         shape = (self.nsim, *np.shape(getattr(self._data, name)))
         if name == "xfrc_applied":
             view = self._randomise().forces = np.zeros(shape, self.dtype)
+        elif name in CONSTANT_FIELDS:
+            mujoco.mj_resetData(self.model, self._data)
+            view = np.broadcast_to(getattr(self._data, name), shape).astype(self.dtype)
         elif name in ROTATED_FIELDS:
             self.bind("xmat")
             view = np.zeros(shape, self.dtype)
@@ -187,6 +195,8 @@ class Batch:
 
     def __setattr__(self, name, value):
         if name in DATA_FIELDS:  # sets all simulations
+            if name in CONSTANT_FIELDS:
+                raise ValueError(f"{name} cannot be written (lanes take it from the model); {OTHER_ENGINE}")
             if name not in WRITABLE_FIELDS:
                 raise computed(name)
             self.bind(name)[...] = value
@@ -201,33 +211,6 @@ class Batch:
     @property
     def nstate(self):
         return len(self._state)
-
-    @property
-    def unsolved(self):
-        """For each simulation, how many solutions of its last call did not converge, (nsim,)."""
-        return self._columns["unsolved"][0, :self.nsim]
-
-    def actuator(self, key):
-        """Returns a view of an actuator's fields; so do the following for other elements. See drl.named.Named."""
-        return Named(self, "actuator", key)
-
-    def body(self, key):
-        return Named(self, "body", key)
-
-    def geom(self, key):
-        return Named(self, "geom", key)
-
-    def joint(self, key):
-        return Named(self, "joint", key)
-
-    def sensor(self, key):
-        return Named(self, "sensor", key)
-
-    def site(self, key):
-        return Named(self, "site", key)
-
-    def tendon(self, key):
-        return Named(self, "tendon", key)
 
     # --- Fields of the model ---
 
@@ -266,14 +249,40 @@ class Batch:
             ids = np.arange(self.nsim, dtype=np.int32) if ids is None else ids
             self._simulations.set_constants(self._fields["parameters"][0], ids)
             self._has_constants = True
+            constants = self._columns["parameters"][-self._simulations.constants:, ids]
+            if self._simulations.constants and not np.isfinite(constants).all():
+                bad = ids[~np.isfinite(constants).all(0)]
+                raise SimulationError(bad, "what MuJoCo derives from its masses and inertias is not finite")
+
+    # --- Errors ---
+
+    @property
+    def status(self):
+        """0 for each simulation that the last call has not reset, (nsim,), read-only."""
+        status = self._status.view()
+        status.flags.writeable = False
+        return status
+
+    @property
+    def unsolved(self):
+        """For each simulation, how many solutions of its last call did not converge, (nsim,)."""
+        return self._columns["unsolved"][0, :self.nsim]
+
+    def error(self, sim):
+        """Returns why the last call has reset a simulation, or that solutions did not converge, or ''."""
+        sim = self._simulation(sim)
+        if self._status[sim]:
+            return f"its {TROUBLES[self._status[sim]]} was not finite or beyond 1e10, so that it was reset"
+        count = int(self.unsolved[sim])
+        return f"{count} solutions did not converge" if count else ""
 
     # --- Calls ---
 
     def step(self, ids=None, nstep=1, stage=mujoco.mjtStage.mjSTAGE_NONE):
         """Advances simulations by nstep time steps.
 
-        A simulation whose position or velocity is then not finite, or beyond 1e10, is reset and counted in `warning`, as
-        in MuJoCo.
+        A simulation whose position or velocity is not finite, or beyond 1e10, before or after these steps, is reset,
+        stepped again and counted in `warning`, as in MuJoCo. Raises SimulationError if it diverges even then.
 
         Args:
           ids: sorted unique numbers of simulations, or a mask (nsim,), or None for all.
@@ -318,18 +327,18 @@ class Batch:
         Args:
           nstep: number of time steps.
           control: ctrl of each time step, which broadcasts to (n, nstep, nu) for the n simulations of the call, or None.
-          record: names of fields.
+          record: names of fields, or mjtState values, for states in the order of mj_getState.
           ids: as in step().
-          out: arrays to record into, by name, of the shapes that this call returns.
+          out: arrays to record into, by item of `record`, of the shapes that this call returns.
 
         Returns:
-          A dict of (n, nstep, ...) arrays, by name. Simulations with a warning stop, and repeat their last record.
+          A dict of (n, nstep, ...) arrays, by item. Simulations with a warning stop, and repeat their last record.
         """
         ids, nstep = _ids(ids, self.nsim), _count(nstep, "nstep", 0)
         which = np.arange(self.nsim) if ids is None else ids
-        views = {name: self.bind(name) for name in record}
-        recorded = {name: self._record(name, view, (len(which), nstep), (out or {}).get(name))
-                    for name, view in views.items()}
+        parts = {item: [self.bind(item)] if isinstance(item, str) else self._components(item) for item in record}
+        recorded = {item: self._record(item, views, (len(which), nstep), (out or {}).get(item))
+                    for item, views in parts.items()}
         if control is not None:
             control = np.broadcast_to(control, (len(which), nstep, self.model.nu))
         runs, before = np.ones(len(which), bool), self.warning[which, :, 1].sum(1)
@@ -337,17 +346,30 @@ class Batch:
             if control is not None:
                 self.ctrl[which[runs]] = control[runs, k]
             self._run(ids if runs.all() else which[runs].astype(np.int32), 1)
-            for name, view in views.items():
-                recorded[name][:, k] = view[which]
+            for item, views in parts.items():
+                if isinstance(item, str):
+                    recorded[item][:, k] = views[0][which]
+                else:
+                    np.concatenate([view[which].reshape(len(which), -1) for view in views], 1, out=recorded[item][:, k])
             runs &= self.warning[which, :, 1].sum(1) == before
         return recorded
 
-    def _record(self, name, view, shape, given):
-        shape = (*shape, *view.shape[1:])
+    def _components(self, spec):
+        """Returns the views of an mjtState's components, in its order."""
+        views = []
+        for bit in range(int(mujoco.mjtState.mjNSTATE)):
+            component = int(spec) & 1 << bit
+            if component and mujoco.mj_stateSize(self.model, component):
+                name = mujoco.mjtState(component).name.removeprefix("mjSTATE_").lower()
+                views.append(self.bind({"warmstart": "qacc_warmstart"}.get(name, name)))
+        return views
+
+    def _record(self, item, views, shape, given):
+        shape = (*shape, *(views[0].shape[1:] if isinstance(item, str) else [sum(view[0].size for view in views)]))
         if given is None:
             return np.empty(shape, self.dtype)
         if not isinstance(given, np.ndarray) or given.shape != shape or given.dtype != self.dtype:
-            raise ValueError(f"out[{name!r}] must be an array of type {self.dtype} and shape {shape}")
+            raise ValueError(f"out[{item!r}] must be an array of type {self.dtype} and shape {shape}")
         return given
 
     def _run(self, ids, steps):
@@ -356,21 +378,26 @@ class Batch:
         if self._parameters:
             self._parameters.write()
         self._simulations.run(ids, steps)
-        diverged = np.flatnonzero(self._columns["diverged"][0, :self.nsim])
-        if len(diverged) and steps > 0:
-            self._reset_diverged(diverged if ids is None else np.intersect1d(diverged, ids))
+        self._status[:] = 0
+        if steps > 0 and self._diverged.any():
+            self._repeat_diverged(ids, steps)
         for name, view in self._views.items():
             if name in ROTATED_FIELDS:
                 self._rotate(name, view)
 
-    def _reset_diverged(self, ids):
-        bad = mujoco.mjtWarning.mjWARN_BADQVEL
-        with np.errstate(invalid="ignore"):
-            is_position = ~(np.abs(self.qpos[ids]) <= 1e10).all(1)
-        kinds = np.where(is_position, mujoco.mjtWarning.mjWARN_BADQPOS, bad).astype(int)
-        self.warning[ids, kinds, 1] += 1
-        self.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE)
-        self._columns["diverged"][0, ids] = 0
+    def _repeat_diverged(self, ids, steps):
+        """Resets simulations that have diverged, and steps them from there."""
+        diverged = np.flatnonzero(self._diverged)
+        diverged = (diverged if ids is None else np.intersect1d(diverged, ids)).astype(np.int32)
+        if not len(diverged):
+            return
+        self._status[diverged] = self._diverged[diverged]
+        self.warning[diverged, DIVERGED[self._status[diverged]], 1] += 1
+        self.reset(diverged, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        self._simulations.run(diverged, steps)
+        if self._diverged[diverged].any():
+            again = diverged[self._diverged[diverged] > 0]
+            raise SimulationError(again, "it diverges from the model's default state within this call")
 
     def _rotate(self, name, view):
         bodies, quats = ROTATED_FIELDS[name]
@@ -418,6 +445,11 @@ class Batch:
         changes = self._parameters and (self._parameters.expanded, self._parameters.forces, self._has_constants)
         return _restored, (self.model, self._name, self.nsim, self.nthread, self.persistent, self.dtype,
                            self.state.copy(), changes)
+
+
+for _kind in ("actuator", "body", "camera", "equality", "geom", "joint", "keyframe", "light", "material", "numeric", "pair",
+              "sensor", "site", "tendon"):  # batch.joint("knee")
+    setattr(Batch, _kind, functools.partialmethod(Named, _kind))
 
 
 def _restored(model, name, nsim, nthread, persistent, dtype, state, changes):

@@ -8,14 +8,15 @@ from drl.parameters import MODEL_FIELDS
 
 
 class Named:
-    """The slices of fields that belong to a body, joint, geom, site, actuator, tendon or sensor.
+    """The slices of fields that belong to a body, joint, geom, site, actuator, sensor or the like.
 
     It has the attributes of MuJoCo's views of mjData and mjModel. Those of mjData bind their field. Those of mjModel are
     read-only, unless their field is expanded; an assignment expands it.
     """
 
     def __init__(self, batch, kind, key):
-        of_model, of_data = getattr(batch.model, kind)(key), getattr(batch._data, kind)(key)
+        of_model = getattr(batch.model, kind)(key)
+        of_data = getattr(batch._data, kind)(key) if hasattr(batch._data, kind) else None
         object.__setattr__(self, "_batch", batch)
         object.__setattr__(self, "_kind", kind)
         object.__setattr__(self, "_views", (of_data, of_model))

@@ -229,17 +229,28 @@ class BatchTest(unittest.TestCase):
             batch.rollout(2, out={"qpos": np.zeros((1, 2, 3))})
 
     def test_diverged_simulations_are_reset_and_counted(self):
-        batch = drl.Batch(cart(), NSIM)
+        batch, fresh = drl.Batch(cart(), NSIM), drl.Batch(cart(), 1)
         batch.step(nstep=3)
-        batch.qvel[4, 0], batch.qpos[20, 1] = np.inf, np.nan
-        time = batch.rollout(4, record=("time",))["time"]
-        warnings = batch.warning[:, :, 1]
-        self.assertEqual(warnings[4, mujoco.mjtWarning.mjWARN_BADQVEL] + warnings[4, mujoco.mjtWarning.mjWARN_BADQPOS], 1)
-        self.assertEqual(warnings[20, mujoco.mjtWarning.mjWARN_BADQPOS], 1)
-        self.assertEqual(warnings.sum(), 2)
-        self.assertTrue((time[[4, 20]] == 0).all())
+        batch.qvel[4, 0], batch.qpos[20, 1], batch.ctrl[7, 0] = np.inf, np.nan, 1e30
+        batch.step(nstep=2), fresh.step(nstep=2)
+        kinds = {4: mujoco.mjtWarning.mjWARN_BADQVEL, 20: mujoco.mjtWarning.mjWARN_BADQPOS,
+                 7: mujoco.mjtWarning.mjWARN_BADQACC}
+        for sim, kind in kinds.items():
+            self.assertEqual(batch.warning[sim, kind, 1], 1)
+            np.testing.assert_array_equal(batch.state[sim], fresh.state[0])
+            self.assertIn("reset", batch.error(sim))
+        self.assertEqual(batch.warning[:, :, 1].sum(), 3)
+        self.assertEqual(set(np.flatnonzero(batch.status)), set(kinds))
+        self.assertEqual(batch.error(0), "")
         self.assertTrue(np.isfinite(batch.state).all())
+        batch.qvel[4, 0] = np.inf
+        time = batch.rollout(4, record=("time",), ids=[3, 4])["time"]
+        self.assertTrue((np.diff(time[0]) > 0).all())
+        self.assertTrue((np.diff(time[1]) == 0).all())
         self.assertEqual(batch.unsolved.shape, (NSIM,))
+        batch.expand("opt.gravity")[5, 2] = -1e38
+        with self.assertRaisesRegex(drl.SimulationError, r"1 simulations failed \(5\)"):
+            batch.step(nstep=20)
 
     def test_expanded_fields(self):
         random, model = np.random.default_rng(4), cart()

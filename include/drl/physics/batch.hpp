@@ -98,6 +98,7 @@ struct BatchSteps {
     typename P::Work work;
     F controls[physics::at_least_one(P::nu)], not_solved(0);
     load_state(state);
+    const F begin = trouble(state);
     read(ctrl, P::nu, [&](int k, F x) DRL_LAMBDA { controls[k] = x; });
     physics::begin_fields<P>(stage);
     if constexpr (kNumbers > 0) read(parameters, kNumbers, [&](int k, F x) DRL_LAMBDA { stage.parameters[k] = x; });
@@ -113,7 +114,9 @@ struct BatchSteps {
     }
     if (call_.steps > 0) store_state(state);
     write(unsolved, 1, [&](int) DRL_LAMBDA { return not_solved; });
-    write(diverged, 1, [&](int) DRL_LAMBDA { return has_diverged(state); });
+    write(diverged, 1, [&](int) DRL_LAMBDA {
+      return math::select(begin > F(0), begin, math::select(trouble(state) > F(0), F(3), F(0)));
+    });
     write(qacc, P::nv, [&](int k) DRL_LAMBDA { return stage.qacc[k]; });
     derive(stage, work);
   }
@@ -157,12 +160,13 @@ struct BatchSteps {
     if constexpr (P::kActivations > 0) write(act, P::kActivations, [&](int k) DRL_LAMBDA { return s.act[k]; });
     store(number(time, 0), s.time);
   }
-  static F has_diverged(const typename P::State& s) {
+  // Returns 1 in lanes with a bad position, 2 in lanes with a bad velocity, and otherwise 0 (mj_checkPos, mj_checkVel).
+  static F trouble(const typename P::State& s) {
     const F most(1e10);  // mjMAXVAL
-    F within(1);
-    for (int k = 0; k < P::nq; ++k) within = math::select(math::abs(s.qpos[k]) <= most, within, F(0));
-    for (int k = 0; k < P::nv; ++k) within = math::select(math::abs(s.qvel[k]) <= most, within, F(0));
-    return F(1) - within;
+    F position(0), velocity(0);
+    for (int k = 0; k < P::nq; ++k) position = math::select(math::abs(s.qpos[k]) <= most, position, F(1));
+    for (int k = 0; k < P::nv; ++k) velocity = math::select(math::abs(s.qvel[k]) <= most, velocity, F(2));
+    return math::select(position > F(0), position, velocity);
   }
 
   // --- Quantities of the last stage ---

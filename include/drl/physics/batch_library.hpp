@@ -11,7 +11,8 @@ namespace drl {
 // An array of a simulation's numbers, with the name that MuJoCo's mjData has for it, or one of these:
 //   parameters   the values of the model's parameters, followed by its constants (only of a randomised robot)
 //   unsolved     the number of solutions of the last call that did not converge
-//   diverged     1 if a position or velocity is not finite or beyond 1e10, as MuJoCo's warnings say
+//   diverged     1 or 2 if a position or a velocity was not finite, or beyond 1e10, at the beginning of the call, 3 if
+//                one is so at its end, and otherwise 0
 struct BatchField {
   enum Role { state, input, output };  // a step reads and writes states, and only writes outputs
   const char* name;
