@@ -106,6 +106,10 @@ class Batch:
                 first += self._fields[name][1]
             for name in ("unsolved", "diverged"):
                 self._columns[name] = self._array(1)
+        if numbers := self._fields["parameters"][1]:  # also of some robots that are not randomised
+            self._columns["parameters"] = self._array(numbers)
+            parameters = Parameters(self.model, self._simulations.parameters, self._columns["parameters"], self.nsim)
+            self._parameters = parameters if randomised else None
         for name, column in self._columns.items():
             self._simulations.set_column(self._fields[name][0], column)
         for k, field in enumerate(self._simulations.height_fields):
@@ -117,10 +121,6 @@ class Batch:
         """Changes to a robot whose parameters differ by simulation. Returns them."""
         if self._parameters is None:
             self._open(randomised=True)
-            k, numbers = self._fields["parameters"]
-            column = self._columns["parameters"] = self._array(numbers)
-            self._simulations.set_column(k, column)
-            self._parameters = Parameters(self.model, self._simulations.parameters, column, self.nsim)
         return self._parameters
 
     def _array(self, numbers):
