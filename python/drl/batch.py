@@ -72,7 +72,7 @@ class Batch:
       engine: "lanes", or "mujoco", which makes a mujoco.batch.Batch (always np.float64) for any model.
     """
 
-    def __new__(cls, model=None, nsim=0, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
+    def __new__(cls, model, nsim, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
         if engine == "mujoco":
             return mujoco_batch(as_model(model)[0], _count(nsim, "nsim", 1), _threads(nthread), persistent)
         if engine != "lanes":

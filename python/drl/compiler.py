@@ -79,8 +79,10 @@ def compile_in(directory, model, name, flags, has_heights, randomised):
     compiler = cxx()  # before the first step, so that its absence is told at once
     status, text = run([HERE / "bin/drl_robot", model, "--output", "robot.hpp"] + ["--randomised"] * randomised, directory,
                        name, environment)
-    if status != 0:
-        text = text.strip().removeprefix("error: ").replace(model, name)
+    text = text.strip().removeprefix("error: ").replace(model, name)
+    if status not in (0, 2):
+        raise RuntimeError(f"drl_robot cannot translate {name} ({text or f'exit status {status}'}): please report it")
+    if status == 2:
         text = re.sub(r": change the model, or give --if_possible[^\n]*", "", text)
         raise UnsupportedModel(f'{text}: change the model, or step it with drl.Batch(..., engine="mujoco")')
     unit = UNIT.format(kind="RandomisedRobot" if randomised else "CompiledRobot", model=model,

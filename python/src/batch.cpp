@@ -70,7 +70,9 @@ class ForkedTeam {
 
 const BatchLibrary& open_library(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw std::runtime_error(std::string("the compiled robot cannot be opened (") + dlerror() + ")");
+  if (!library)
+    throw std::runtime_error(std::string("the compiled robot cannot be opened (") + dlerror() +
+                             "): delete it, or set DRL_CACHE if another kind of node has compiled it");
   using Get = const BatchLibrary* (*)();
   const auto get = reinterpret_cast<Get>(dlsym(library, "drl_batch_library"));
   if (!get || get()->version != BatchLibrary::kVersion)

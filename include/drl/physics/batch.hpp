@@ -87,6 +87,8 @@ struct BatchSteps {
       {"diverged", 1, BatchField::output},
   };
 
+  static_assert(std::size(kFields) == diverged + 1);
+
   static void run(const BatchCall& call) { BatchSteps(call).run(); }
 
  private:

@@ -81,6 +81,8 @@ inline void require_regular_file(const std::string& file) {
 }
 // Returns whether the file is a compiled model, whatever it is called.
 inline bool is_compiled_model(const std::string& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
   int begin = 0;
   constexpr int kCompiled = 54321;  // ID in MuJoCo's engine_io.c
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&begin), sizeof(begin));
