@@ -3,8 +3,8 @@
 
     bench/python_batch.py MODEL.xml... [--dtype float64] [--nsim 1024]
 
-Both get the same random controls, new ones every 4 steps; simulations are reset every 250 calls. Needs the package drl and
-an otherwise idle core. Rates are medians of the process's CPU time.
+Both get the same random controls, new ones every 4 steps; simulations are reset every 250 calls. Needs the package drl
+and an otherwise idle core. Rates are medians, by the process's CPU time.
 """
 
 import argparse

@@ -16,8 +16,8 @@ from drl.parameters import MODEL_FIELDS, Parameters, model_array
 
 # Fields of mjData that bind() takes. A call reads the first ones, which bound arrays change; it writes the others.
 STATE_FIELDS = ("time", "qpos", "qvel", "act", "qacc_warmstart", "ctrl")
-OUTPUT_FIELDS = ("qacc", "sensordata", "xpos", "xquat", "xmat", "xipos", "geom_xpos", "site_xpos", "subtree_com", "cvel",
-                 "cinert", "actuator_force", "qfrc_actuator", "qfrc_constraint", "cfrc_ext")
+OUTPUT_FIELDS = ("qacc", "sensordata", "xpos", "xquat", "xmat", "xipos", "geom_xpos", "site_xpos", "subtree_com",
+                 "cvel", "cinert", "actuator_force", "qfrc_actuator", "qfrc_constraint", "cfrc_ext")
 # Rotation matrices that follow from those of bodies: the body of each row, and its rotation in that body.
 ROTATED_FIELDS = {"geom_xmat": ("geom_bodyid", "geom_quat"), "site_xmat": ("site_bodyid", "site_quat"),
                   "ximat": (None, "body_iquat")}
@@ -138,8 +138,8 @@ class Batch:
         """Returns a live (nsim, ...) array of a field of mjData, one of DATA_FIELDS.
 
         Simulations start their next call from what is written to time, qpos, qvel, act, qacc_warmstart, ctrl and
-        xfrc_applied. Other fields are read-only; each call computes them for the simulations that it runs, at the state before the last
-        time step (as mj_step does). They are 0 until then.
+        xfrc_applied. Other fields are read-only; each call computes them for the simulations that it runs, at the state
+        before the last time step (as mj_step does). They are 0 until then.
         """
         if name not in self._views:
             self._views[name] = self._bind(name)
@@ -182,7 +182,7 @@ class Batch:
         instead = INSTEAD.get(name)
         if instead is None:
             close = difflib.get_close_matches(name, DATA_FIELDS, 1, 0.7)
-            instead = f"the nearest field that they have is {close[0]}" if close else "drl.batch.DATA_FIELDS lists theirs"
+            instead = f"the nearest field is {close[0]}" if close else "drl.batch.DATA_FIELDS lists those that are"
         arena = " is in the arena, whose size changes, and" if name.startswith(("efc_", "iefc_")) else ""
         return ValueError(f"{name}{arena} is not computed by lanes: {instead}; {OTHER_ENGINE}")
 
@@ -217,8 +217,8 @@ class Batch:
     def expand(self, name):
         """Gives a field of the model values of its own in each simulation. Returns them, live, as (nsim, ...) array.
 
-        The first call compiles the model once more. Fields of drl.parameters.MODEL_FIELDS can be expanded, as far as
-        lanes can change their values: a call of step(), forward() or reset() raises ValueError otherwise. After a change
+        The first call compiles the model once more. Fields of drl.parameters.MODEL_FIELDS can be expanded. If lanes
+        cannot change one of the values, the next call of step(), forward() or reset() raises ValueError. After a change
         of masses, inertias, centres of mass or armature, call set_const(), as in MuJoCo.
         """
         if name in DATA_FIELDS:
@@ -326,7 +326,7 @@ class Batch:
 
         Args:
           nstep: number of time steps.
-          control: ctrl of each time step, which broadcasts to (n, nstep, nu) for the n simulations of the call, or None.
+          control: None, or ctrl of each time step, which broadcasts to (n, nstep, nu) for n simulations.
           record: names of fields, or mjtState values, for states in the order of mj_getState.
           ids: as in step().
           out: arrays to record into, by item of `record`, of the shapes that this call returns.
@@ -447,8 +447,8 @@ class Batch:
                            self.state.copy(), changes)
 
 
-for _kind in ("actuator", "body", "camera", "equality", "geom", "joint", "keyframe", "light", "material", "numeric", "pair",
-              "sensor", "site", "tendon"):  # batch.joint("knee")
+for _kind in ("actuator", "body", "camera", "equality", "geom", "joint", "keyframe", "light", "material", "numeric",
+              "pair", "sensor", "site", "tendon"):  # batch.joint("knee")
     setattr(Batch, _kind, functools.partialmethod(Named, _kind))
 
 
@@ -487,8 +487,8 @@ def mujoco_batch(*arguments):
     try:
         from mujoco.batch import Batch as MujocoBatch
     except ImportError:
-        raise ImportError(f'engine="mujoco" needs MuJoCo 3.17 or newer, and mujoco {mujoco.__version__} is installed: pip '
-                          "install --upgrade mujoco") from None
+        raise ImportError(f'engine="mujoco" needs MuJoCo 3.17 or newer, and mujoco {mujoco.__version__} is installed: '
+                          "pip install --upgrade mujoco") from None
     return MujocoBatch(*arguments)
 
 

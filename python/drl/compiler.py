@@ -50,8 +50,9 @@ def library(model, name, dtype, randomised=False):
     binary = np.empty(mujoco.mj_sizeModel(model), np.uint8)
     mujoco.mj_saveModel(model, None, binary)
     march, namespace, lanes = _batch.instruction_set()
-    flags = ["-std=c++20", "-O3", "-shared", "-fPIC", "-fvisibility=hidden", *build.FLOAT_FLAGS, "-w", f"-march={march}",
-             f"-DDRL_ISA={namespace}", f"-DDRL_LANES={lanes}"] + ["-DDRL_BATCH_DOUBLE"] * (np.dtype(dtype).itemsize == 8)
+    flags = ["-std=c++20", "-O3", "-shared", "-fPIC", "-fvisibility=hidden", *build.FLOAT_FLAGS, "-w",
+             f"-march={march}", f"-DDRL_ISA={namespace}", f"-DDRL_LANES={lanes}"]
+    flags += ["-DDRL_BATCH_DOUBLE"] * (np.dtype(dtype) == np.float64)
     key = hashlib.sha256(binary)
     key.update(repr((own_hash(), build.MUJOCO_VERSION, flags, randomised)).encode())
     cache = cache_directory()
@@ -77,8 +78,8 @@ def compile_in(directory, model, name, flags, has_heights, randomised):
     libraries = [str(pathlib.Path(mujoco.__file__).parent), environment.get("LD_LIBRARY_PATH", "")]
     environment["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
     compiler = cxx()  # before the first step, so that its absence is told at once
-    status, text = run([HERE / "bin/drl_robot", model, "--output", "robot.hpp"] + ["--randomised"] * randomised, directory,
-                       name, environment)
+    options = ["--output", "robot.hpp"] + ["--randomised"] * randomised
+    status, text = run([HERE / "bin/drl_robot", model, *options], directory, name, environment)
     text = text.strip().removeprefix("error: ").replace(model, name)
     if status not in (0, 2):
         raise RuntimeError(f"drl_robot cannot translate {name} ({text or f'exit status {status}'}): please report it")
@@ -88,8 +89,9 @@ def compile_in(directory, model, name, flags, has_heights, randomised):
     unit = UNIT.format(kind="RandomisedRobot" if randomised else "CompiledRobot", model=model,
                        heights='#include "drl/physics/shared_heights.hpp"\n' if has_heights else "")
     (directory / "robot.cpp").write_text(unit)
-    status, text = run([*compiler, *flags, f"-I{HERE / 'include'}", f"-I{pathlib.Path(mujoco.__file__).parent / 'include'}",
-                        "robot.cpp", "-o", "robot.so"], directory, name)
+    includes = [f"-I{HERE / 'include'}", f"-I{pathlib.Path(mujoco.__file__).parent / 'include'}"]
+    command = [*compiler, *flags, *faster_flags(compiler), *includes, "robot.cpp", "-o", "robot.so"]
+    status, text = run(command, directory, name)
     if status != 0:
         reason = next((line for line in text.splitlines() if "error" in line), text.strip()[-300:])
         raise RuntimeError(f"{compiler[0]} cannot compile {name} ({reason.strip()}): set CXX to GCC 11 or newer")
@@ -153,6 +155,13 @@ def cxx():
     raise RuntimeError(f"models are compiled on first use, and there is no C++ compiler ({missing}): install one (apt "
                        "install g++, dnf install gcc-c++, conda install cxx-compiler), load its module, or use a cache "
                        'that was filled elsewhere (DRL_CACHE), or drl.Batch(..., engine="mujoco")')
+
+
+def faster_flags(compiler):
+    """Returns flags that save a quarter of GCC's time, and change neither results nor their speed."""
+    text = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False).stdout
+    is_gcc = "Free Software Foundation" in text
+    return ["-fno-tree-dse", "--param=sccvn-max-alias-queries-per-access=50"] if is_gcc else []
 
 
 @functools.cache

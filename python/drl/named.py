@@ -10,8 +10,8 @@ from drl.parameters import MODEL_FIELDS
 class Named:
     """The slices of fields that belong to a body, joint, geom, site, actuator, sensor or the like.
 
-    It has the attributes of MuJoCo's views of mjData and mjModel. Those of mjData bind their field. Those of mjModel are
-    read-only, unless their field is expanded; an assignment expands it.
+    It has the attributes of MuJoCo's views of mjData and mjModel. Those of mjData bind their field. Those of mjModel
+    are read-only, unless their field is expanded; an assignment expands it.
     """
 
     def __init__(self, batch, kind, key):

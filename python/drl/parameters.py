@@ -23,10 +23,12 @@ FIELDS = {
 }
 MODEL_FIELDS = frozenset(field for fields in FIELDS.values() for field in fields)
 # What lanes can change nevertheless.
-HINTS = dict.fromkeys(("body_mass", "body_inertia"), ", but body_mass and body_inertia by the same factor") | dict.fromkeys(
-    FIELDS["actuator"], ", but the gains on position, on velocity, and forcerange by one factor each") | dict.fromkeys(
-    FIELDS["joint"] + FIELDS["spring"], ", but what is not 0 in the model, of hinges and slides") | {
-        "body_ipos": ", but of bodies with an <inertial>"}
+HINTS = {field: hint for kind, hint in (
+    ("mass", ", but body_mass and body_inertia by the same factor"),
+    ("actuator", ", but the gains on position, those on velocity and forcerange by one factor each"),
+    ("joint", ", but what is not 0 in the model, of hinges and slides"),
+    ("spring", ", but what is not 0 in the model, of hinges and slides"),
+    ("center_of_mass", ", but of bodies with an <inertial>")) for field in FIELDS[kind]}
 ROUNDING = 1e-6  # of values that lanes compute from factors
 REMEDY = 'drl.Batch(..., engine="mujoco") has no such limit'
 
@@ -150,8 +152,8 @@ class Parameters:
         others = np.setdiff1d(np.arange(self._model.nbody), bodies)
         if self.forces[:, others].any():
             sim, body, _ = np.argwhere(self.forces[:, others])[0]
-            raise ValueError(f"xfrc_applied of body {others[body]} is not 0 in simulation {sim} (lanes push only bodies that "
-                             f"have a joint and a mass): apply it to the body that this one is welded to; {REMEDY}")
+            raise ValueError(f"xfrc_applied of body {others[body]} is not 0 in simulation {sim} (lanes push only bodies "
+                             f"that have a joint and a mass): apply it to the body that this one is welded to; {REMEDY}")
         for kind, first in (("push", 0), ("push_torque", 3)):
             rows = np.array(self._rows.get(kind, []), int)
             for k in range(3):

@@ -54,7 +54,11 @@ CART = """
   </keyframe>
 </mujoco>
 """
-PENDULUM = '<mujoco><worldbody><body><joint axis="0 1 0"/><geom size=".1" pos="0 0 .5" mass="1"/></body></worldbody></mujoco>'
+PENDULUM = """
+<mujoco>
+  <worldbody><body><joint axis="0 1 0"/><geom size=".1" pos="0 0 .5" mass="1"/></body></worldbody>
+</mujoco>
+"""
 
 
 def cart():
@@ -112,7 +116,7 @@ def compare(test, model, dtype, steps, nsim=NSIM, forces=None):
             with test.subTest(name):
                 if dtype == np.float64:
                     test.assertLess(errors.max(), 1e-9)
-                else:  # forces are the product of M and accelerations, of which the largest are far larger than they are
+                else:  # errors of forces are those of accelerations, of which the largest are far larger than forces
                     forces = name in ("qfrc_constraint", "sensordata")
                     test.assertLess(np.quantile(errors, 0.99), 1e-2 if forces else 1e-3)
     test.assertEqual(ours.warning[:, :, 1].sum(), 0)
@@ -144,8 +148,9 @@ class BatchTest(unittest.TestCase):
     def test_height_fields(self):
         heights = " ".join(f"{x:.2f}" for x in np.random.default_rng(5).uniform(0, 1, 36))
         model = mujoco.MjModel.from_xml_string(
-            f'<mujoco><asset><hfield name="hills" nrow="6" ncol="6" size="2 2 .5 .1" elevation="{heights}"/></asset><worldbody>'
-            '<geom type="hfield" hfield="hills"/><body pos=".1 .2 .5"><freejoint/><geom size=".2"/></body></worldbody></mujoco>')
+            f'<mujoco><asset><hfield name="hills" nrow="6" ncol="6" size="2 2 .5 .1" elevation="{heights}"/></asset>'
+            '<worldbody><geom type="hfield" hfield="hills"/><body pos=".1 .2 .5"><freejoint/><geom size=".2"/></body>'
+            "</worldbody></mujoco>")
         compare(self, model, np.float64, steps=300)
 
     def test_a_model_may_be_a_path_a_spec_or_a_model(self):
@@ -180,8 +185,8 @@ class BatchTest(unittest.TestCase):
         batch.reset(keyframe=0)
         batch.joint("hinge").qpos = np.arange(5).reshape(5, 1) * 0.1
         batch.actuator("push").ctrl = 0.5
-        elements = [("joint", "hinge", "qpos"), ("joint", "free", "qvel"), ("joint", "free", "qpos"), ("body", "pole", "xpos"),
-                    ("site", "tip", "xmat"), ("sensor", "imu", "data"), ("actuator", "servo", "force")]
+        elements = [("joint", "hinge", "qpos"), ("joint", "free", "qvel"), ("joint", "free", "qpos"),
+                    ("body", "pole", "xpos"), ("site", "tip", "xmat"), ("sensor", "imu", "data"), ("actuator", "servo", "force")]
         views = [getattr(getattr(batch, kind)(key), attribute) for kind, key, attribute in elements]
         batch.forward()
         for sim in range(5):
@@ -374,13 +379,14 @@ class BatchTest(unittest.TestCase):
         ]
         for call, message in cases:
             with self.subTest(message):
-                with self.assertRaisesRegex((ValueError, TypeError, IndexError, KeyError, AttributeError, OSError), message):
+                errors = (ValueError, TypeError, IndexError, KeyError, AttributeError, OSError)
+                with self.assertRaisesRegex(errors, message):
                     call()
 
     def test_a_model_that_lanes_refuse(self):
         model = mujoco.MjModel.from_xml_string(
-            '<mujoco><worldbody><flexcomp name="cloth" type="grid" count="4 4 1" spacing=".1 .1 .1" radius=".01"/></worldbody>'
-            "</mujoco>")
+            '<mujoco><worldbody><flexcomp name="cloth" type="grid" count="4 4 1" spacing=".1 .1 .1" radius=".01"/>'
+            "</worldbody></mujoco>")
         with self.assertRaisesRegex(drl.UnsupportedModel, 'flex.*engine="mujoco"'):
             drl.Batch(model, 2)
         drl.Batch(model, 2, engine="mujoco").step()
@@ -398,7 +404,8 @@ class Cache(unittest.TestCase):
 
     def start(self, **environment):
         return subprocess.Popen([sys.executable, "-c", self.SCRIPT, "pendulum.xml"], cwd=self.path, text=True,
-                                stderr=subprocess.PIPE, env={**os.environ, "DRL_CACHE": str(self.path / "cache"), **environment})
+                                stderr=subprocess.PIPE,
+                                env={**os.environ, "DRL_CACHE": str(self.path / "cache"), **environment})
 
     def test_processes_that_start_at_once_compile_once(self):
         texts = [process.communicate()[1] for process in [self.start() for _ in range(3)]]
