@@ -208,6 +208,7 @@ TEST(RobotModel, ContactsOfAKnobAreRigid) {
   ASSERT_EQ(model.pairs.size(), 1u);
   EXPECT_GT(model.pairs[0].weight, 0);
   EXPECT_LT(model.pairs[0].weight, mujoco::kInertiasAreNotZero ? 10 : 1e-9);
+  EXPECT_EQ(is_stiff(model), !mujoco::kInertiasAreNotZero);
 }
 
 // A ball has the inertia of a box with sides 2 sqrt(3/5) r: 2/5 r^2 = (a^2 + a^2) / 12. Static bodies need no box.
