@@ -1,17 +1,35 @@
 #include "base/thread_team.hpp"
 
+#include <sched.h>
+
 #include <utility>
 
 #include "base/limits.hpp"
 #include "base/threads.hpp"
 
 namespace drl {
+namespace {
 
-ThreadTeam::ThreadTeam(int threads) {
+// A CPU that the process may not use is ignored: the thread then runs anywhere.
+void stay_on(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<size_t>(cpu), &set);
+  sched_setaffinity(0, sizeof(set), &set);
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(int threads, const std::vector<int>& cpus) {
   const BlockedSignals blocked;  // only the main thread handles signals
   try {
     for (int k = 1; k < threads; ++k)
-      others_.push_back(starting_thread([&] { return std::thread([this] { serve(); }); }));
+      others_.push_back(starting_thread([&] {
+        return std::thread([this, cpu = k < static_cast<int>(cpus.size()) ? cpus[static_cast<size_t>(k)] : -1] {
+          if (cpu >= 0) stay_on(cpu);
+          serve();
+        });
+      }));
   } catch (...) {
     stop();
     throw;

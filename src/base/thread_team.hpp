@@ -11,10 +11,10 @@
 namespace drl {
 
 // A team of threads for parallel loops; the caller is one of them. A team of one starts no thread and allocates
-// nothing.
+// nothing. If CPUs are given, thread k stays on cpus[k]; the caller, which is thread 0, stays where it is.
 class ThreadTeam {
  public:
-  explicit ThreadTeam(int threads);
+  explicit ThreadTeam(int threads, const std::vector<int>& cpus = {});
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;

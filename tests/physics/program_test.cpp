@@ -284,14 +284,26 @@ TEST_F(RobotProgram, RefusesFormatsOfMessages) {
 }
 
 // A compiled model begins with MuJoCo's ID, as mj_saveModel writes it, whatever the file is called.
-TEST_F(RobotProgram, SaysThatAModelIsCompiled) {
-  spill(folder / "late.xml", "<mujoco>" + std::string(kLate) + "</mujoco>");
-  const auto model = load_model(folder / "late.xml");
-  for (const char* name : {"late.mjb", "compiled.xml"}) {
+TEST_F(RobotProgram, ReadsCompiledModels) {
+  const auto model = load_model(kModels + "hopper.xml");
+  for (const char* name : {"hopper.mjb", "compiled.xml"}) {
     const std::string file = folder / name;
     mj_saveModel(model.get(), file.c_str(), nullptr, 0);
-    expect_refused(run({file, "--explain"}), {file, "compiled model", ".mjb", "MJCF"});
+    expect_exit(run({file, "--explain"}), 0);
+    std::filesystem::resize_file(file, 1000);
+    expect_refused(run({file, "--explain"}), {file, "compiled model", "damaged"});
   }
+}
+
+// Bodies that only users move are no part of what environments change.
+TEST_F(RobotProgram, CompilesMocapBodies) {
+  spill(folder / "mocap.xml",
+        "<mujoco><worldbody><body mocap='true'><geom size='1' contype='0' conaffinity='0'/></body><body><joint/>"
+        "<geom size='1'/></body></worldbody></mujoco>");
+  const std::string header = folder / "mocap.hpp";
+  expect_exit(run({folder / "mocap.xml", "--randomised", "--output", header}), 0);
+  EXPECT_EQ(slurp(header).find("ModelParameter::mass, 1,"), std::string::npos);
+  EXPECT_NE(slurp(header).find("ModelParameter::mass, 2,"), std::string::npos);
 }
 
 TEST_F(RobotProgram, ShowsControlCharactersOfNamesAsTheirCodes) {

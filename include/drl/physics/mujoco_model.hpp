@@ -72,17 +72,26 @@ inline std::vector<std::filesystem::path> model_directories(const void* here, co
   directories.push_back(program.parent_path().parent_path() / "share/drl/models");
   return directories;
 }
-// Throws std::invalid_argument if `file` exists but is not a file (libmujoco would wait for a writer to a pipe), or if
-// it is a compiled model.
-inline void require_file(const std::string& file) {
+// Throws std::invalid_argument if `file` exists but is not a file: libmujoco would wait for a writer to a pipe.
+inline void require_regular_file(const std::string& file) {
   std::error_code ignored;
   if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
     throw std::invalid_argument("the robot's model " + file +
                                 " is not a file (it may be a directory, a pipe or a device): give an MJCF file");
+}
+// Returns whether the file is a compiled model, whatever it is called.
+inline bool is_compiled_model(const std::string& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
   int begin = 0;
   constexpr int kCompiled = 54321;  // ID in MuJoCo's engine_io.c
   std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&begin), sizeof(begin));
-  if (begin == kCompiled)
+  return begin == kCompiled;
+}
+// Also throws if it is a compiled model.
+inline void require_file(const std::string& file) {
+  require_regular_file(file);
+  if (is_compiled_model(file))
     throw std::invalid_argument("the robot's model " + file +
                                 " is a compiled model (.mjb), which drl does not read: give the MJCF file (.xml) that "
                                 "it was compiled from");
@@ -199,6 +208,19 @@ inline void require_moving_pairs(const mjModel& model, const std::string& file) 
       throw std::invalid_argument("the robot's model " + file + " has a <pair> of geoms " + name(geom[0]) + " and " +
                                   name(geom[1]) +
                                   " (they touch, but neither can move, which libmujoco cannot compute): remove it");
+}
+
+// Loads a compiled model (.mjb). Throws std::invalid_argument if another version of MuJoCo wrote it.
+inline std::unique_ptr<mjModel, DeleteModel> load_compiled_model(const std::string& file) {
+  require_mujoco_version();
+  install_mujoco_handlers();
+  require_regular_file(file);
+  std::unique_ptr<mjModel, DeleteModel> model(mj_loadModel(file.c_str(), nullptr));
+  if (!model)
+    throw std::invalid_argument("MuJoCo " + version_text(mjVERSION_HEADER) + " cannot read the compiled model " + file +
+                                " (it is damaged, or another version of MuJoCo wrote it): compile it again");
+  require_moving_pairs(*model, file);
+  return model;
 }
 
 // Loads an MJCF file, with these heights of its height fields instead of the file's, and writes the compiler's warnings

@@ -28,12 +28,15 @@ inline bool is_position_controller(const mjModel& m, int a) {
          m.actuator_biasprm[mjNBIAS * a + 1] != 0;
 }
 
+// Returns whether joints move a body. mocap bodies, which users move, have none.
+inline bool moves(const mjModel& m, int body) { return m.body_treeid[body] >= 0; }
+
 // Returns whether a body is the root of a tree that moves.
 inline bool is_root(const mjModel& m, int body) { return m.body_weldid[m.body_parentid[body]] == 0; }
 
 // Returns whether a site's place may change: it only shows motion sensors.
 inline bool is_for_sensors(const mjModel& m, int site) {
-  if (m.body_weldid[m.site_bodyid[site]] == 0) return false;
+  if (!moves(m, m.site_bodyid[site])) return false;
   for (int w = 0; w < m.nwrap; ++w)
     if ((m.wrap_type[w] == mjWRAP_SITE && m.wrap_objid[w] == site) ||
         (m.wrap_type[w] >= mjWRAP_SPHERE && static_cast<int>(m.wrap_prm[w]) == site))
@@ -66,10 +69,10 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
   const auto is_hinge_or_slide = [&](int joint) { return m.jnt_type[joint] >= mjJNT_SLIDE; };
   switch (of.kind) {
     case ModelParameter::mass:
-      if (i == 0 || m.body_weldid[i] == 0 || m.body_mass[i] == 0) return 0;
+      if (!moves(m, i) || m.body_mass[i] == 0) return 0;
       return k < 2 ? m.body_mass[i] : *std::max_element(m.body_inertia + 3 * i, m.body_inertia + 3 * i + 3);
     case ModelParameter::center_of_mass:
-      return i > 0 && m.body_weldid[i] != 0 && m.body_mass[i] > 0 && has_own_center(m, i) ? 1 : 0;
+      return moves(m, i) && m.body_mass[i] > 0 && has_own_center(m, i) ? 1 : 0;
     case ModelParameter::joint:
       if (!is_hinge_or_slide(m.dof_jntid[i])) return 0;
       return k == 0 ? m.dof_damping[i] : k == 1 ? m.dof_armature[i] : m.dof_frictionloss[i];
@@ -92,16 +95,16 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
     case ModelParameter::network:
       return k == 0 && is_position_controller(m, i) ? 1 : 0;
     case ModelParameter::push:
-      return i > 0 && m.body_weldid[i] == i && m.body_mass[i] > 0 ? 1 : 0;
+      return moves(m, i) && m.body_weldid[i] == i && m.body_mass[i] > 0 ? 1 : 0;
     case ModelParameter::push_torque:
-      return k == 0 && i > 0 && m.body_weldid[i] == i && m.body_mass[i] > 0 ? 1 : 0;
+      return k == 0 && moves(m, i) && m.body_weldid[i] == i && m.body_mass[i] > 0 ? 1 : 0;
     case ModelParameter::range:
       return k < 2 && is_hinge_or_slide(i) && m.jnt_limited[i] ? 1 : 0;
     case ModelParameter::site_position:
     case ModelParameter::site_turn:
       return is_for_sensors(m, i) ? 1 : 0;
     case ModelParameter::size:  // height fields have prisms that depend on sizes
-      if (k > 1 || m.nhfield > 0 || m.body_weldid[m.geom_bodyid[i]] == 0 || is_wrapped(m, i) ||
+      if (k > 1 || m.nhfield > 0 || !moves(m, m.geom_bodyid[i]) || is_wrapped(m, i) ||
           (m.geom_contype[i] == 0 && m.geom_conaffinity[i] == 0))
         return 0;
       return m.geom_type[i] == mjGEOM_SPHERE || m.geom_type[i] == mjGEOM_CAPSULE ||

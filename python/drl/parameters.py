@@ -1,0 +1,158 @@
+"""Model fields that differ between simulations: Batch.expand() and xfrc_applied.
+
+A randomised robot (drl_robot --randomised) reads the numbers of its model from a column of parameters, three for each
+entry (include/drl/physics/parameter.hpp). The classes below translate arrays of mjModel's fields to them.
+"""
+
+import numpy as np
+
+# The names of ModelParameter::Kind, in its order.
+KINDS = ("friction", "center_of_mass", "mass", "joint", "spring", "actuator", "motor", "gravity", "push", "network",
+         "push_torque", "range", "site_position", "site_turn", "size")
+# The fields that lanes can change, by kind of the parameters that they follow from.
+FIELDS = {
+    "friction": ("geom_friction",),
+    "center_of_mass": ("body_ipos",),
+    "mass": ("body_mass", "body_inertia"),
+    "joint": ("dof_damping", "dof_armature", "dof_frictionloss"),
+    "spring": ("jnt_stiffness",),
+    "actuator": ("actuator_gainprm", "actuator_biasprm", "actuator_forcerange"),
+    "gravity": ("opt.gravity",),
+    "range": ("jnt_range",),
+    "site_position": ("site_pos",),
+}
+MODEL_FIELDS = frozenset(field for fields in FIELDS.values() for field in fields)
+# What lanes can change nevertheless.
+HINTS = dict.fromkeys(("body_mass", "body_inertia"), ", but body_mass and body_inertia by the same factor") | dict.fromkeys(
+    FIELDS["actuator"], ", but the gains on position, on velocity, and forcerange by one factor each") | dict.fromkeys(
+    FIELDS["joint"] + FIELDS["spring"], ", but what is not 0 in the model, of hinges and slides") | {
+        "body_ipos": ", but of bodies with an <inertial>"}
+ROUNDING = 1e-6  # of values that lanes compute from factors
+REMEDY = 'drl.Batch(..., engine="mujoco") has no such limit'
+
+
+def model_array(model, name):
+    """Returns the array of a field of mjModel, or of mjOption ("opt.gravity")."""
+    return np.asarray(getattr(model.opt, name[4:]) if name.startswith("opt.") else getattr(model, name))
+
+
+def ratio(values, file):
+    """Returns values / file, and 1 where both are 0."""
+    return np.divide(values, file, out=np.ones(np.broadcast_shapes(values.shape, file.shape)), where=file != 0)
+
+
+class Parameters:
+    """Writes expanded fields and applied forces to the column of parameters [numbers, stride]."""
+
+    def __init__(self, model, entries, column, nsim):
+        self._model, self._column, self._nsim = model, column, nsim
+        self._rows, self._indices = {}, {}  # by kind: first rows of its parameters, and MuJoCo's indices
+        for k, (kind, index, start) in enumerate(entries):
+            self._rows.setdefault(KINDS[kind], []).append(3 * k)
+            self._indices.setdefault(KINDS[kind], []).append(index)
+            column[3 * k:3 * k + 3] = np.reshape(start, (3, 1))
+        column[3 * len(entries):] = 1  # ratios of constants
+        self.expanded = {}  # by field: (nsim, ...)
+        self.forces = None  # (nsim, nbody, 6), if xfrc_applied is bound
+
+    def expand(self, name):
+        if name not in self.expanded:
+            file = model_array(self._model, name)
+            self.expanded[name] = np.broadcast_to(file, (self._nsim, *file.shape)).astype(float)
+        return self.expanded[name]
+
+    def write(self):
+        for kind, fields in FIELDS.items():
+            if any(field in self.expanded for field in fields):
+                self._write(kind, fields)
+        if self.forces is not None:
+            self._write_forces()
+
+    def _write(self, kind, fields):
+        """Writes the parameters of a kind. Raises ValueError if a field has values that they cannot represent."""
+        index = np.array(self._indices.get(kind, []), int)
+        values = [self.expanded.get(field, model_array(self._model, field)[None]) for field in fields]
+        files = [model_array(self._model, field) for field in fields]
+        numbers, represented = getattr(self, f"_{kind}")(index, values, files)
+        for field, value, new in zip(fields, values, represented):
+            self._require(field, value, new)
+        for number, array in numbers.items():
+            rows = np.array(self._rows.get(kind, []), int) + number
+            self._column[rows, :self._nsim] = np.broadcast_to(array, (self._nsim, len(rows))).T
+
+    def _require(self, field, value, represented):
+        value = np.broadcast_to(value, represented.shape)
+        bad = ~np.isclose(value, represented, rtol=ROUNDING, atol=0)
+        if bad.any():
+            where = tuple(np.argwhere(bad)[0])
+            element = ", ".join(map(str, where[1:]))
+            raise ValueError(f"{field}[{element}] is {value[where]:g} in simulation {where[0]} (lanes cannot change it"
+                             f"{HINTS.get(field, '')}); {REMEDY}")
+
+    # --- Each returns the parameters' numbers {0, 1, 2: (nsim, entries)}, and the fields that these represent ---
+
+    def _friction(self, index, values, files):
+        return {k: values[0][:, index, k] for k in range(3)}, [self._replaced(files[0], index, values[0][:, index])]
+
+    def _center_of_mass(self, index, values, files):
+        shifts = values[0][:, index] - files[0][index]
+        return {k: shifts[..., k] for k in range(3)}, [self._replaced(files[0], index, values[0][:, index])]
+
+    def _mass(self, index, values, files):
+        factor = ratio(values[0][:, index], files[0][index])
+        return {0: factor}, [self._replaced(files[0], index, files[0][index] * factor),
+                             self._replaced(files[1], index, files[1][index] * factor[..., None])]
+
+    def _joint(self, index, values, files):
+        factors = [ratio(value[:, index], file[index]) for value, file in zip(values, files)]
+        return dict(enumerate(factors)), [self._replaced(file, index, file[index] * factor)
+                                          for file, factor in zip(files, factors)]
+
+    def _spring(self, index, values, files):
+        factor = ratio(values[0][:, index], files[0][index])
+        return {0: factor}, [self._replaced(files[0], index, files[0][index] * factor)]
+
+    def _actuator(self, index, values, files):
+        gains, biases, ranges = (value[:, index] for value in values)
+        gain, bias, range_ = (file[index] for file in files)
+        kp = np.where(gain[:, 0] != 0, ratio(gains[..., 0], gain[:, 0]), ratio(biases[..., 1], bias[:, 1]))
+        kv = np.where(bias[:, 2] != 0, ratio(biases[..., 2], bias[:, 2]), ratio(gains[..., 2], gain[:, 2]))
+        limit = np.where(range_[:, 1] != 0, ratio(ranges[..., 1], range_[:, 1]), ratio(ranges[..., 0], range_[:, 0]))
+        kp, kv, limit = np.broadcast_arrays(kp, kv, limit)
+        new_gain, new_bias = (np.broadcast_to(of, (*kp.shape, of.shape[1])).copy() for of in (gain, bias))
+        new_gain[..., :2] *= kp[..., None]
+        new_gain[..., 2] *= kv
+        new_bias[..., 1] *= kp
+        new_bias[..., 2] *= kv
+        return {0: kp, 1: kv, 2: limit}, [self._replaced(files[0], index, new_gain),
+                                          self._replaced(files[1], index, new_bias),
+                                          self._replaced(files[2], index, range_ * limit[..., None])]
+
+    def _gravity(self, index, values, files):
+        return {k: (values[0] - files[0])[:, k:k + 1] for k in range(3)}, [values[0]]
+
+    def _range(self, index, values, files):
+        now, file = values[0][:, index], files[0][index]
+        width = ratio(now[..., 1] - now[..., 0], file[:, 1] - file[:, 0])
+        return {0: width, 1: now.mean(-1) - file.mean(-1)}, [self._replaced(files[0], index, now)]
+
+    def _site_position(self, index, values, files):
+        return self._center_of_mass(index, values, files)
+
+    def _replaced(self, file, index, rows):
+        """Returns the file's array for each simulation, with rows (nsim, entries, ...) in the places of entries."""
+        new = np.broadcast_to(file, (len(rows), *file.shape)).copy()
+        new[:, index] = rows
+        return new
+
+    def _write_forces(self):
+        bodies = np.array(self._indices.get("push", []), int)
+        others = np.setdiff1d(np.arange(self._model.nbody), bodies)
+        if self.forces[:, others].any():
+            sim, body, _ = np.argwhere(self.forces[:, others])[0]
+            raise ValueError(f"xfrc_applied of body {others[body]} is not 0 in simulation {sim} (lanes push only bodies that "
+                             f"have a joint and a mass): apply it to the body that this one is welded to; {REMEDY}")
+        for kind, first in (("push", 0), ("push_torque", 3)):
+            rows = np.array(self._rows.get(kind, []), int)
+            for k in range(3):
+                self._column[rows + k, :self._nsim] = self.forces[:, bodies, first + k].T
