@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -20,6 +21,7 @@
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
 #include "envs/task_params.hpp"
+#include "store/checkpoint.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -170,6 +172,19 @@ void def_view(nb::class_<Envs>& to, const char* name, Member member, const Size&
   });
 }
 
+// Writes another checkpoint, in which these tensors have other numbers.
+void change_checkpoint(const std::string& from, const std::string& to, const nb::dict& numbers) {
+  Checkpoint checkpoint = read_checkpoint(from);
+  for (Tensor& tensor : checkpoint.tensors) {
+    const nb::str name(tensor.name.c_str());
+    if (!numbers.contains(name)) continue;
+    const auto bytes = nb::cast<nb::bytes>(numbers[name]);
+    DRL_CHECK(bytes.size() == tensor.data.size(), "the numbers do not have the tensor's shape and type");
+    std::memcpy(tensor.data.data(), bytes.data(), bytes.size());
+  }
+  write_checkpoint(to, checkpoint);
+}
+
 nb::dict describe(const TaskSpec& s) {
   nb::dict d;
   const auto names = [](const std::vector<NamedNumber>& numbers) {
@@ -198,6 +213,7 @@ NB_MODULE(_envs, m) {
       });
   m.def("load_task_library", &load_task_library, "file"_a);
   m.def("task_names", &task_names);
+  m.def("change_checkpoint", &change_checkpoint, "from"_a, "to"_a, "numbers"_a);
   nb::class_<Envs> envs(m, "Envs");
   envs.def(nb::init<const std::string&, int64_t, uint64_t, const std::vector<std::string>&, int>(), "task"_a, "num_envs"_a,
            "seed"_a, "options"_a, "threads"_a)
