@@ -24,7 +24,7 @@ FIELDS = {
 MODEL_FIELDS = frozenset(field for fields in FIELDS.values() for field in fields)
 # What lanes can change nevertheless.
 HINTS = {field: hint for kind, hint in (
-    ("mass", ", but body_mass and body_inertia by the same factor"),
+    ("mass", ", but the three numbers of body_inertia by one factor, of bodies that joints move"),
     ("actuator", ", but the gains on position, those on velocity and forcerange by one factor each"),
     ("joint", ", but what is not 0 in the model, of hinges and slides"),
     ("spring", ", but what is not 0 in the model, of hinges and slides"),
@@ -101,9 +101,11 @@ class Parameters:
         return {k: shifts[..., k] for k in range(3)}, [self._replaced(files[0], index, values[0][:, index])]
 
     def _mass(self, index, values, files):
-        factor = ratio(values[0][:, index], files[0][index])
-        return {0: factor}, [self._replaced(files[0], index, files[0][index] * factor),
-                             self._replaced(files[1], index, files[1][index] * factor[..., None])]
+        mass = ratio(values[0][:, index], files[0][index])
+        inertia = ratio(values[1][:, index].sum(-1), files[1][index].sum(-1))
+        return {0: mass, 2: ratio(inertia, mass) - 1}, [
+            self._replaced(files[0], index, files[0][index] * mass),
+            self._replaced(files[1], index, files[1][index] * inertia[..., None])]
 
     def _joint(self, index, values, files):
         factors = [ratio(value[:, index], file[index]) for value, file in zip(values, files)]

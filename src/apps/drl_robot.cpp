@@ -18,6 +18,7 @@
 #include "apps/new_task/robot_task.hpp"
 #include "apps/program.hpp"
 #include "base/limits.hpp"
+#include "base/log.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "base/threads.hpp"
@@ -343,6 +344,8 @@ int run(const std::vector<std::string>& words) {
   if (is_urdf(file)) return convert(file, options), kDone;
   const ProgressLine progress(file);
   const RobotModel model = read(file, options);
+  for (const std::string& warning : model.warnings)
+    log::warn("{}: {}", printable(model.file), printable(warning, kLongest));
   if (options.if_possible && !options.output.empty() && !model.unsupported.empty()) {
     const bool is_unreadable = model.unsupported[0].what == kUnreadable;
     std::fprintf(options.output == kStandardOutput ? stderr : stdout, "%s %s (%s)\n", model.file.c_str(),

@@ -138,10 +138,13 @@ ModelOptions::ModelOptions() : values_(std::size(kModelQuantities), kNone) {}
 void ModelOptions::describe(OptionVisitor& v) {
   v("dr.when", when_, "when an environment draws these numbers: at each reset, or once in its lifetime",
     one_of({"reset", "lifetime"}), only_with("randomised", "yes"), changes_env_state);
-  for (size_t k = 0; k < values_.size(); ++k)
-    v(std::string("dr.") + kModelQuantities[k].name, values_[k],
-      std::string(kModelQuantities[k].help) + ": LOW,HIGH, or NAME=LOW,HIGH ...", unit(kModelQuantities[k].unit),
-      changes_env_state, always);
+  for (size_t k = 0; k < values_.size(); ++k) {
+    const ModelQuantity& quantity = kModelQuantities[k];
+    const bool has_axes = quantity.number < 0 && quantity.kind != ModelParameter::gravity;
+    v(std::string("dr.") + quantity.name, values_[k],
+      std::string(quantity.help) + ": LOW,HIGH, or NAME=LOW,HIGH " + (has_axes ? "or NAME.x=LOW,HIGH ..." : "..."),
+      unit(quantity.unit), changes_env_state, always);
+  }
   v("dr.push_body", push_body_, "the bodies that are pushed: NAME ..., or roots (of each tree that moves)",
     changes_env_state, always);
   v("dr.motor_network", network_, "file (.npz) of a network that gives the torques of position controllers", as_path,

@@ -422,6 +422,7 @@ struct RobotModel {
   std::vector<Keyframe> keyframes;       // those with names
   std::vector<double> start;             // initial qpos [nq]
   std::vector<Unsupported> unsupported;  // in the order in which they were found
+  std::vector<std::string> warnings;     // of MuJoCo's compiler
 };
 
 // Adds an element with a feature that cannot be compiled. `detail` ends the element's line; it does not distinguish

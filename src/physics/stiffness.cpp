@@ -51,7 +51,12 @@ StiffestConstraint stiffest_constraint(const RobotModel& model) {
   };
   const auto of_contact = [&](const auto& c) { return stiffness_of_friction(model, c.friction, c.cone); };
   for (const FloorContact& contact : model.contacts) add(contact.name, contact, of_contact(contact));
-  for (const GeomPair& pair : model.pairs) add(model.pair_geoms[pair.first].name, pair, of_contact(pair));
+  for (const GeomPair& pair : model.pairs) {
+    // Contacts of a body whose inverse weight is kLeastWeight (robot_contacts.cpp) are rigid. That of a column with the
+    // floor pushes along its axis, so contacts with the floor do not count.
+    const bool is_rigid = pair.weight_without_friction < 1e-9;
+    add(model.pair_geoms[pair.first].name, pair, is_rigid ? 1e9 : of_contact(pair));
+  }
   for (const Equality& equality : model.equalities) add(equality.name, equality, stiffness_of_rows(model, equality));
   for (const Tendon& tendon : model.tendons) {
     if (!tendon.has_rows() || dofs_of_tendon(model, tendon).size() < 2) continue;

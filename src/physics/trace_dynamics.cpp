@@ -238,8 +238,10 @@ Mat3 turn_of(const RobotModel& model, const Placement& place, Program& p) {
 Symmetric inertia_of(const RobotModel& model, int frame, Program& p) {
   const Frame& of = model.frames[frame];
   Symmetric inertia = known(of.inertia);
-  if (const Expr mass = mass_of(model, frame, p); !mass.is_known())
-    for (int k = 0; k < 6; ++k) inertia[k] = (Expr(1 / of.mass) * mass) * inertia[k];
+  if (const Expr mass = mass_of(model, frame, p); !mass.is_known()) {
+    const Expr factor = Expr(1) + parameter(model, ModelParameter::mass, frame, 2, p);
+    for (int k = 0; k < 6; ++k) inertia[k] = (Expr(1 / of.mass) * (mass * factor)) * inertia[k];
+  }
   return inertia;
 }
 

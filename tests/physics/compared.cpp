@@ -147,7 +147,7 @@ void Compared::vary_all() {
       for (double& factor : x) factor = draw(0.5, 1.5);
       if (parameter.kind == ModelParameter::center_of_mass)
         for (double& shift : x) shift = draw(-0.03, 0.03);
-      if (parameter.kind == ModelParameter::mass) x[1] = file.body_mass[parameter.index] * draw(-0.3, 2);
+      if (parameter.kind == ModelParameter::mass) x[1] = file.body_mass[parameter.index] * draw(-0.3, 2), x[2] -= 1;
       if (parameter.kind == ModelParameter::gravity)
         for (double& change : x) change = draw(-2, 2);
       if (parameter.kind == ModelParameter::motor) {

@@ -34,7 +34,7 @@ double number_of(const mjModel& m, const std::pair<Of::Of, int>& of) {
   }
 }
 
-// Draws numbers that change all masses, centres of mass and armatures.
+// Draws numbers that change all masses, inertias, centres of mass and armatures.
 std::vector<double> draw(const mjModel& file, const std::vector<Parameter>& parameters, unsigned seed) {
   std::vector<double> all;
   const auto uniform = [&](double low, double high) {
@@ -45,7 +45,7 @@ std::vector<double> draw(const mjModel& file, const std::vector<Parameter>& para
     for (int k = 0; k < 3; ++k) {
       double x = ModelParameter::unchanged(parameter.kind, k);
       if (parameter.kind == ModelParameter::mass)
-        x = k == 0 ? uniform(0.3, 3) : k == 1 ? uniform(-0.2, 2) * file.body_mass[parameter.index] : x;
+        x = k == 0 ? uniform(0.3, 3) : k == 1 ? uniform(-0.2, 2) * file.body_mass[parameter.index] : uniform(-0.7, 2);
       if (parameter.kind == ModelParameter::center_of_mass) x = uniform(-0.05, 0.05);
       if (parameter.kind == ModelParameter::joint) x = uniform(0.2, 4);
       all.push_back(x);

@@ -391,6 +391,17 @@ TEST_F(RobotProgram, RefusesUrdfThatLacksSomething) {
   refuses(massless.erase(empty, 44), {}, {"arm.urdf", "<inertial>"});
 }
 
+// MuJoCo 4.0 warns of both attributes. drl's own models have the first.
+TEST_F(RobotProgram, PassesWarningsOfTheCompilerOn) {
+  if (!mujoco::since(4, 0)) GTEST_SKIP() << "this version of MuJoCo warns of neither attribute";
+  const std::string rest = "<worldbody><body><joint/><geom size='0.1'/></body></worldbody>";
+  EXPECT_EQ(explain("total.xml", "<compiler settotalmass='3'/>" + rest).err, "");
+  const Result result = explain("mean.xml", "<statistic meaninertia='3'/>" + rest);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(count_lines(result.err), 1) << result.err;
+  expect_mentions(result.err, {"warning: ", "mean.xml", "'meaninertia'"});
+}
+
 // Code that was compiled with an unchanged header is not compiled again.
 TEST_F(RobotProgram, LeavesAnUnchangedHeaderUntouched) {
   const std::filesystem::path header = folder / "reacher.hpp";

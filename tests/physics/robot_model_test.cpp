@@ -199,6 +199,18 @@ TEST(RobotModel, WeightOfAPairCombinesBothBodies) {
   EXPECT_NEAR(model.pairs[0].weight, 1.25 * 2 * 0.25 * 1.25, 1e-12);
 }
 
+// No force moves the centre of mass of a knob on its axis. Since 3.7, MuJoCo's regularisation of its contacts with the
+// world is the least one.
+TEST(RobotModel, ContactsOfAKnobAreRigid) {
+  const RobotModel model = supported(
+      "<worldbody><geom type='box' size='0.1 0.1 0.1' pos='0.9 0.19 0'/><body><joint axis='0 0 1'/>"
+      "<geom type='box' size='1 0.1 0.1' mass='1'/></body></worldbody>");
+  ASSERT_EQ(model.pairs.size(), 1u);
+  EXPECT_GT(model.pairs[0].weight, 0);
+  EXPECT_LT(model.pairs[0].weight, mujoco::kInertiasAreNotZero ? 10 : 1e-9);
+  EXPECT_EQ(is_stiff(model), !mujoco::kInertiasAreNotZero);
+}
+
 // A ball has the inertia of a box with sides 2 sqrt(3/5) r: 2/5 r^2 = (a^2 + a^2) / 12. Static bodies need no box.
 TEST(RobotModel, FluidBoxesHaveTheInertiaOfTheirBodies) {
   const RobotModel model = supported(

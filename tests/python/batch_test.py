@@ -272,10 +272,11 @@ class BatchTest(unittest.TestCase):
         pole, servo = model.body("pole").id, model.actuator("servo").id
         draw = lambda low, high: random.uniform(low, high, NSIM)
         mass, gain, damping, friction, gravity = draw(0.5, 2), draw(0.5, 2), draw(0, 3), draw(0.3, 1), draw(-12, -8)
-        shift, armature, stiffness, limit = draw(-0.05, 0.05), draw(0.5, 2), draw(0.5, 2), draw(0.2, 1)
+        inertia, shift, armature, stiffness, limit = draw(0.5, 2), draw(-0.05, 0.05), draw(0.5, 2), draw(0.5, 2), draw(0.2, 1)
         for batch in (ours, theirs):
             batch.expand("body_mass")[:, pole] *= mass
-            batch.expand("body_inertia")[:, pole] *= mass[:, None]
+            batch.expand("body_inertia")[:, pole] *= inertia[:, None]
+            batch.expand("body_mass")[:, 1] *= inertia  # without its inertia
             batch.expand("body_ipos")[:, pole, 2] += shift
             batch.expand("actuator_gainprm")[:, servo, 0] *= gain
             batch.expand("actuator_biasprm")[:, servo, 1] *= gain
@@ -304,10 +305,12 @@ class BatchTest(unittest.TestCase):
 
     def test_values_that_lanes_cannot_change(self):
         batch = drl.Batch(cart(), 3)
-        batch.expand("body_mass")[1, 2] *= 2
-        with self.assertRaisesRegex(ValueError, r"body_inertia\[2, 0\].*simulation 1.*same factor"):
-            batch.step()
         batch.expand("body_inertia")[1, 2] *= 2
+        batch.step()
+        batch.expand("body_inertia")[1, 2, 0] *= 2
+        with self.assertRaisesRegex(ValueError, r"body_inertia\[2, 0\].*simulation 1.*one factor"):
+            batch.step()
+        batch.expand("body_inertia")[1, 2, 1:] *= 2
         batch.step()
         batch.expand("dof_damping")[2, 3] = 0.1  # of the free joint
         with self.assertRaisesRegex(ValueError, r"dof_damping\[3\] is 0.1 in simulation 2"):

@@ -117,7 +117,8 @@ class Pair {
           double x = 0.7 + 0.6 * u;
           if (kind == ModelParameter::center_of_mass) x = 0.02 * (2 * u - 1);
           if (kind == ModelParameter::gravity) x = 2 * u - 1;
-          if (kind == ModelParameter::mass && k == 1) x = 0.3 * u * model_->body_mass[parameters_[p].index];
+          if (kind == ModelParameter::mass && k > 0)
+            x = k == 1 ? 0.3 * u * model_->body_mass[parameters_[p].index] : 0.6 * (u - 0.5);
           if (kind == ModelParameter::motor && k < 2) x = motor(parameters_[p].index, k, u);
           if (kind == ModelParameter::push)  // light bodies would fly away
             x = k == 0 ? (is_root(*model_, parameters_[p].index) ? 30 : 3) * u

@@ -191,6 +191,32 @@ TEST_F(Mjlab, EpisodesStartWithinItsRanges) {
   until_command.expect(3, 8, "commands");
 }
 
+// The ranges of Isaac Lab's Spot, in world coordinates.
+TEST_F(Mjlab, EpisodesStartWithVelocitiesIfTheseAreGiven) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  TaskOn<Task> d;
+  const float most[6] = {1.5, 1, 0.5, 0.7, 0.7, 1};
+  for (const bool is_given : {false, true}) {
+    d.params.reset_velocity.is_given = is_given;
+    std::copy_n(most, 6, d.params.reset_velocity.at);
+    Range speed[6], joint;
+    for (int env = 0; env < kDraws; ++env) {
+      auto draws = draws_of(env);
+      d.robot.reset();
+      Task::reset(d.state, d.robot, draws, d.parts, d.params);
+      const Vec<double, 3> angular = velocity::angular_velocity_of(d.robot, d.parts.root);
+      for (int k = 0; k < 3; ++k) speed[k].add(d.robot.qvel(k)), speed[3 + k].add(angular[k]);
+      joint.add(d.robot.qvel(6 + env % 12));
+    }
+    EXPECT_EQ(std::max(std::abs(joint.low), std::abs(joint.high)), 0);
+    for (int k = 0; k < 6; ++k)
+      if (is_given)
+        speed[k].expect(static_cast<double>(-most[k]), static_cast<double>(most[k]), "velocity " + std::to_string(k));
+      else
+        EXPECT_EQ(std::max(std::abs(speed[k].low), std::abs(speed[k].high)), 0) << k;
+  }
+}
+
 TEST_F(Mjlab, CommandsHaveTheRangesOfTheCurriculumsStages) {
   using Task = Go1VelocityFlat<MujocoRobot>;
   TaskOn<Task> d;

@@ -95,6 +95,13 @@ TEST_F(RandomisedModel, MassesCarryTheirInertiaAlong) {
   EXPECT_EQ(changed->body_subtreemass[body("cart")], 7);
   EXPECT_EQ(changed->body_subtreemass[0], 8);
 }
+// The factor 2.5 less 1 is given, in addition to 1.5 of the mass: the file's inertia is (1, 1.5, 2).
+TEST_F(RandomisedModel, InertiasChangeApartFromMasses) {
+  change(ModelParameter::mass, body("cart"), {1.5, 0, 1.5});
+  EXPECT_EQ(changed->body_mass[body("cart")], 3);
+  const double* inertia = changed->body_inertia + 3 * body("cart");
+  EXPECT_EQ(std::vector<double>(inertia, inertia + 3), (std::vector<double>{3.75, 5.625, 7.5}));
+}
 TEST_F(RandomisedModel, JointsActuatorsGeomsAndGravityChange) {
   change(ModelParameter::joint, 0, {2, 3, 4});
   EXPECT_EQ(changed->dof_damping[0], 1);
@@ -319,6 +326,33 @@ TEST_F(RandomisedModel, RangesAreSetByNames) {
   EXPECT_EQ(bounds(ranges, ModelParameter::actuator, 1, 0), std::pair(1.f, 1.f));
   EXPECT_EQ(bounds(ranges, ModelParameter::gravity, 0, 2), std::pair(-1.f, 1.f));
   EXPECT_EQ(bounds(ranges, ModelParameter::gravity, 0, 0), std::pair(0.f, 0.f));
+}
+
+// A parameter is the factor less 1.
+TEST_F(RandomisedModel, RangesOfInertias) {
+  const ModelRanges ranges(*file, 4, "body_inertia * 0.5 1.5\nbody_inertia arm 3 3\n");
+  EXPECT_EQ(bounds(ranges, ModelParameter::mass, body("cart"), 0), std::pair(1.f, 1.f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::mass, body("cart"), 2), std::pair(-0.5f, 0.5f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::mass, body("arm"), 2), std::pair(2.f, 2.f));
+  const ModelRanges others(*file, 4, "kp servo 0.5 1.5\n");
+  EXPECT_EQ(bounds(others, ModelParameter::mass, body("cart"), 2), std::pair(0.f, 0.f));
+  expect_mentions(error_of("body_inertia carr 0.8 1.2\n"), {"--env.dr.body_inertia", "'carr'", "'cart'"});
+}
+TEST_F(RandomisedModel, RangesOfOneAxis) {
+  const ModelRanges ranges(*file, 4, "center_of_mass * -1 1\ncenter_of_mass c*t.z -2 3\ngravity y -4 4\n");
+  const auto shift = [&](const char* name, int axis) {
+    return bounds(ranges, ModelParameter::center_of_mass, body(name), axis);
+  };
+  EXPECT_EQ(shift("cart", 0), std::pair(-1.f, 1.f));
+  EXPECT_EQ(shift("cart", 1), std::pair(-1.f, 1.f));
+  EXPECT_EQ(shift("cart", 2), std::pair(-2.f, 3.f));
+  EXPECT_EQ(shift("arm", 2), std::pair(-1.f, 1.f));
+  EXPECT_EQ(bounds(ranges, ModelParameter::gravity, 0, 1), std::pair(-4.f, 4.f));
+  const ModelRanges sites(*file, 4, "site_turn imu.x 0 1\n");
+  EXPECT_EQ(bounds(sites, ModelParameter::site_turn, 0, 0), std::pair(0.f, 1.f));
+  EXPECT_EQ(bounds(sites, ModelParameter::site_turn, 0, 1), std::pair(0.f, 0.f));
+  expect_mentions(error_of("center_of_mass cart.w -1 1\n"), {"--env.dr.center_of_mass", "'cart.w'", "'cart'"});
+  expect_mentions(error_of("body_mass cart.x 1 2\n"), {"--env.dr.body_mass", "'cart.x'", "'cart'"});
 }
 
 // * stands for the roots only, because an arm is seldom pushed with its base.

@@ -65,7 +65,7 @@ class ConstantFinder {
     bool changes = false;
     for (int b = 0; b < t_.bodies(); ++b) {
       const ReferenceBody& body = t_.body(b);
-      if (body.mass >= 0) changes = changes || mass_of(body) != body.in_file;
+      if (body.mass >= 0) changes = changes || mass_of(body) != body.in_file || parameter(body.mass + 2, 0) != 0;
       for (int k = 0; k < 3 && body.center >= 0; ++k) changes = changes || parameter(body.center + k, 0) != 0;
     }
     for (int i = 0; i < t_.dofs(); ++i) changes = changes || parameter(t_.dof(i).armature, 1) != 1;
@@ -93,7 +93,8 @@ class ConstantFinder {
     for (int b = 0; b < t_.bodies(); ++b) {
       const ReferenceBody& body = t_.body(b);
       if (body.last < 0) continue;
-      const double mass = mass_of(body), share = body.mass < 0 ? 1 : mass / body.in_file;
+      const double mass = mass_of(body),
+                   share = body.mass < 0 ? 1 : mass / body.in_file * (1 + parameter(body.mass + 2, 0));
       double c[3], *to = moved_[body.last];
       find_center(body, c);
       const double square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];

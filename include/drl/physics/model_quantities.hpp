@@ -33,6 +33,8 @@ inline constexpr auto kModelQuantities = [] {
        "that moves has a mass"},
       {"added_mass", "mass added to bodies, whose inertias grow in proportion", "kg", any, P::mass, 1, "body",
        "that moves has a mass"},
+      {"body_inertia", "factor of the inertias of bodies, in addition to what body_mass and added_mass do", "",
+       above_zero, P::mass, 2, "body", "that moves has a mass and an inertia"},
       {"center_of_mass", "shift of the centres of mass of bodies along each axis", "m", any, P::center_of_mass, -1,
        "body", "that moves has an inertial frame of its own"},
       {"joint_damping", "factor of the damping of joints", "", zero, P::joint, 0, "joint", "has damping"},

@@ -223,10 +223,11 @@ inline std::unique_ptr<mjModel, DeleteModel> load_compiled_model(const std::stri
   return model;
 }
 
-// Loads an MJCF file, with these heights of its height fields instead of the file's. Throws std::invalid_argument, with
-// MuJoCo's message, if MuJoCo cannot read it.
+// Loads an MJCF file, with these heights of its height fields instead of the file's, and writes the compiler's warnings
+// to `warnings`. Throws std::invalid_argument, with MuJoCo's message, if MuJoCo cannot read it.
 inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
-                                                        const std::vector<FieldHeights>& heights = {}) {
+                                                        const std::vector<FieldHeights>& heights = {},
+                                                        std::vector<std::string>* warnings = nullptr) {
   require_mujoco_version();
   install_mujoco_handlers();
   require_file(file);
@@ -239,6 +240,7 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
   if (spec) {
     for (const FieldHeights& field : heights) set_heights(spec.get(), field);
     model.reset(mj_compile(spec.get(), nullptr));
+    if (warnings) *warnings = mujoco::warnings_of(spec.get());
     if (!model) {
       std::snprintf(error, sizeof(error), "%s", mjs_getError(spec.get()));
       missing = missing_files(spec.get());

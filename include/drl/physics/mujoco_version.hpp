@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 namespace drl::mujoco {
 
@@ -117,6 +119,12 @@ inline bool yields(const mjModel&, mjtObj, int) { return false; }
 #endif
 inline double geom_adhesion(const mjModel& m, int g) { return m.geom_adhesion[g]; }
 inline double pair_adhesion(const mjModel& m, int p) { return m.pair_adhesion[p]; }
+// Returns what the compiler warns of in a model that it has compiled.
+inline std::vector<std::string> warnings_of(mjSpec* spec) {
+  std::vector<std::string> all;
+  for (int k = 0; k < mjs_numWarnings(spec); ++k) all.emplace_back(mjs_getWarning(spec, k));
+  return all;
+}
 
 #else
 
@@ -139,6 +147,9 @@ inline const char* special_actuator(const mjModel&, int) { return nullptr; }
 inline bool yields(const mjModel&, mjtObj, int) { return false; }
 inline double geom_adhesion(const mjModel&, int) { return 0; }
 inline double pair_adhesion(const mjModel&, int) { return 0; }
+inline std::vector<std::string> warnings_of(mjSpec* spec) {
+  return std::vector<std::string>(mjs_isWarning(spec) ? 1 : 0, mjs_getError(spec));
+}
 
 #endif
 

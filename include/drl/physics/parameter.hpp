@@ -7,17 +7,17 @@ namespace drl {
 
 struct ModelParameter {
   // friction: of a geom (sliding, torsional, rolling). center_of_mass: its shift in a body's frame (m). mass: of a body
-  // (factor, added kg). joint: of a degree of freedom (factors of damping, armature and dry friction). spring: of a
-  // joint (factor of its stiffness). actuator: factors of the gains on position and on velocity, and of the force
-  // range. motor: of an actuator (stall torque in N m, no-load speed in rad/s, delay of its control in time steps, of
-  // which the fraction does not count). gravity: its change (m/s^2). push: of a body
-  // (force in N, interval between two pushes in s, duration in s); for the physics, the force along x, y and z.
-  // network: of an actuator (factor of its force, 0 if a network drives it; the network's torque, which is added).
-  // push_torque: of a body (torque of a push in N m); for the physics, the torque about x, y and z. range: of a joint
-  // (factor of the width of its range, shift of its middle in rad or m). site_position: its shift in its body's frame
-  // (m). site_turn: angles about its own axes x, y and z, one after the other (rad). size: of
-  // a geom that may touch (factor of the radius of a sphere or capsule, factor of all sizes; their product is at most
-  // kMostGrowth).
+  // (factor, added kg, a factor of its inertia less 1, because saved states had 0 here before it existed). joint: of a
+  // degree of freedom (factors of damping, armature and dry friction). spring: of a joint (factor of its stiffness).
+  // actuator: factors of the gains on position and on velocity, and of the force range. motor: of an actuator (stall
+  // torque in N m, no-load speed in rad/s, delay of its control in time steps, of which the fraction does not count).
+  // gravity: its change (m/s^2). push: of a body (force in N, interval between two pushes in s, duration in s); for the
+  // physics, the force along x, y and z. network: of an actuator (factor of its force, 0 if a network drives it; the
+  // network's torque, which is added). push_torque: of a body (torque of a push in N m); for the physics, the torque
+  // about x, y and z. range: of a joint (factor of the width of its range, shift of its middle in rad or m).
+  // site_position: its shift in its body's frame (m). site_turn: angles about its own axes x, y and z, one after the
+  // other (rad). size: of a geom that may touch (factor of the radius of a sphere or capsule, factor of all sizes;
+  // their product is at most kMostGrowth).
   enum Kind {
     friction,
     center_of_mass,

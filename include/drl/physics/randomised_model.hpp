@@ -69,7 +69,8 @@ inline double number_in_file(const mjModel& m, const ModelParameter& of, int k) 
   const auto is_hinge_or_slide = [&](int joint) { return m.jnt_type[joint] >= mjJNT_SLIDE; };
   switch (of.kind) {
     case ModelParameter::mass:
-      return moves(m, i) && k < 2 ? m.body_mass[i] : 0;
+      if (!moves(m, i) || m.body_mass[i] == 0) return 0;
+      return k < 2 ? m.body_mass[i] : *std::max_element(m.body_inertia + 3 * i, m.body_inertia + 3 * i + 3);
     case ModelParameter::center_of_mass:
       return moves(m, i) && m.body_mass[i] > 0 && has_own_center(m, i) ? 1 : 0;
     case ModelParameter::joint:
@@ -148,8 +149,8 @@ inline bool matches(const char* pattern, const char* text) {
 class ModelRanges {
  public:
   // `frame_skip` is the number of time steps of a step of the task. `text` has a line "QUANTITY NAME LOW HIGH" for each
-  // range. NAME may contain *; later lines replace earlier ones. * alone pushes only the roots of trees. Throws
-  // std::invalid_argument if a line cannot be satisfied.
+  // range. NAME may contain *; later lines replace earlier ones. NAME.x is one axis. * alone pushes only the roots of
+  // trees. Throws std::invalid_argument if a line cannot be satisfied.
   ModelRanges(const mjModel& m, int frame_skip, const std::string& text)
       : m_(m), frame_skip_(frame_skip), parameters_(randomisable(m)) {
     for (const ModelParameter& parameter : parameters_)
@@ -192,11 +193,21 @@ class ModelRanges {
     const char* name = mj_id2name(&m_, type, index);
     return name ? name : "";
   }
+  // Returns whether a pattern means number `axis` (or, if it is -1, the only number) of an element: NAME means all
+  // three axes, NAME.x, NAME.y or NAME.z one.
+  static bool fits(const std::string& pattern, const std::string& name, int axis) {
+    if (matches(pattern.c_str(), name.c_str())) return true;
+    const size_t dot = pattern.rfind('.');
+    return axis >= 0 && dot != std::string::npos && pattern.substr(dot + 1) == std::string(1, "xyz"[axis]) &&
+           matches(pattern.substr(0, dot).c_str(), name.c_str());
+  }
   void set(const std::string& name, const std::string& pattern, double low, double high) {
     const ModelQuantity* quantity = name == kMotorNetwork.name ? &kMotorNetwork : nullptr;
     for (const ModelQuantity& each : kModelQuantities)
       if (name == each.name) quantity = &each;
     if (!quantity) throw std::invalid_argument("env.dr." + name + " is not a quantity of a robot's model");
+    // The parameter is the factor less 1.
+    if (quantity->kind == ModelParameter::mass && quantity->number == 2) low -= 1, high -= 1;
     std::vector<std::string> names;  // of the elements that have the quantity
     bool is_set = false;
     for (size_t p = 0; p < parameters_.size(); ++p) {
@@ -206,7 +217,7 @@ class ModelRanges {
         if (quantity->number >= 0 ? k != quantity->number : false) continue;
         if (number_in_file(m_, parameter, k) == 0) continue;
         names.push_back(name_of(parameter, k));
-        if (!matches(pattern.c_str(), names.back().c_str())) continue;
+        if (!fits(pattern, names.back(), quantity->number < 0 ? k : -1)) continue;
         const bool is_push = parameter.kind == ModelParameter::push || parameter.kind == ModelParameter::push_torque;
         if (is_push && pattern == "*" && !is_root(m_, parameter.index)) continue;
         bounds_[6 * p + 2 * static_cast<size_t>(k)] = static_cast<float>(low);
@@ -336,7 +347,7 @@ inline void change_model(const mjModel& file, const ModelParameter& of, const do
     case ModelParameter::mass:
       to.body_mass[i] = file.body_mass[i] * x[0] + x[1];
       for (int k = 0; k < 3; ++k)
-        to.body_inertia[3 * i + k] = file.body_inertia[3 * i + k] * (to.body_mass[i] / file.body_mass[i]);
+        to.body_inertia[3 * i + k] = file.body_inertia[3 * i + k] * (to.body_mass[i] / file.body_mass[i]) * (1 + x[2]);
       return;
     case ModelParameter::joint:
       to.dof_damping[i] = file.dof_damping[i] * x[0];

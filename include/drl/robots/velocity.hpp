@@ -224,6 +224,7 @@ struct Task {
     } curriculum;
     [[no_unique_address]] typename Ground::Options terrain;
     Interval command_x, command_y, command_yaw;
+    Numbers<6> reset_velocity;
     Numbers<3> command;
     Schedule<3> command_schedule;
     template <class V>
@@ -231,6 +232,9 @@ struct Task {
       constexpr ParamCondition drawn = only_with("command", "none"), unplanned = only_with("command_schedule", "none");
       v("noise", noise, "factor on the noise in the actor's observations", at_least(0));
       v("push", push, "factor on the velocity changes by pushes", at_least(0));
+      v("reset_velocity", reset_velocity,
+        "largest velocities of the base at a reset, both ways: X,Y,Z,ROLL,PITCH,YAW, in m/s and rad/s; none = at rest",
+        between(0, 10));
       v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0),
         at_most_option("fastest_after"), drawn, unplanned);
       v("fastest_after", fastest_after, "iterations until commands reach -2 to 3 m/s", at_least(0), drawn, unplanned);
@@ -323,6 +327,11 @@ struct Task {
     for (int k = 0; k < 4; ++k) robot.set_qpos(at + 3 + k, orientation[k]);
     DRL_ROLLED
     for (int k = 0; k < joints; ++k) robot.set_qpos(parts.joint[k].qpos, F(pose(k).angle));
+    if (p.reset_velocity.is_given) {  // as Isaac Lab's reset_root_state_uniform
+      Vec<F, 3> velocity[2];          // linear and angular, in world coordinates
+      for (int k = 0; k < 6; ++k) velocity[k / 3][k % 3] = F(p.reset_velocity.at[k]) * draws.uniform(F(-1), F(1));
+      set_base_velocity(robot, parts.base, F(0) < F(1), velocity[0], velocity[1]);
+    }
     robot.forward();
 
     DRL_ROLLED

@@ -1,0 +1,202 @@
+"""Environments of drl's tasks for learners of others: make_vec() and make()."""
+
+import os
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise ImportError("environments need the Python package gymnasium: pip install gymnasium") from error
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from drl import programs
+
+try:
+    from drl import _envs
+except ImportError as error:
+    raise ImportError("this package was built without vector environments, because HDF5's headers were not found: "
+                      "install them (Debian: libhdf5-dev), and install the package again") from error
+
+
+def _load_libraries(task, libraries):
+    """Loads the task libraries of the caller, of DRL_TASK_LIBRARIES and, if the task needs it, of drl's installation."""
+    given = [os.fspath(file) for file in libraries]
+    for file in given + [file for file in os.environ.get("DRL_TASK_LIBRARIES", "").split(":") if file]:
+        _envs.load_task_library(os.path.abspath(file))
+    folder = programs.prefix()
+    if task not in _envs.task_names() and folder is not None:
+        for file in sorted((folder / "lib" / "drl" / "tasks").glob("*.so")):
+            _envs.load_task_library(str(file))
+    if task not in _envs.task_names() and folder is None:
+        raise ValueError(f"there is no task {task} among {', '.join(_envs.task_names())}, and drl's other tasks are not "
+                         f"found: {programs.HINT}")
+
+
+def _words(options, section="env."):
+    """Returns options as words of drl_train's command line: {"gravity": 9.8, "reward": {"alive": 1}}."""
+    for name, value in options.items():
+        if isinstance(value, dict):
+            yield from _words(value, f"{section}{name}.")
+        else:
+            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            yield from (f"--{section}{name}", text.lower() if isinstance(value, bool) else text)
+
+
+class Envs(gymnasium.vector.VectorEnv):
+    """Environments of a task, stepped together in lanes of the CPU's vector registers.
+
+    Observations, rewards and flags are arrays of the environments [num_envs, ...]. They are copies; with copy=False they
+    are live views, which the next step changes.
+
+    Args:
+      task: a task's name, such as "Humanoid-v5" (drl_train --list_tasks).
+      num_envs: how many; multiples of 16 per thread are fastest.
+      seed: keys all random numbers until reset(seed=...) gives another.
+      threads: how many threads step; results do not depend on it. 0: all cores that this process may use.
+      autoreset: "next_step" (Gymnasium's default: after an episode's end, the next step ignores its action and returns
+        the first observation of the next episode), or "same_step" (the step that ends an episode returns that first
+        observation, and infos["final_obs"] has the last one). "same_step" is faster.
+      task_libraries: files of further task libraries (drl_add_task_library).
+      env: options of the task, as drl_train's section env: {"gravity": 9.8, "reward": {"alive": 2}}.
+
+    After each step, infos["episode"] has return "r", length "l" (and "_r", "_l": which environments ended an episode)
+    of the episodes that ended.
+    """
+
+    def __init__(self, task, num_envs=1, *, seed=0, threads=0, autoreset="next_step", copy=True, task_libraries=(), env=None):
+        if num_envs < 1:
+            raise ValueError(f"num_envs is {num_envs}: give at least 1")
+        _load_libraries(task, task_libraries)
+        threads = threads or len(os.sched_getaffinity(0))
+        self.autoreset_mode = AutoresetMode({"next_step": "NextStep", "same_step": "SameStep"}.get(autoreset, autoreset))
+        if self.autoreset_mode == AutoresetMode.DISABLED:
+            raise ValueError("drl resets environments by itself: autoreset is next_step or same_step")
+        self.arguments = dict(task=task, num_envs=num_envs, seed=seed, threads=threads, autoreset=self.autoreset_mode.value,
+                              copy=copy, task_libraries=tuple(map(os.fspath, task_libraries)), env=dict(env or {}))
+        self._envs = _envs.Envs(task, num_envs, seed, list(_words(self.arguments["env"])), min(threads, num_envs))
+        spec = self.task_spec = self._envs.spec
+        self.num_envs, self._seed, self._copy = num_envs, seed, copy
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"],), np.float32)
+        if spec["discrete"]:
+            heads = spec["heads"]
+            self.single_action_space = (gymnasium.spaces.MultiDiscrete(heads, dtype=np.int32) if heads else
+                                        gymnasium.spaces.Discrete(spec["action_size"], dtype=np.int32))
+        else:
+            self.single_action_space = gymnasium.spaces.Box(np.float32(spec["low"]), np.float32(spec["high"]), dtype=np.float32)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        self._action = self._envs.int_action if spec["discrete"] else self._envs.float_action
+        self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
+        self._waits = np.zeros(num_envs, bool)  # whose episode ended, and whose next step only returns an observation
+
+    def __getstate__(self):
+        raise TypeError("environments cannot be pickled or copied: make others with the same arguments, "
+                        "drl.make_vec(**envs.arguments)")
+
+    def __repr__(self):
+        return f"<drl.Envs {self.task_spec['name']}, {self.num_envs} environments, {self.autoreset_mode.value}>"
+
+    @property
+    def physics(self):
+        """Of a robot: "lanes" or "libmujoco"; else ""."""
+        return self._envs.physics
+
+    def _observations(self):
+        return self._envs.obs.copy() if self._copy else self._envs.obs
+
+    @property
+    def critic_observations(self):
+        """The critic's own observations [num_envs, numbers], or None if it gets the actor's."""
+        if self.task_spec["critic_obs_dim"] == 0:
+            return None
+        return self._envs.critic_obs.copy() if self._copy else self._envs.critic_obs
+
+    def reset(self, *, seed=None, options=None):
+        """Starts new episodes in all environments."""
+        if options and options.get("reset_mask") is not None:
+            raise ValueError("drl resets all environments together: reset() takes no reset_mask")
+        if isinstance(seed, (list, tuple, np.ndarray)):
+            raise ValueError("one seed keys all environments: give an int")
+        if seed is not None:
+            self._seed = seed
+        self._envs.reset(self._seed)
+        self._returns[:], self._lengths[:], self._waits[:] = 0, 0, False
+        return self._observations(), {}
+
+    def step(self, actions):
+        """Steps all environments with actions [num_envs, ...], which are clipped to the action space."""
+        actions = np.asarray(actions)
+        shape = self.action_space.shape
+        if actions.shape != shape:
+            raise ValueError(f"actions have the shape {actions.shape}, and {self.task_spec['name']} takes {shape}")
+        if self.task_spec["discrete"]:
+            if actions.dtype.kind not in "iu":
+                raise ValueError(f"actions have the type {actions.dtype}, and {self.task_spec['name']} takes integers")
+            least, most = self.action_space.low if self.task_spec["heads"] else 0, np.asarray(self.task_spec["heads"] or self.task_spec["action_size"])
+            if (actions < least).any() or (actions >= most).any():
+                raise ValueError(f"actions of {self.task_spec['name']} are at least 0 and below {most}")
+            self._action[:] = actions.reshape(self._action.shape)
+        else:
+            np.clip(actions, self.single_action_space.low, self.single_action_space.high, out=self._action, casting="same_kind")
+        self._envs.step(self._waits)
+        counts = ~self._waits
+        envs = self._envs
+        terminated, truncated = envs.terminated != 0, envs.truncated != 0
+        self._returns += envs.reward
+        self._lengths += counts
+        ended = terminated | truncated
+        infos = {}
+        observations = self._observations()
+        if ended.any():
+            infos["episode"] = {"r": np.where(ended, self._returns, 0), "l": np.where(ended, self._lengths, 0), "_r": ended, "_l": ended}
+            infos["_episode"] = ended
+            self._returns[ended], self._lengths[ended] = 0, 0
+            if self.autoreset_mode == AutoresetMode.NEXT_STEP:
+                observations = np.where(ended[:, None], envs.last_obs, observations)
+            else:
+                infos["final_obs"], infos["_final_obs"] = envs.last_obs.copy(), ended
+        if self.autoreset_mode == AutoresetMode.NEXT_STEP:
+            self._waits = ended
+        reward = envs.reward.copy() if self._copy else envs.reward
+        return observations, reward, terminated, truncated, infos
+
+    def take_episodes(self):
+        """Returns the means over the episodes that ended since the last call, as a dict: "episodes" (their number),
+        "return", "length", and by name the task's reward terms, metrics and the shares of the causes of the ends."""
+        spec = self.task_spec
+        names = ["return", "length", *(f"reward/{x}" for x in spec["reward_terms"]), *(f"metric/{x}" for x in spec["metrics"]),
+                 *(f"end/{x}" for x in spec["ends"])]
+        count, *sums, lost = self._envs.take_episodes()
+        return {"episodes": count, "lost": lost, **{name: x / count if count else np.nan for name, x in zip(names, sums)}}
+
+
+def make_vec(task, num_envs=1, **arguments):
+    """Returns `num_envs` environments of a task as a gymnasium.vector.VectorEnv: see Envs for the arguments."""
+    return Envs(task, num_envs, **arguments)
+
+
+class Env(gymnasium.Env):
+    """One environment of a task. Its steps are as slow as those of sixteen: learners should take make_vec()."""
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, task, **arguments):
+        self._envs = Envs(task, 1, autoreset="same_step", threads=1, **arguments)
+        self.observation_space, self.action_space = self._envs.single_observation_space, self._envs.single_action_space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if seed is None:  # other episodes than before
+            seed = int(self.np_random.integers(2**63))
+        return self._envs.reset(seed=seed)[0][0], {}
+
+    def step(self, action):
+        observations, rewards, terminated, truncated, infos = self._envs.step(np.asarray(action)[None])
+        observation = infos["final_obs"][0] if "final_obs" in infos else observations[0]
+        return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {}
+
+
+def make(task, **arguments):
+    """Returns one environment of a task as a gymnasium.Env: see Envs for the arguments."""
+    return Env(task, **arguments)

@@ -1,0 +1,240 @@
+// The module drl._envs: a batch of a task's environments, whose arrays NumPy views.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "base/options.hpp"
+#include "base/thread_team.hpp"
+#include "device/array.hpp"
+#include "device/isa.hpp"
+#include "device/reduce.hpp"
+#include "envs/make_env.hpp"
+#include "envs/task_libraries.hpp"
+#include "envs/task_params.hpp"
+#include "store/checkpoint.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace drl {
+namespace {
+
+// The values of the arrays' views are valid until the next step or reset.
+class Envs {
+ public:
+  // `options` are words of a command line, such as --env.gravity 9.8. Throws UsageError.
+  Envs(const std::string& task, int64_t num_envs, uint64_t seed, const std::vector<std::string>& options, int threads)
+      : queue_(make_host_queue(isa_of("auto"))), task_(own_task_name(task)), team_(threads) {
+    TaskParams params(task_record(task_));
+    TaskParams::Rewards rewards = params.rewards();
+    OptionTable table;
+    table.section("env", "Task", params);
+    table.section("env.reward", "Rewards", rewards);
+    table.apply_command_line(options);
+    params.choose_physics();
+    physics_ = params.physics(), why_not_in_lanes_ = params.why_not_in_lanes();
+    config_ = {.num_envs = num_envs, .seed = seed, .setup = params.setup(), .threads = threads};
+    has_threads_ = config_.setup.record->simulator || task_record(task_).robot;
+    envs_ = make_env(task_, config_, *queue_);
+    const TaskSpec& spec = envs_->spec();
+    const auto n = static_cast<size_t>(num_envs), obs = static_cast<size_t>(spec.obs_dim),
+               critic = static_cast<size_t>(spec.critic_obs_dim);
+    action_ = Array<int32_t>(*queue_, n * static_cast<size_t>(spec.action.numbers()));
+    obs_ = Array<float>(*queue_, n * obs), last_obs_ = Array<float>(*queue_, n * obs);
+    critic_obs_ = Array<float>(*queue_, n * critic), last_critic_obs_ = Array<float>(*queue_, n * critic);
+    reward_ = Array<float>(*queue_, n), last_count_ = Array<int32_t>(*queue_, n);
+    terminated_ = Array<uint8_t>(*queue_, n), truncated_ = Array<uint8_t>(*queue_, n);
+    row_ = {.action = action_.data(),
+            .next_obs = obs_.data(),
+            .next_critic_obs = critic ? critic_obs_.data() : nullptr,
+            .reward = reward_.data(),
+            .terminated = terminated_.data(),
+            .truncated = truncated_.data(),
+            .last_obs = last_obs_.data(),
+            .last_critic_obs = critic ? last_critic_obs_.data() : nullptr,
+            .last_count = last_count_.data(),
+            .last_rows = 1,
+            .every_end = true};
+  }
+
+  const TaskSpec& spec() const { return envs_->spec(); }
+  int64_t num_envs() const { return config_.num_envs; }
+  std::string files() const { return envs_->files(); }
+
+  // Starts new episodes in all environments, with the random numbers of a seed.
+  void reset(uint64_t seed) {
+    if (seed != config_.seed) {
+      config_.seed = seed;
+      envs_ = make_env(task_, config_, *queue_);
+    }
+    step_ = 0;
+    envs_->reset(*queue_, row_, {});
+  }
+  // Steps all environments with the actions in `action`. Environments that `waits` [N] marks stay as they are, which
+  // takes time for each.
+  void step(const nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>& waits) {
+    const nb::gil_scoped_release release;
+    std::vector<int64_t> waiting;
+    for (int64_t i = 0; i < num_envs(); ++i)
+      if (waits.data()[i]) waiting.push_back(i);
+    const std::vector<std::byte> kept = numbers_of(waiting);
+    std::ranges::fill(std::span(last_count_.data(), last_count_.size()), 0);
+    const int64_t units = (num_envs() + VecEnv::kRangeUnit - 1) / VecEnv::kRangeUnit,
+                  parts = has_threads_ ? 1 : std::min<int64_t>(team_.size(), units);
+    team_.run(parts, [&](int64_t part) {
+      const int64_t begin = units * part / parts * VecEnv::kRangeUnit,
+                    end = std::min(num_envs(), units * (part + 1) / parts * VecEnv::kRangeUnit);
+      envs_->step(*queue_, {nullptr, step_}, begin, end - begin, row_);
+    });
+    ++step_;
+    restore(waiting, kept);
+  }
+  // Returns the number of episodes that ended since the last call, and the sums of their returns, lengths, terms,
+  // metrics and ends, in the order of EpisodeSums; then the number of lost environments.
+  std::vector<double> take_episodes() {
+    const size_t columns = episode_columns(spec());
+    Array<double> sums(*queue_, columns), scratch(*queue_, sum_scratch(*queue_, static_cast<int64_t>(columns)));
+    envs_->take_episode_sums(*queue_, sums.data(), scratch.data());
+    return {sums.data(), sums.data() + columns};
+  }
+  std::vector<StateField> state() const {
+    return list_state([this](StateVisitor& visitor) { envs_->visit_state(visitor); });
+  }
+
+  std::unique_ptr<Queue> queue_;
+  std::string task_, physics_, why_not_in_lanes_;
+  Array<int32_t> action_;  // the bits of floats if actions are continuous
+  Array<float> obs_, critic_obs_, last_obs_, last_critic_obs_, reward_;
+  Array<int32_t> last_count_;
+  Array<uint8_t> terminated_, truncated_;
+
+ private:
+  // The numbers of these environments in all fields of the state, and in the observations.
+  template <class Copy>
+  void each_number(const std::vector<int64_t>& of, const Copy& copy) {
+    if (of.empty()) return;
+    const auto rows = [&](void* data, size_t bytes) {
+      for (const int64_t i : of) copy(static_cast<std::byte*>(data) + static_cast<size_t>(i) * bytes, bytes);
+    };
+    for (const StateField& field : state())
+      if (field.sharding == Sharding::per_env) rows(field.data, field.bytes() / static_cast<size_t>(num_envs()));
+    const TaskSpec& s = spec();
+    rows(obs_.data(), sizeof(float) * static_cast<size_t>(s.obs_dim));
+    rows(critic_obs_.data(), sizeof(float) * static_cast<size_t>(s.critic_obs_dim));
+  }
+  std::vector<std::byte> numbers_of(const std::vector<int64_t>& envs) {
+    std::vector<std::byte> numbers;
+    each_number(envs, [&](const std::byte* at, size_t bytes) { numbers.insert(numbers.end(), at, at + bytes); });
+    return numbers;
+  }
+  void restore(const std::vector<int64_t>& envs, const std::vector<std::byte>& numbers) {
+    const std::byte* from = numbers.data();
+    each_number(envs, [&](std::byte* at, size_t bytes) { std::copy_n(from, bytes, at), from += bytes; });
+    for (const int64_t i : envs) {
+      const auto k = static_cast<size_t>(i);
+      reward_[k] = 0, terminated_[k] = truncated_[k] = 0;
+    }
+  }
+
+  ThreadTeam team_;
+  EnvConfig config_;
+  std::unique_ptr<VecEnv> envs_;
+  StepRow row_;
+  int64_t step_ = 0;
+  bool has_threads_ = false;  // the environments' own (SimulatorEnvs), which step all ranges
+};
+
+template <class T>
+using View = nb::ndarray<nb::numpy, T>;
+template <class T, class Of>
+View<T> view(Of* data, std::initializer_list<size_t> shape, nb::handle owner) {
+  return View<T>(static_cast<void*>(data), shape.size(), shape.begin(), owner);
+}
+// Defines a property that is a live view of `array`, [N, numbers of a row].
+template <class T, class Member, class Size>
+void def_view(nb::class_<Envs>& to, const char* name, Member member, const Size& size) {
+  to.def_prop_ro(name, [=](nb::handle_t<Envs> self) {
+    Envs& envs = nb::cast<Envs&>(self);
+    const auto n = static_cast<size_t>(envs.num_envs());
+    const int columns = size(envs.spec());
+    return columns < 0 ? view<T>((envs.*member).data(), {n}, self)
+                       : view<T>((envs.*member).data(), {n, static_cast<size_t>(columns)}, self);
+  });
+}
+
+// Writes another checkpoint, in which these tensors have other numbers.
+void change_checkpoint(const std::string& from, const std::string& to, const nb::dict& numbers) {
+  Checkpoint checkpoint = read_checkpoint(from);
+  for (Tensor& tensor : checkpoint.tensors) {
+    const nb::str name(tensor.name.c_str());
+    if (!numbers.contains(name)) continue;
+    const auto bytes = nb::cast<nb::bytes>(numbers[name]);
+    DRL_CHECK(bytes.size() == tensor.data.size(), "the numbers do not have the tensor's shape and type");
+    std::memcpy(tensor.data.data(), bytes.data(), bytes.size());
+  }
+  write_checkpoint(to, checkpoint);
+}
+
+nb::dict describe(const TaskSpec& s) {
+  nb::dict d;
+  const auto names = [](const std::vector<NamedNumber>& numbers) {
+    nb::list list;
+    for (const NamedNumber& number : numbers) list.append(nb::make_tuple(number.name, number.unit));
+    return list;
+  };
+  d["name"] = s.name, d["obs_dim"] = s.obs_dim, d["critic_obs_dim"] = s.critic_obs_dim, d["dt"] = s.dt;
+  d["step_limit"] = s.step_limit, d["discrete"] = s.action.discrete, d["action_size"] = s.action.size;
+  d["heads"] = s.action.heads, d["low"] = s.action.low, d["high"] = s.action.high;
+  d["reward_terms"] = s.reward_terms, d["metrics"] = s.metrics, d["ends"] = s.ends;
+  d["observations"] = names(s.observations), d["actions"] = names(s.actions);
+  return d;
+}
+
+}  // namespace
+
+NB_MODULE(_envs, m) {
+  nb::register_exception_translator(
+      [](const std::exception_ptr& p, void*) {
+        try {
+          std::rethrow_exception(p);
+        } catch (const UsageError& e) {
+          PyErr_SetString(PyExc_ValueError, e.what());
+        }
+      });
+  m.def("load_task_library", &load_task_library, "file"_a);
+  m.def("task_names", &task_names);
+  m.def("change_checkpoint", &change_checkpoint, "from"_a, "to"_a, "numbers"_a);
+  nb::class_<Envs> envs(m, "Envs");
+  envs.def(nb::init<const std::string&, int64_t, uint64_t, const std::vector<std::string>&, int>(), "task"_a, "num_envs"_a,
+           "seed"_a, "options"_a, "threads"_a)
+      .def("reset", &Envs::reset, "seed"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("step", &Envs::step, "waits"_a)
+      .def("take_episodes", &Envs::take_episodes)
+      .def_prop_ro("spec", [](const Envs& self) { return describe(self.spec()); })
+      .def_prop_ro("files", &Envs::files)
+      .def_ro("task", &Envs::task_)
+      .def_ro("physics", &Envs::physics_)
+      .def_ro("why_not_in_lanes", &Envs::why_not_in_lanes_);
+  const auto one = [](const TaskSpec&) { return -1; };
+  const auto obs = [](const TaskSpec& s) { return s.obs_dim; };
+  const auto critic = [](const TaskSpec& s) { return s.critic_obs_dim; };
+  def_view<float>(envs, "obs", &Envs::obs_, obs), def_view<float>(envs, "last_obs", &Envs::last_obs_, obs);
+  def_view<float>(envs, "critic_obs", &Envs::critic_obs_, critic);
+  def_view<float>(envs, "last_critic_obs", &Envs::last_critic_obs_, critic);
+  def_view<float>(envs, "reward", &Envs::reward_, one);
+  def_view<uint8_t>(envs, "terminated", &Envs::terminated_, one), def_view<uint8_t>(envs, "truncated", &Envs::truncated_, one);
+  const auto numbers = [](const TaskSpec& s) { return s.action.numbers(); };
+  def_view<float>(envs, "float_action", &Envs::action_, numbers), def_view<int32_t>(envs, "int_action", &Envs::action_, numbers);
+}
+
+}  // namespace drl
