@@ -162,11 +162,14 @@ class Batch:
             self.bind("xmat")
             view = np.zeros(shape, self.dtype)
         else:
-            if name not in self._columns:
+            column = self._columns.get(name)
+            if column is None:
                 k, numbers = self._fields[name]
-                self._columns[name] = self._array(numbers)
+                column = self._array(int(np.prod(shape[1:])))
+                column[numbers:] = np.nan  # sensors behind the last one that lanes compute
+                self._columns[name] = column[:numbers]
                 self._simulations.set_column(k, self._columns[name])
-            view = self._columns[name][:, :self.nsim].T.reshape(shape)
+            view = column[:, :self.nsim].T.reshape(shape)
         if name not in WRITABLE_FIELDS:
             view = view.view()
             view.flags.writeable = False
