@@ -25,6 +25,9 @@ import numpy as np
 from drl import _batch, build
 
 HERE = pathlib.Path(__file__).parent
+# By -march: the namespace of an instruction set, and its floats in a register (cmake/DrlTaskLibrary.cmake).
+INSTRUCTION_SETS = {"x86-64-v2": ("x86_64_v2", 4), "x86-64-v3": ("x86_64_v3", 8), "x86-64-v4": ("x86_64_v4", 16),
+                    "armv8-a": ("armv8_a", 4), "native": ("generic", 4)}
 UNIT = """#include "robot.hpp"
 {heights}#include "drl/physics/batch.hpp"
 DRL_BATCH(drl::{kind}<drl::model_key("{model}")>)
@@ -35,7 +38,7 @@ class UnsupportedModel(ValueError):
     """Lanes cannot compute a model. The message says which of its elements are the reason."""
 
 
-def library(model, name, dtype, randomised=False):
+def library(model, name, dtype, randomised=False, march=None):
     """Returns the path of the shared library that steps a model.
 
     Args:
@@ -43,20 +46,24 @@ def library(model, name, dtype, randomised=False):
       name: what messages call it.
       dtype: np.float32 or np.float64.
       randomised: whether simulations have their own masses, gains and so on.
+      march: one of INSTRUCTION_SETS (default: this CPU's best).
     """
     if mujoco.__version__ != build.MUJOCO_VERSION:
         raise ImportError(f"mujoco has version {mujoco.__version__}, and this drl was built with "
                           f"{build.MUJOCO_VERSION}: pip install mujoco=={build.MUJOCO_VERSION}")
     binary = np.empty(mujoco.mj_sizeModel(model), np.uint8)
     mujoco.mj_saveModel(model, None, binary)
-    march, namespace, lanes = _batch.instruction_set()
+    march = march or _batch.instruction_set()
+    namespace, lanes = INSTRUCTION_SETS[march]
     flags = ["-std=c++20", "-O3", "-shared", "-fPIC", "-fvisibility=hidden", *build.FLOAT_FLAGS, "-w",
              f"-march={march}", f"-DDRL_ISA={namespace}", f"-DDRL_LANES={lanes}"]
     flags += ["-DDRL_BATCH_DOUBLE"] * (np.dtype(dtype) == np.float64)
     key = hashlib.sha256(binary)
     key.update(repr((own_hash(), build.MUJOCO_VERSION, flags, randomised)).encode())
-    cache = cache_directory()
-    path = cache / f"{key.hexdigest()[:32]}.so"
+    file, cache = f"{key.hexdigest()[:32]}.so", cache_directory()
+    if (HERE / "compiled" / file).exists():  # whoever packs drl may fill it by `python -m drl`
+        return str(HERE / "compiled" / file)
+    path = cache / file
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         with lock(path.with_suffix(".lock"), name):

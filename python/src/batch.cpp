@@ -203,17 +203,16 @@ class Simulations {
 
 // --- What Python sees ---
 
-// Returns this CPU's best instruction set: the compiler's name of it, that of its namespace, and its floats per
-// register.
-nb::tuple instruction_set() {
+// Returns the name of this CPU's best instruction set (drl/compiler.py lists them).
+std::string instruction_set() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v4")) return nb::make_tuple("x86-64-v4", "x86_64_v4", 16);
-  if (__builtin_cpu_supports("x86-64-v3")) return nb::make_tuple("x86-64-v3", "x86_64_v3", 8);
-  return nb::make_tuple("x86-64-v2", "x86_64_v2", 4);
+  return __builtin_cpu_supports("x86-64-v4")   ? "x86-64-v4"
+         : __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3"
+                                               : "x86-64-v2";
 #elif defined(__aarch64__)
-  return nb::make_tuple("armv8-a", "armv8_a", 4);
+  return "armv8-a";
 #else
-  return nb::make_tuple("native", "generic", 4);
+  return "native";
 #endif
 }
 

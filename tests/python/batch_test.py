@@ -446,6 +446,17 @@ class Cache(unittest.TestCase):
         self.start(**environment).communicate()
         self.assertEqual(len(list((self.path / "home/.cache/drl").glob("*.so"))), 1)
 
+    def test_the_cache_can_be_filled_for_other_cpus(self):
+        environment = {**os.environ, "DRL_CACHE": str(self.path / "cache")}
+        for march, status in (("x86-64-v2", 0), ("x86-64-v3", 0), ("x86-64-v9", 2)):
+            command = [sys.executable, "-m", "drl", "pendulum.xml", "--march", march]
+            result = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(len(list((self.path / "cache").glob("*.so"))), 2)
+        missing = subprocess.run([sys.executable, "-m", "drl", "leg.xml"], cwd=self.path, env=environment,
+                                 capture_output=True, text=True, check=False)
+        self.assertEqual((missing.returncode, missing.stderr[:18]), (1, "error: the model l"))
+
     def test_without_a_compiler(self):
         process = self.start(CXX="/nowhere/g++ -O2")
         text = process.communicate()[1]
