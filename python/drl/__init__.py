@@ -7,8 +7,10 @@ from drl.build import VERSION as __version__
 from drl.compiler import UnsupportedModel
 
 # Their modules need further packages (the extra "envs"), and are imported when they are first used.
-_LATER = {"Envs": "envs", "make": "envs", "make_vec": "envs", "rsl_rl_env": "learners", "sb3_env": "learners",
-          "Policy": "policy", "load_policy": "policy", "Run": "runs", "Training": "runs", "read_run": "runs", "train": "runs"}
+_LATER = {
+    "Envs": "envs", "make": "envs", "make_vec": "envs", "rsl_rl_env": "learners", "sb3_env": "learners",
+    "Policy": "policy", "load_policy": "policy", "Run": "runs", "Training": "runs", "read_run": "runs", "train": "runs"
+}
 __all__ = ["Batch", "SimulationError", "UnsupportedModel", *_LATER]
 
 

@@ -24,14 +24,16 @@ def _rsl_rl_name(name):
 def _parameters(checkpoint):
     """Returns the paths and arrays of the networks' parameters in a checkpoint, such as "actor/0/weight"."""
     found = {}
-    checkpoint["policy"].visititems(lambda name, item: found.update({name: item[...]})
-                                    if isinstance(item, h5py.Dataset) and name.split("/")[0] in ("actor", "critic", "std", "log_std") else None)
+    checkpoint["policy"].visititems(lambda name, item: found.update({name: item[...]}) if isinstance(
+        item, h5py.Dataset) and name.split("/")[0] in ("actor", "critic", "std", "log_std") else None)
     return found
 
 
 def _layers(state, prefix, suffix="weight"):
-    return [state[name].numpy() for name in sorted((n for n in state if n.startswith(prefix) and n.endswith(suffix)),
-                                                   key=lambda n: int(n.split(".")[1]))]
+    return [
+        state[name].numpy() for name in sorted((n for n in state if n.startswith(prefix) and n.endswith(suffix)),
+                                               key=lambda n: int(n.split(".")[1]))
+    ]
 
 
 def from_rsl_rl(file, task, output, *, activation="elu", **options):
@@ -51,18 +53,32 @@ def from_rsl_rl(file, task, output, *, activation="elu", **options):
 
     saved = torch.load(file, map_location="cpu", weights_only=True)
     actor, critic = saved["actor_state_dict"], saved["critic_state_dict"]
-    hidden = {net: ",".join(str(len(w)) for w in _layers(state, "mlp.")[:-1]) for net, state in (("actor", actor), ("critic", critic))}
-    policy = {"actor_hidden_dims": hidden["actor"], "critic_hidden_dims": hidden["critic"], "activation": activation,
-              "std_type": "log" if "distribution.log_std_param" in actor else "scalar",
-              "state_dependent_std": not any(name.startswith("distribution.") for name in actor)}
+    hidden = {
+        net: ",".join(str(len(w)) for w in _layers(state, "mlp.")[:-1])
+        for net, state in (("actor", actor), ("critic", critic))
+    }
+    policy = {
+        "actor_hidden_dims": hidden["actor"], "critic_hidden_dims": hidden["critic"], "activation": activation,
+        "std_type": "log" if "distribution.log_std_param" in actor else "scalar",
+        "state_dependent_std": not any(name.startswith("distribution.") for name in actor)
+    }
     recurrent = [name for name in actor if name.startswith("rnn.rnn.weight_hh_l")]
     if recurrent:
         gates, width = actor[recurrent[0]].shape
-        policy |= {"rnn_type": {3: "gru", 4: "lstm"}[gates // width], "rnn_hidden_dim": width, "rnn_num_layers": len(recurrent)}
+        policy |= {
+            "rnn_type": {3: "gru", 4: "lstm"}[gates // width], "rnn_hidden_dim": width, "rnn_num_layers": len(recurrent)
+        }
     normalizes = "obs_normalizer._mean" in actor
     with tempfile.TemporaryDirectory() as directory:  # a run with the same networks, whose numbers are then replaced
-        run = train(task, "run", directory, num_envs=16, max_iterations=1, algorithm="ppo", policy=policy,
-                    ppo={"obs_normalization": normalizes, "obs_normalization_clip": 0}, **options).wait()
+        run = train(task,
+                    "run",
+                    directory,
+                    num_envs=16,
+                    max_iterations=1,
+                    algorithm="ppo",
+                    policy=policy,
+                    ppo={"obs_normalization": normalizes, "obs_normalization_clip": 0},
+                    **options).wait()
         template = run.checkpoints[1]
         arrays = {}
         with h5py.File(template) as checkpoint:
@@ -70,18 +86,23 @@ def from_rsl_rl(file, task, output, *, activation="elu", **options):
                 net, theirs = _rsl_rl_name(name)
                 values = {"actor": actor, "critic": critic}[net].get(theirs)
                 if values is None or values.numel() != ours.size:
-                    raise ValueError(f"{file} does not fit {task}: its {net}'s {theirs} has "
-                                     f"{'no values' if values is None else tuple(values.shape)}, and {ours.shape} is needed")
+                    raise ValueError(
+                        f"{file} does not fit {task}: its {net}'s {theirs} has "
+                        f"{'no values' if values is None else tuple(values.shape)}, and {ours.shape} is needed")
                 arrays[f"policy/{name}"] = values.numpy().reshape(ours.shape)
             for name, state in (("obs", actor), ("critic_obs", critic)):
                 if normalizes and f"normalizer/{name}" in checkpoint:
                     mean, std = (state[f"obs_normalizer._{x}"].numpy()[0] for x in ("mean", "std"))
-                    arrays |= {f"normalizer/{name}/mean": mean, f"normalizer/{name}/variance": std.astype(np.float64) ** 2,
-                               f"normalizer/{name}/count": state["obs_normalizer.count"].numpy()}
+                    arrays |= {
+                        f"normalizer/{name}/mean": mean, f"normalizer/{name}/variance": std.astype(np.float64)**2,
+                        f"normalizer/{name}/count": state["obs_normalizer.count"].numpy()
+                    }
                     if name == "obs":
                         arrays |= {"policy/normalizer/mean": mean, "policy/normalizer/scale": 1 / (std + 0.01)}
             types = {name: checkpoint[name].dtype for name in arrays}
-        _envs.change_checkpoint(str(template), str(output), {name: np.ascontiguousarray(x, types[name]).tobytes() for name, x in arrays.items()})
+        _envs.change_checkpoint(str(template), str(output),
+                                {name: np.ascontiguousarray(x, types[name]).tobytes()
+                                 for name, x in arrays.items()})
     return pathlib.Path(output)
 
 
@@ -98,11 +119,16 @@ def to_rsl_rl(run, file):
             net, theirs = _rsl_rl_name(name)
             nets[net][theirs] = torch.from_numpy(values)
         for net in nets:
-            norm = checkpoint.get("normalizer/critic_obs" if net == "critic" and "normalizer/critic_obs" in checkpoint else "normalizer/obs")
+            norm = checkpoint.get("normalizer/critic_obs"
+                                  if net == "critic" and "normalizer/critic_obs" in checkpoint else "normalizer/obs")
             if norm is not None:
                 mean, variance = (torch.from_numpy(norm[x][:]).float()[None] for x in ("mean", "variance"))
-                nets[net] |= {"obs_normalizer._mean": mean, "obs_normalizer._var": variance, "obs_normalizer._std": variance.sqrt(),
-                              "obs_normalizer.count": torch.tensor(int(norm["count"][()]))}
+                nets[net] |= {
+                    "obs_normalizer._mean": mean, "obs_normalizer._var": variance,
+                    "obs_normalizer._std": variance.sqrt(), "obs_normalizer.count": torch.tensor(int(norm["count"][()]))
+                }
         iteration = int(checkpoint.attrs["iteration"])
-    torch.save({"actor_state_dict": nets["actor"], "critic_state_dict": nets["critic"], "iter": iteration, "infos": None}, file)
+    torch.save(
+        {"actor_state_dict": nets["actor"], "critic_state_dict": nets["critic"], "iter": iteration, "infos": None},
+        file)
     return pathlib.Path(file)

@@ -28,8 +28,9 @@ def _load_libraries(task, libraries):
         for file in sorted((folder / "lib" / "drl" / "tasks").glob("*.so")):
             _envs.load_task_library(str(file))
     if task not in _envs.task_names() and folder is None:
-        raise ValueError(f"there is no task {task} among {', '.join(_envs.task_names())}, and drl's other tasks are not "
-                         f"found: {programs.HINT}")
+        raise ValueError(
+            f"there is no task {task} among {', '.join(_envs.task_names())}, and drl's other tasks are not "
+            f"found: {programs.HINT}")
 
 
 def _words(options, section="env."):
@@ -62,28 +63,45 @@ class Envs(gymnasium.vector.VectorEnv):
     After each step, infos["episode"] has return "r", length "l" (and "_r", "_l": which environments ended an episode)
     of the episodes that ended.
     """
-
-    def __init__(self, task, num_envs=1, *, seed=0, threads=0, autoreset="next_step", copy=True, task_libraries=(), env=None):
+    def __init__(self,
+                 task,
+                 num_envs=1,
+                 *,
+                 seed=0,
+                 threads=0,
+                 autoreset="next_step",
+                 copy=True,
+                 task_libraries=(),
+                 env=None):
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}: give at least 1")
         _load_libraries(task, task_libraries)
         threads = threads or len(os.sched_getaffinity(0))
-        self.autoreset_mode = AutoresetMode({"next_step": "NextStep", "same_step": "SameStep"}.get(autoreset, autoreset))
+        self.autoreset_mode = AutoresetMode({"next_step": "NextStep",
+                                             "same_step": "SameStep"}.get(autoreset, autoreset))
         if self.autoreset_mode == AutoresetMode.DISABLED:
             raise ValueError("drl resets environments by itself: autoreset is next_step or same_step")
-        self.arguments = dict(task=task, num_envs=num_envs, seed=seed, threads=threads, autoreset=self.autoreset_mode.value,
-                              copy=copy, task_libraries=tuple(map(os.fspath, task_libraries)), env=dict(env or {}))
+        self.arguments = dict(task=task,
+                              num_envs=num_envs,
+                              seed=seed,
+                              threads=threads,
+                              autoreset=self.autoreset_mode.value,
+                              copy=copy,
+                              task_libraries=tuple(map(os.fspath, task_libraries)),
+                              env=dict(env or {}))
         self._envs = _envs.Envs(task, num_envs, seed, list(_words(self.arguments["env"])), min(threads, num_envs))
         spec = self.task_spec = self._envs.spec
         self.num_envs, self._seed, self._copy = num_envs, seed, copy
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
-        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"],), np.float32)
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"], ), np.float32)
         if spec["discrete"]:
             heads = spec["heads"]
-            self.single_action_space = (gymnasium.spaces.MultiDiscrete(heads, dtype=np.int32) if heads else
-                                        gymnasium.spaces.Discrete(spec["action_size"], dtype=np.int32))
+            self.single_action_space = (gymnasium.spaces.MultiDiscrete(heads, dtype=np.int32)
+                                        if heads else gymnasium.spaces.Discrete(spec["action_size"], dtype=np.int32))
         else:
-            self.single_action_space = gymnasium.spaces.Box(np.float32(spec["low"]), np.float32(spec["high"]), dtype=np.float32)
+            self.single_action_space = gymnasium.spaces.Box(np.float32(spec["low"]),
+                                                            np.float32(spec["high"]),
+                                                            dtype=np.float32)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
         self._action = self._envs.int_action if spec["discrete"] else self._envs.float_action
@@ -133,12 +151,17 @@ class Envs(gymnasium.vector.VectorEnv):
         if self.task_spec["discrete"]:
             if actions.dtype.kind not in "iu":
                 raise ValueError(f"actions have the type {actions.dtype}, and {self.task_spec['name']} takes integers")
-            least, most = self.action_space.low if self.task_spec["heads"] else 0, np.asarray(self.task_spec["heads"] or self.task_spec["action_size"])
+            least, most = self.action_space.low if self.task_spec["heads"] else 0, np.asarray(
+                self.task_spec["heads"] or self.task_spec["action_size"])
             if (actions < least).any() or (actions >= most).any():
                 raise ValueError(f"actions of {self.task_spec['name']} are at least 0 and below {most}")
             self._action[:] = actions.reshape(self._action.shape)
         else:
-            np.clip(actions, self.single_action_space.low, self.single_action_space.high, out=self._action, casting="same_kind")
+            np.clip(actions,
+                    self.single_action_space.low,
+                    self.single_action_space.high,
+                    out=self._action,
+                    casting="same_kind")
         self._envs.step(self._waits)
         counts = ~self._waits
         envs = self._envs
@@ -149,7 +172,9 @@ class Envs(gymnasium.vector.VectorEnv):
         infos = {}
         observations = self._observations()
         if ended.any():
-            infos["episode"] = {"r": np.where(ended, self._returns, 0), "l": np.where(ended, self._lengths, 0), "_r": ended, "_l": ended}
+            infos["episode"] = {
+                "r": np.where(ended, self._returns, 0), "l": np.where(ended, self._lengths, 0), "_r": ended, "_l": ended
+            }
             infos["_episode"] = ended
             self._returns[ended], self._lengths[ended] = 0, 0
             if self.autoreset_mode == AutoresetMode.NEXT_STEP:
@@ -165,10 +190,15 @@ class Envs(gymnasium.vector.VectorEnv):
         """Returns the means over the episodes that ended since the last call, as a dict: "episodes" (their number),
         "return", "length", and by name the task's reward terms, metrics and the shares of the causes of the ends."""
         spec = self.task_spec
-        names = ["return", "length", *(f"reward/{x}" for x in spec["reward_terms"]), *(f"metric/{x}" for x in spec["metrics"]),
-                 *(f"end/{x}" for x in spec["ends"])]
+        names = [
+            "return", "length", *(f"reward/{x}" for x in spec["reward_terms"]),
+            *(f"metric/{x}" for x in spec["metrics"]), *(f"end/{x}" for x in spec["ends"])
+        ]
         count, *sums, lost = self._envs.take_episodes()
-        return {"episodes": count, "lost": lost, **{name: x / count if count else np.nan for name, x in zip(names, sums)}}
+        return {
+            "episodes": count, "lost": lost, **{name: x / count if count else np.nan
+                                                for name, x in zip(names, sums)}
+        }
 
 
 def make_vec(task, num_envs=1, **arguments):

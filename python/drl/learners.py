@@ -64,8 +64,10 @@ def sb3_env(task, num_envs, **arguments):
             obs, rewards, terminated, truncated, found = self.envs.step(self._actions)
             infos, dones = [{} for _ in range(num_envs)], terminated | truncated
             for k in np.flatnonzero(dones):
-                infos[k] = {"terminal_observation": found["final_obs"][k], "TimeLimit.truncated": bool(truncated[k]),
-                            "episode": {"r": float(found["episode"]["r"][k]), "l": int(found["episode"]["l"][k])}}
+                infos[k] = {
+                    "terminal_observation": found["final_obs"][k], "TimeLimit.truncated": bool(truncated[k]),
+                    "episode": {"r": float(found["episode"]["r"][k]), "l": int(found["episode"]["l"][k])}
+                }
             return obs, rewards, dones, infos
 
         def close(self):

@@ -38,7 +38,6 @@ class Policy:
     `offset`; of discrete actions, their numbers. A recurrent policy keeps the state of n environments between calls;
     call `reset()` before the first step, and `reset(ended)` with a mask [n] of the environments whose episodes ended.
     """
-
     def __init__(self, file):
         self.file = pathlib.Path(file)
         with h5py.File(file) as checkpoint:
@@ -51,12 +50,15 @@ class Policy:
             self.distribution = policy.attrs["distribution"]
             self.activation = policy.attrs["activation"]
             read = lambda name: policy[name][:] if name in policy else None
-            self.layers = [{name: read(f"actor/{k}/{name}") for name in ("weight", "bias", "norm/weight", "norm/bias")}
+            self.layers = [{name: read(f"actor/{k}/{name}")
+                            for name in ("weight", "bias", "norm/weight", "norm/bias")}
                            for k in range(policy.attrs["layers"])]
             self.rnn_type = policy.attrs.get("rnn_type", "none")
-            self.recurrent = [{f"{kind}_{what}": read(f"actor/rnn/{k}/{what}/{kind}")
-                               for what in ("input", "hidden") for kind in ("weight", "bias")}
-                              for k in range(policy.attrs.get("rnn_layers", 0))]
+            self.recurrent = [{
+                f"{kind}_{what}": read(f"actor/rnn/{k}/{what}/{kind}")
+                for what in ("input", "hidden")
+                for kind in ("weight", "bias")
+            } for k in range(policy.attrs.get("rnn_layers", 0))]
             self.mean, self.inverse_std = read("normalizer/mean"), read("normalizer/scale")
             self.clip = float(policy.attrs.get("normalizer_clip", math.inf))
             self.low, self.high, self.choices = read("action/low"), read("action/high"), read("action/choices")
@@ -91,7 +93,7 @@ class Policy:
 
     def __call__(self, observation):
         observations = np.asarray(observation)
-        if observations.shape[-1:] != (len(self.observation_names),) or observations.ndim > 2:
+        if observations.shape[-1:] != (len(self.observation_names), ) or observations.ndim > 2:
             raise ValueError(f"the policy of {self.task} takes {len(self.observation_names)} numbers for each "
                              f"environment, and the observations have the shape {observations.shape}")
         x = self._actions(self.outputs(np.atleast_2d(observations)))

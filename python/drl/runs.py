@@ -27,7 +27,8 @@ def find_run(run, runs_dir=None):
         for each in (directory, directory / "latest"):
             if (each / "run.json").is_file():
                 return each.resolve()
-    raise FileNotFoundError(f"there is no run in {run} or {_runs_dir(runs_dir) / run}: give a directory that contains run.json")
+    raise FileNotFoundError(
+        f"there is no run in {run} or {_runs_dir(runs_dir) / run}: give a directory that contains run.json")
 
 
 def find_checkpoint(run, runs_dir=None):
@@ -48,7 +49,6 @@ class Run:
     info: run.json
     checkpoints: a dict of files: iterations in ascending order, then "best" if there is one
     """
-
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
 
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def options(self):
-        parser = configparser.RawConfigParser(inline_comment_prefixes=("#",))
+        parser = configparser.RawConfigParser(inline_comment_prefixes=("#", ))
         parser.optionxform = str
         parser.read_string("[top]\n" + (self.directory / "options.ini").read_text())
         sections = {name: dict(parser[name]) for name in parser.sections()}
@@ -105,7 +105,6 @@ def _words(options, section=""):
 
 class Training(Run):
     """A drl_train that `train` has started. `metrics` are those up to now."""
-
     def __init__(self, directory, process, messages):
         super().__init__(directory)
         self.process, self._messages = process, messages
@@ -148,8 +147,10 @@ def train(task, run_name=None, runs_dir=None, *, resume=False, **options):
     """
     name = run_name or datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S_%f")
     directory = _runs_dir(runs_dir) / task / name
-    words = [find_program("drl_train"), "--task", task, "--runs_dir", str(_runs_dir(runs_dir)), "--run_name", name, "--quiet",
-             *(["--resume"] if resume else []), *_words(options)]
+    words = [
+        find_program("drl_train"), "--task", task, "--runs_dir",
+        str(_runs_dir(runs_dir)), "--run_name", name, "--quiet", *(["--resume"] if resume else []), *_words(options)
+    ]
     messages, file = tempfile.mkstemp()  # a pipe would stop drl_train if nobody read it
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)
     os.close(messages)

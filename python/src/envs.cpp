@@ -203,20 +203,19 @@ nb::dict describe(const TaskSpec& s) {
 }  // namespace
 
 NB_MODULE(_envs, m) {
-  nb::register_exception_translator(
-      [](const std::exception_ptr& p, void*) {
-        try {
-          std::rethrow_exception(p);
-        } catch (const UsageError& e) {
-          PyErr_SetString(PyExc_ValueError, e.what());
-        }
-      });
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const UsageError& e) {
+      PyErr_SetString(PyExc_ValueError, e.what());
+    }
+  });
   m.def("load_task_library", &load_task_library, "file"_a);
   m.def("task_names", &task_names);
   m.def("change_checkpoint", &change_checkpoint, "from"_a, "to"_a, "numbers"_a);
   nb::class_<Envs> envs(m, "Envs");
-  envs.def(nb::init<const std::string&, int64_t, uint64_t, const std::vector<std::string>&, int>(), "task"_a, "num_envs"_a,
-           "seed"_a, "options"_a, "threads"_a)
+  envs.def(nb::init<const std::string&, int64_t, uint64_t, const std::vector<std::string>&, int>(), "task"_a,
+           "num_envs"_a, "seed"_a, "options"_a, "threads"_a)
       .def("reset", &Envs::reset, "seed"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("step", &Envs::step, "waits"_a)
       .def("take_episodes", &Envs::take_episodes)
@@ -232,9 +231,11 @@ NB_MODULE(_envs, m) {
   def_view<float>(envs, "critic_obs", &Envs::critic_obs_, critic);
   def_view<float>(envs, "last_critic_obs", &Envs::last_critic_obs_, critic);
   def_view<float>(envs, "reward", &Envs::reward_, one);
-  def_view<uint8_t>(envs, "terminated", &Envs::terminated_, one), def_view<uint8_t>(envs, "truncated", &Envs::truncated_, one);
+  def_view<uint8_t>(envs, "terminated", &Envs::terminated_, one),
+      def_view<uint8_t>(envs, "truncated", &Envs::truncated_, one);
   const auto numbers = [](const TaskSpec& s) { return s.action.numbers(); };
-  def_view<float>(envs, "float_action", &Envs::action_, numbers), def_view<int32_t>(envs, "int_action", &Envs::action_, numbers);
+  def_view<float>(envs, "float_action", &Envs::action_, numbers),
+      def_view<int32_t>(envs, "int_action", &Envs::action_, numbers);
 }
 
 }  // namespace drl

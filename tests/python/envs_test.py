@@ -38,7 +38,8 @@ class Environments(unittest.TestCase):
     def test_autoreset_modes_differ_only_in_when_an_episode_begins(self):
         """Next-step environments that wait for their next episode stay as they are, whatever their action is."""
         n = 20
-        for task, env in [("CartPole-v1", {}), ("Pendulum-v1", {}), *[(t, {"physics": p}) for t in ROBOTS for p in ("lanes", "mujoco")]]:
+        for task, env in [("CartPole-v1", {}), ("Pendulum-v1", {}),
+                          *[(t, {"physics": p}) for t in ROBOTS for p in ("lanes", "mujoco")]]:
             later = drl.make_vec(task, n, seed=3, env=env)
             same = drl.make_vec(task, n, seed=3, env=env, autoreset="same_step", threads=2)
             first, at_once = later.reset()[0], same.reset()[0]
@@ -135,9 +136,10 @@ class Environments(unittest.TestCase):
 
 class Runs(unittest.TestCase):
     def test_policies_act_as_drl_eval_recorded(self):
-        cases = [("Cartpole", {}), ("CartPole-v1", {}), ("Cartpole", {"rnn_type": "lstm", "rnn_num_layers": 2, "rnn_hidden_dim": 16}),
-                 ("Pendulum-v1", {"rnn_type": "gru", "rnn_hidden_dim": 16}), ("Cartpole", {"state_dependent_std": True}),
-                 ("Cartpole", {"distribution": "beta"}),
+        cases = [("Cartpole", {}), ("CartPole-v1", {}),
+                 ("Cartpole", {"rnn_type": "lstm", "rnn_num_layers": 2, "rnn_hidden_dim": 16}),
+                 ("Pendulum-v1", {"rnn_type": "gru", "rnn_hidden_dim": 16}),
+                 ("Cartpole", {"state_dependent_std": True}), ("Cartpole", {"distribution": "beta"}),
                  ("Cartpole", {"distribution": "squashed_gaussian", "layer_norm": True, "activation": "gelu"})]
         with tempfile.TemporaryDirectory() as directory:
             for k, (task, policy) in enumerate(cases):
@@ -147,17 +149,24 @@ class Runs(unittest.TestCase):
                 self.assertEqual(run.info["task"] if "task" in run.info else task, task)
                 act = drl.load_policy(run.checkpoints[3])
                 record = run.directory / "episodes.h5"
-                subprocess.run([PREFIX / "bin/drl_eval", "--checkpoint", act.file, "--episodes", "3", "--record", record],
-                               check=True, capture_output=True)
+                subprocess.run(
+                    [PREFIX / "bin/drl_eval", "--checkpoint", act.file, "--episodes", "3", "--record", record],
+                    check=True,
+                    capture_output=True)
                 with h5py.File(record) as episodes:
                     for episode in episodes.values():
                         act.reset()
                         for observation, action in zip(episode["observations"][:-1], episode["actions"][:]):
-                            np.testing.assert_allclose(act(observation), action, rtol=1e-4, atol=1e-5, err_msg=str(cases[k]))
+                            np.testing.assert_allclose(act(observation),
+                                                       action,
+                                                       rtol=1e-4,
+                                                       atol=1e-5,
+                                                       err_msg=str(cases[k]))
 
     def test_a_recurrent_policy_forgets_ended_episodes(self):
         with tempfile.TemporaryDirectory() as directory:
-            run = drl.train("Cartpole", "run", directory, num_envs=32, max_iterations=1, policy={"rnn_type": "gru"}).wait()
+            run = drl.train("Cartpole", "run", directory, num_envs=32, max_iterations=1,
+                            policy={"rnn_type": "gru"}).wait()
             act = drl.load_policy(run.directory)
         observations = np.random.default_rng(0).normal(size=(2, 4))
         first = act(observations)

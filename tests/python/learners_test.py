@@ -30,22 +30,37 @@ HIDDEN = [32, 16]
 def runner(env, log_dir, rnn=None):
     """Returns rsl_rl's runner with small networks, recurrent ones if `rnn` is their type."""
     recurrent = {"rnn_type": rnn, "rnn_hidden_dim": 24, "rnn_num_layers": 2} if rnn else {}
-    model = {"class_name": "RNNModel" if rnn else "MLPModel", "hidden_dims": HIDDEN, "activation": "elu", "obs_normalization": True, **recurrent}
+    model = {
+        "class_name": "RNNModel" if rnn else "MLPModel", "hidden_dims": HIDDEN, "activation": "elu",
+        "obs_normalization": True, **recurrent
+    }
     return OnPolicyRunner(env, {
         "num_steps_per_env": 24, "save_interval": 1000, "seed": 1, "run_name": "", "experiment_name": "",
-        "obs_groups": {"actor": ["policy"], "critic": ["policy"]},
-        "actor": {**model, "distribution_cfg": {"class_name": "GaussianDistribution", "init_std": 1.0, "std_type": "scalar"}}, "critic": model,
-        "algorithm": {"class_name": "PPO", "num_learning_epochs": 5, "num_mini_batches": 4, "clip_param": 0.2, "gamma": 0.99, "lam": 0.95,
-                      "value_loss_coef": 1.0, "entropy_coef": 0.0, "learning_rate": 1e-3, "max_grad_norm": 1.0,
-                      "use_clipped_value_loss": True, "schedule": "adaptive", "desired_kl": 0.01}}, log_dir=log_dir, device="cpu")
+        "obs_groups": {"actor": ["policy"], "critic": ["policy"]}, "actor": {
+            **model, "distribution_cfg": {"class_name": "GaussianDistribution", "init_std": 1.0, "std_type": "scalar"}
+        }, "critic": model, "algorithm": {
+            "class_name": "PPO", "num_learning_epochs": 5, "num_mini_batches": 4, "clip_param": 0.2, "gamma": 0.99,
+            "lam": 0.95, "value_loss_coef": 1.0, "entropy_coef": 0.0, "learning_rate": 1e-3, "max_grad_norm": 1.0,
+            "use_clipped_value_loss": True, "schedule": "adaptive", "desired_kl": 0.01
+        }
+    },
+                          log_dir=log_dir,
+                          device="cpu")
 
 
 class RslRl(unittest.TestCase):
     def actor(self, file, rnn):
         example = TensorDict({"policy": torch.zeros(5, 4)}, [5])
         recurrent = {"rnn_type": rnn, "rnn_hidden_dim": 24, "rnn_num_layers": 2} if rnn else {}
-        model = (RNNModel if rnn else MLPModel)(example, {"actor": ["policy"]}, "actor", 1, HIDDEN, activation="elu", obs_normalization=True,
-                                                distribution_cfg={"class_name": "GaussianDistribution", "std_type": "scalar"}, **recurrent)
+        model = (RNNModel if rnn else MLPModel)(
+            example, {"actor": ["policy"]},
+            "actor",
+            1,
+            HIDDEN,
+            activation="elu",
+            obs_normalization=True,
+            distribution_cfg={"class_name": "GaussianDistribution", "std_type": "scalar"},
+            **recurrent)
         model.load_state_dict(torch.load(file, weights_only=True)["actor_state_dict"])
         return model.eval()
 
@@ -65,8 +80,13 @@ class RslRl(unittest.TestCase):
                     with torch.inference_mode():
                         action = first(given).numpy()
                         np.testing.assert_array_equal(back(given).numpy(), action)
-                    np.testing.assert_allclose(policy(observation), np.clip(action, policy.low, policy.high), atol=1e-6, rtol=1e-6)
-                subprocess.run([PREFIX / "bin/drl_eval", "--checkpoint", ours, "--episodes", "2"], check=True, capture_output=True)
+                    np.testing.assert_allclose(policy(observation),
+                                               np.clip(action, policy.low, policy.high),
+                                               atol=1e-6,
+                                               rtol=1e-6)
+                subprocess.run([PREFIX / "bin/drl_eval", "--checkpoint", ours, "--episodes", "2"],
+                               check=True,
+                               capture_output=True)
                 run = drl.train("Cartpole", "run", directory, num_envs=16, max_iterations=2, init_from=ours).wait()
                 self.assertEqual(len(run.metrics["iteration"]), 2)
 
