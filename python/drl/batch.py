@@ -10,7 +10,7 @@ import pathlib
 import mujoco
 import numpy as np
 
-from drl import _batch, compiler
+from drl import _batch, compiler, queries
 from drl.named import Named, computed, did_you_mean
 from drl.parameters import MODEL_FIELDS, Parameters, model_array
 
@@ -245,17 +245,18 @@ class Batch:
         return values
 
     def set_const(self, ids=None):
-        """Computes what MuJoCo derives from expanded fields (mj_setConst), for simulations `ids` (None: all)."""
+        """Computes what MuJoCo derives from expanded fields (mj_setConst), for simulations `ids` (None: all).
+
+        Raises SimulationError if a body that moves has no mass.
+        """
         if self._parameters:
-            ids = _ids(ids, self.nsim)
+            ids = self._which(ids)
             self._parameters.write()
-            ids = np.arange(self.nsim, dtype=np.int32) if ids is None else ids
-            self._simulations.set_constants(self._fields["parameters"][0], ids)
+            massless = self._parameters.massless()[ids]
+            self._simulations.set_constants(self._fields["parameters"][0], ids[~massless])
             self._has_constants = True
-            constants = self._columns["parameters"][-self._simulations.constants:, ids]
-            if self._simulations.constants and not np.isfinite(constants).all():
-                bad = ids[~np.isfinite(constants).all(0)]
-                raise SimulationError(bad, "what MuJoCo derives from its masses and inertias is not finite")
+            if massless.any():
+                raise SimulationError(ids[massless], "a body that moves has no mass")
 
     # --- Errors ---
 
@@ -310,8 +311,8 @@ class Batch:
           stage: mjSTAGE_NONE does not compute fields.
         """
         ids = _ids(ids, self.nsim)
-        which = np.arange(self.nsim) if ids is None else ids
-        keys = _integers(keyframe, len(which), -1, self.model.nkey, "keyframe")
+        which = self._which(ids)
+        keys = self._integers(keyframe, (len(which),), -1, self.model.nkey, "keyframe")
         for key in np.unique(keys):
             if key < 0:
                 mujoco.mj_resetData(self.model, self._data)
@@ -338,7 +339,7 @@ class Batch:
           A dict of (n, nstep, ...) arrays, by item. Simulations with a warning stop, and repeat their last record.
         """
         ids, nstep = _ids(ids, self.nsim), _count(nstep, "nstep", 0)
-        which = np.arange(self.nsim) if ids is None else ids
+        which = self._which(ids)
         parts = {item: [self.bind(item)] if isinstance(item, str) else self._components(item) for item in record}
         recorded = {item: self._record(item, views, (len(which), nstep), (out or {}).get(item))
                     for item, views in parts.items()}
@@ -414,6 +415,8 @@ class Batch:
 
     # --- Single simulations ---
 
+    jac, ray = queries.jac, queries.ray
+
     def get_model(self, sim, model=None):
         """Returns an MjModel with the expanded fields of a simulation."""
         sim = self._simulation(sim)
@@ -436,6 +439,20 @@ class Batch:
         if "xfrc_applied" in self._views:
             data.xfrc_applied[:] = self.xfrc_applied[sim]
         return data
+
+    def _which(self, ids):
+        ids = _ids(ids, self.nsim)
+        return np.arange(self.nsim, dtype=np.int32) if ids is None else ids
+
+    @staticmethod
+    def _integers(value, shape, low, high, name):
+        value = np.asarray(value)
+        if not np.issubdtype(value.dtype, np.integer):
+            raise ValueError(f"{name} must be whole numbers, got {value.dtype}")
+        bad = value[(value < low) | (value >= high)]
+        if bad.size:
+            raise ValueError(f"{name} must be in [{low}, {high}), got {bad.flat[0]}")
+        return np.broadcast_to(value, shape)
 
     def _simulation(self, sim):
         if not 0 <= operator.index(sim) < self.nsim:
@@ -537,13 +554,3 @@ def _ids(ids, nsim):
     if len(unsorted):
         raise ValueError(f"ids must be sorted and unique, got {ids[unsorted[0]]} before {ids[unsorted[0] + 1]}")
     return np.ascontiguousarray(ids, np.int32)
-
-
-def _integers(value, count, low, high, name):
-    value = np.asarray(value)
-    if not np.issubdtype(value.dtype, np.integer):
-        raise ValueError(f"{name} must be whole numbers, got {value.dtype}")
-    bad = value[(value < low) | (value >= high)]
-    if bad.size:
-        raise ValueError(f"{name} must be in [{low}, {high}), got {bad.flat[0]}")
-    return np.broadcast_to(value, (count,))

@@ -63,6 +63,12 @@ class Parameters:
             self.expanded[name] = np.broadcast_to(file, (self._nsim, *file.shape)).astype(float)
         return self.expanded[name]
 
+    def massless(self):
+        """Returns whether masses of bodies that have one in the model are not positive, (nsim,)."""
+        if "body_mass" not in self.expanded:
+            return np.zeros(self._nsim, bool)
+        return (self.expanded["body_mass"][:, self._indices.get("mass", [])] <= 0).any(1)
+
     def write(self):
         for kind, fields in FIELDS.items():
             if any(field in self.expanded for field in fields):
@@ -154,8 +160,8 @@ class Parameters:
         others = np.setdiff1d(np.arange(self._model.nbody), bodies)
         if self.forces[:, others].any():
             sim, body, _ = np.argwhere(self.forces[:, others])[0]
-            raise ValueError(f"xfrc_applied of body {others[body]} is not 0 in simulation {sim} (lanes push only bodies "
-                             f"that have a joint and a mass): apply it to the body that this one is welded to; {REMEDY}")
+            raise ValueError(f"xfrc_applied of body {others[body]} is not 0 in simulation {sim} (lanes push bodies that "
+                             f"have a joint and a mass): apply it to the body that this one is welded to; {REMEDY}")
         for kind, first in (("push", 0), ("push_torque", 3)):
             rows = np.array(self._rows.get(kind, []), int)
             for k in range(3):

@@ -280,6 +280,25 @@ class BatchTest(unittest.TestCase):
         with self.assertRaisesRegex(drl.SimulationError, r"1 simulations failed \(5\)"):
             batch.step(nstep=20)
 
+    def test_jacobians_and_rays(self):
+        ours, theirs = drl.Batch(cart(), 6, dtype=np.float64), mujoco_batch.Batch(cart(), 6)
+        for batch in (ours, theirs):
+            batch.bind("qpos")[:, :2] = np.linspace(-0.5, 0.5, 12).reshape(6, 2)
+        bodies, point = np.array([1, 2, 3, 2, 1, 2]), np.random.default_rng(6).uniform(-1, 1, (6, 3))
+        ours_found = [*ours.jac(bodies, point), *ours.jac(2, point[:2], ids=[1, 4])]
+        theirs_found = [*theirs.jac(bodies, point), *theirs.jac(2, point[:2], ids=[1, 4])]
+        start = np.array([[0, -1, 0.1], [0.2, -1, 0.12], [0, 0, 3]])
+        along = np.array([[0, 1, 0], [0, 1, 0], [0, 0, -1]])
+        ours_found += [*ours.ray(start, along, normal=True, bodyexclude=[1, -1, 2]),
+                       *ours.ray(start[0], along[0], ids=[2])]
+        theirs_found += [*theirs.ray(start, along, normal=True, bodyexclude=[1, -1, 2]),
+                         *theirs.ray(start[0], along[0], ids=[2])]
+        for found, expected in zip(ours_found, theirs_found):
+            np.testing.assert_array_equal(found, expected)
+        self.assertTrue((ours.ray(start, along)[1] >= 0).any())
+        with self.assertRaisesRegex(ValueError, r"body must be in \[0, 4\), got 4"):
+            ours.jac(4, point)
+
     def test_expanded_fields(self):
         random, model = np.random.default_rng(4), cart()
         ours, theirs = drl.Batch(model, NSIM, dtype=np.float64), mujoco_batch.Batch(converged(model), NSIM)
@@ -327,6 +346,10 @@ class BatchTest(unittest.TestCase):
             batch.step()
         batch.expand("body_inertia")[1, 2, 1:] *= 2
         batch.step()
+        batch.expand("body_mass")[2, 2] = 0
+        with self.assertRaisesRegex(drl.SimulationError, r"\(2\).*mass"):
+            batch.set_const()
+        batch.expand("body_mass")[2, 2] = 1
         batch.expand("dof_damping")[2, 3] = 0.1  # of the free joint
         with self.assertRaisesRegex(ValueError, r"dof_damping\[3\] is 0.1 in simulation 2"):
             batch.step()
@@ -450,7 +473,8 @@ class Cache(unittest.TestCase):
         environment = {**os.environ, "DRL_CACHE": str(self.path / "cache")}
         for march, status in (("x86-64-v2", 0), ("x86-64-v3", 0), ("x86-64-v9", 2)):
             command = [sys.executable, "-m", "drl", "pendulum.xml", "--march", march]
-            result = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True, check=False)
+            result = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True,
+                                    check=False)
             self.assertEqual(result.returncode, status, result.stderr)
         self.assertEqual(len(list((self.path / "cache").glob("*.so"))), 2)
         missing = subprocess.run([sys.executable, "-m", "drl", "leg.xml"], cwd=self.path, env=environment,
