@@ -86,7 +86,7 @@ class Batch:
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype is {self.dtype}: give np.float32 or np.float64")
         self._data = mujoco.MjData(self.model)  # for shapes and default states
-        self._columns, self._views = {}, {}  # by field
+        self._columns, self._views, self._rotations = {}, {}, {}  # by field
         self._parameters, self._has_constants = None, False  # of a randomised robot
         self._status = np.zeros(self.nsim, np.int32)
         self.warning = np.zeros((self.nsim, mujoco.mjtWarning.mjNWARNING, 2), np.int32)
@@ -160,6 +160,10 @@ class Batch:
             view = np.broadcast_to(getattr(self._data, name), shape).astype(self.dtype)
         elif name in ROTATED_FIELDS:
             self.bind("xmat")
+            bodies, quats = ROTATED_FIELDS[name]
+            rotations = np.array([_matrix(quat) for quat in getattr(self.model, quats)], self.dtype).reshape(-1, 3, 3)
+            bodies = slice(None) if bodies is None else getattr(self.model, bodies)
+            self._rotations[name] = bodies, rotations
             view = np.zeros(shape, self.dtype)
         else:
             column = self._columns.get(name)
@@ -404,13 +408,10 @@ class Batch:
             raise SimulationError(again, "it diverges from the model's default state within this call")
 
     def _rotate(self, name, view):
-        bodies, quats = ROTATED_FIELDS[name]
-        rotations = np.array([_matrix(quat) for quat in getattr(self.model, quats)], self.dtype).reshape(-1, 3, 3)
-        xmat = self.bind("xmat").reshape(self.nsim, -1, 3, 3)
-        if bodies is not None:
-            xmat = xmat[:, getattr(self.model, bodies)]
+        bodies, rotations = self._rotations[name]
+        xmat = self.bind("xmat").reshape(self.nsim, -1, 3, 3)[:, bodies]
         view.flags.writeable = True
-        view[...] = (xmat @ rotations).reshape(view.shape)
+        np.matmul(xmat, rotations, out=view.reshape(xmat.shape))
         view.flags.writeable = False
 
     # --- Single simulations ---

@@ -100,7 +100,7 @@ class Parameters:
     # --- Each returns the parameters' numbers {0, 1, 2: (nsim, entries)}, and the fields that these represent ---
 
     def _friction(self, index, values, files):
-        return {k: values[0][:, index, k] for k in range(3)}, [self._replaced(files[0], index, values[0][:, index])]
+        return {k: values[0][:, index, k] for k in range(3)}, [values[0]]  # other geoms cannot touch
 
     def _center_of_mass(self, index, values, files):
         shifts = values[0][:, index] - files[0][index]
@@ -136,7 +136,8 @@ class Parameters:
         new_bias[..., 2] *= kv
         return {0: kp, 1: kv, 2: limit}, [self._replaced(files[0], index, new_gain),
                                           self._replaced(files[1], index, new_bias),
-                                          self._replaced(files[2], index, range_ * limit[..., None])]
+                                          self._effective(values[2], self._model.actuator_forcelimited,
+                                                          self._replaced(files[2], index, range_ * limit[..., None]))]
 
     def _gravity(self, index, values, files):
         return {k: (values[0] - files[0])[:, k:k + 1] for k in range(3)}, [values[0]]
@@ -144,10 +145,15 @@ class Parameters:
     def _range(self, index, values, files):
         now, file = values[0][:, index], files[0][index]
         width = ratio(now[..., 1] - now[..., 0], file[:, 1] - file[:, 0])
-        return {0: width, 1: now.mean(-1) - file.mean(-1)}, [self._replaced(files[0], index, now)]
+        return {0: width, 1: now.mean(-1) - file.mean(-1)}, [
+            self._effective(values[0], self._model.jnt_limited, self._replaced(files[0], index, now))]
 
     def _site_position(self, index, values, files):
         return self._center_of_mass(index, values, files)
+
+    def _effective(self, value, is_limited, represented):
+        """Returns what is represented, and any value where a range has no effect."""
+        return np.where(is_limited[:, None], represented, value)
 
     def _replaced(self, file, index, rows):
         """Returns the file's array for each simulation, with rows (nsim, entries, ...) in the places of entries."""

@@ -346,6 +346,8 @@ class BatchTest(unittest.TestCase):
             batch.step()
         batch.expand("body_inertia")[1, 2, 1:] *= 2
         batch.step()
+        batch.expand("actuator_forcerange")[:, 0] = [-7, 7]  # without effect
+        batch.step()
         batch.expand("body_mass")[2, 2] = 0
         with self.assertRaisesRegex(drl.SimulationError, r"\(2\).*mass"):
             batch.set_const()
