@@ -54,7 +54,7 @@ class Parameters:
             self._indices.setdefault(KINDS[kind], []).append(index)
             column[3 * k:3 * k + 3] = np.reshape(start, (3, 1))
         column[3 * len(entries):] = 1  # ratios of constants
-        self.expanded = {}  # by field: (nsim, ...)
+        self.expanded, self._written = {}, {}  # by field: (nsim, ...), and what the column is about
         self.forces = None  # (nsim, nbody, 6), if xfrc_applied is bound
 
     def expand(self, name):
@@ -70,11 +70,17 @@ class Parameters:
         return (self.expanded["body_mass"][:, self._indices.get("mass", [])] <= 0).any(1)
 
     def write(self):
+        """Writes the arrays that have changed since the last call."""
         for kind, fields in FIELDS.items():
-            if any(field in self.expanded for field in fields):
-                self._write(kind, fields)
+            arrays = {field: self.expanded[field] for field in fields if field in self.expanded}
+            self._write_changed(arrays, lambda kind=kind, fields=fields: self._write(kind, fields))
         if self.forces is not None:
-            self._write_forces()
+            self._write_changed({"xfrc_applied": self.forces}, self._write_forces)
+
+    def _write_changed(self, arrays, write):
+        if any(not np.array_equal(array, self._written.get(name)) for name, array in arrays.items()):
+            write()
+            self._written.update({name: array.copy() for name, array in arrays.items()})
 
     def _write(self, kind, fields):
         """Writes the parameters of a kind. Raises ValueError if a field has values that they cannot represent."""
