@@ -108,7 +108,7 @@ class Batch:
                 self._columns[name] = self._array(1)
         if numbers := self._fields["parameters"][1]:  # also of some robots that are not randomised
             self._columns["parameters"] = self._array(numbers)
-            parameters = Parameters(self.model, self._simulations.parameters, self._columns["parameters"], self.nsim)
+            parameters = Parameters(self.model, self._simulations, self._columns["parameters"], self.nsim)
             self._parameters = parameters if randomised else None
         for name, column in self._columns.items():
             self._simulations.set_column(self._fields[name][0], column)

@@ -4,6 +4,7 @@ A randomised robot (drl_robot --randomised) reads the numbers of its model from 
 entry (include/drl/physics/parameter.hpp). The classes below translate arrays of mjModel's fields to them.
 """
 
+import mujoco
 import numpy as np
 
 # The names of ModelParameter::Kind, in its order.
@@ -20,6 +21,7 @@ FIELDS = {
     "gravity": ("opt.gravity",),
     "range": ("jnt_range",),
     "site_position": ("site_pos",),
+    "size": ("geom_size",),
 }
 MODEL_FIELDS = frozenset(field for fields in FIELDS.values() for field in fields)
 # What lanes can change nevertheless.
@@ -28,7 +30,10 @@ HINTS = {field: hint for kind, hint in (
     ("actuator", ", but the gains on position, those on velocity and forcerange by one factor each"),
     ("joint", ", but what is not 0 in the model, of hinges and slides"),
     ("spring", ", but what is not 0 in the model, of hinges and slides"),
+    ("size", ", but all sizes of a geom that moves, except meshes, by one factor, and radii by another, up to 1.5"),
     ("center_of_mass", ", but of bodies with an <inertial>")) for field in FIELDS[kind]}
+MOST_GROWTH = 1.5  # ModelParameter::kMostGrowth
+GROWTH_ROUNDING = 1.0001  # of ModelConstant::growth
 ROUNDING = 1e-6  # of values that lanes compute from factors
 REMEDY = 'drl.Batch(..., engine="mujoco") has no such limit'
 
@@ -46,8 +51,9 @@ def ratio(values, file):
 class Parameters:
     """Writes expanded fields and applied forces to the column of parameters [numbers, stride]."""
 
-    def __init__(self, model, entries, column, nsim):
-        self._model, self._column, self._nsim = model, column, nsim
+    def __init__(self, model, simulations, column, nsim):
+        self._model, self._column, self._nsim, self._growth = model, column, nsim, simulations.growth
+        entries = simulations.parameters
         self._rows, self._indices = {}, {}  # by kind: first rows of its parameters, and MuJoCo's indices
         for k, (kind, index, start) in enumerate(entries):
             self._rows.setdefault(KINDS[kind], []).append(3 * k)
@@ -154,12 +160,27 @@ class Parameters:
         return {0: width, 1: now.mean(-1) - file.mean(-1)}, [
             self._effective(values[0], self._model.jnt_limited, self._replaced(files[0], index, now))]
 
+    def _size(self, index, values, files):
+        sphere, capsule = mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE
+        kind, now, file = self._model.geom_type[index], values[0][:, index], files[0][index]
+        factors = ratio(now, file)
+        size = np.where(kind == sphere, 1, np.where(kind == capsule, factors[..., 1], factors[..., 0]))
+        radius = np.where((kind == sphere) | (kind == capsule), factors[..., 0] / size, 1)
+        growth = np.minimum(size * np.maximum(radius, 1), MOST_GROWTH)
+        growth = growth.max(1, initial=1)
+        if self._growth >= 0:  # a bound for the contacts that are looked for
+            self._column[self._growth, :self._nsim] = np.where(growth > 1, GROWTH_ROUNDING * growth ** 2, 1)
+        new = file * np.minimum(size, MOST_GROWTH)[..., None]
+        new[..., 0] *= np.minimum(radius, MOST_GROWTH / size)
+        can_touch = (self._model.geom_contype | self._model.geom_conaffinity) != 0
+        return {0: radius, 1: size}, [self._effective(values[0], can_touch, self._replaced(files[0], index, new))]
+
     def _site_position(self, index, values, files):
         return self._center_of_mass(index, values, files)
 
-    def _effective(self, value, is_limited, represented):
-        """Returns what is represented, and any value where a range has no effect."""
-        return np.where(is_limited[:, None], represented, value)
+    def _effective(self, value, is_effective, represented):
+        """Returns what is represented, and any value of elements where it has no effect."""
+        return np.where(is_effective[:, None] != 0, represented, value)
 
     def _replaced(self, file, index, rows):
         """Returns the file's array for each simulation, with rows (nsim, entries, ...) in the places of entries."""
@@ -172,8 +193,8 @@ class Parameters:
         others = np.setdiff1d(np.arange(self._model.nbody), bodies)
         if self.forces[:, others].any():
             sim, body, _ = np.argwhere(self.forces[:, others])[0]
-            raise ValueError(f"xfrc_applied of body {others[body]} is not 0 in simulation {sim} (lanes push bodies that "
-                             f"have a joint and a mass): apply it to the body that this one is welded to; {REMEDY}")
+            raise ValueError(f"xfrc_applied of body {others[body]} is not 0 in simulation {sim} (lanes push bodies "
+                             f"with a joint and a mass): apply it to the body that this one is welded to; {REMEDY}")
         for kind, first in (("push", 0), ("push_torque", 3)):
             rows = np.array(self._rows.get(kind, []), int)
             for k in range(3):

@@ -260,6 +260,7 @@ NB_MODULE(_batch, module) {
       .def(nb::init<const std::string&, int, int>())
       .def_prop_ro("lanes", [](const Simulations& s) { return s.library().lanes; })
       .def_prop_ro("constants", [](const Simulations& s) { return s.library().constants; })
+      .def_prop_ro("growth", [](const Simulations& s) { return s.library().growth; })
       .def_prop_ro("nthread", &Simulations::threads)
       .def_prop_ro("fields", fields_of)
       .def_prop_ro("parameters", parameters_of)

@@ -337,6 +337,38 @@ class BatchTest(unittest.TestCase):
         np.testing.assert_allclose(ours.get_model(3).dof_invweight0, theirs.get_model(3).dof_invweight0, rtol=1e-12)
         self.assertIsNone(ours.expanded("site_pos"))
 
+    def test_sizes_of_geoms(self):
+        model = mujoco.MjModel.from_xml_string(
+            '<mujoco><worldbody><geom type="plane" size="2 2 .1"/>'
+            '<body pos="0 0 .1"><freejoint/><geom name="box" type="box" size=".1 .08 .1"/></body>'
+            '<body pos=".26 0 .1"><freejoint/><geom name="ball" size=".1"/></body>'
+            '<body pos="-.3 0 .1"><freejoint/><geom name="rod" type="capsule" size=".05 .12" euler="90 0 0"/></body>'
+            "</worldbody></mujoco>")
+        reference = converged(model)
+        reference.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE  # whose bounds are those of the file
+        ours, theirs = drl.Batch(model, NSIM, dtype=np.float64), mujoco_batch.Batch(reference, NSIM)
+        box, ball, rod = (model.geom(name).id for name in ("box", "ball", "rod"))
+        factors = np.random.default_rng(7).uniform(0.7, 1.45, (4, NSIM))
+        for batch in (ours, theirs):
+            size = batch.expand("geom_size")
+            size[:, box] *= factors[0][:, None]
+            size[:, ball, 0] *= factors[1]
+            size[:, rod, 0] *= factors[2] * np.minimum(factors[3], 1)
+            size[:, rod, 1] *= factors[3]
+        bounds, size = theirs.expand("geom_rbound"), theirs.expand("geom_size")
+        bounds[:, box], bounds[:, ball] = np.linalg.norm(size[:, box], axis=1), size[:, ball, 0]
+        bounds[:, rod] = size[:, rod, 0] + size[:, rod, 1]
+        theirs.set_const()  # which refits MuJoCo's bounding volumes
+        for k in range(200):
+            for name in drl.batch.STATE_FIELDS:
+                theirs.bind(name)[...] = ours.bind(name)
+            ours.step(), theirs.step()
+            for name, errors in differences(ours, theirs, ("qpos", "qvel", "qacc_warmstart")).items():
+                self.assertLess(errors.max(), 1e-9, f"{name}, step {k}")
+        ours.expand("geom_size")[2, ball] *= 2.2
+        with self.assertRaisesRegex(ValueError, "geom_size.*simulation 2.*1.5"):
+            ours.step()
+
     def test_values_that_lanes_cannot_change(self):
         batch = drl.Batch(cart(), 3)
         batch.expand("body_inertia")[1, 2] *= 2

@@ -242,6 +242,10 @@ struct BatchParts {
     if constexpr (P::kParameters > 0) return P::parameter(k).start[number];
     return 0;
   }
+  static constexpr int growth() {
+    if constexpr (P::kSizes) return P::kGrowth;
+    return -1;
+  }
   static constexpr int lacking_sensors() {
     if constexpr (requires { Compiled::lacking_sensors; })
       return static_cast<int>(std::size(Compiled::lacking_sensors));
@@ -280,6 +284,7 @@ struct BatchParts {
                                          .constants = P::kConstants,
                                          .lacking_sensors = lacking_sensors(),
                                          .height_fields = P::kHeightFields,
+                                         .growth = growth(),
                                          .field = Steps::kFields,
                                          .parameter = parameter,
                                          .start = start,

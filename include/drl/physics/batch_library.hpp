@@ -35,6 +35,7 @@ struct BatchLibrary {
   const char* model_id;
   int lanes, bytes;  // simulations of a pack, and size of a number
   int fields, parameters, constants, lacking_sensors, height_fields;
+  int growth;  // place among `parameters` of ModelConstant::growth, or -1 if the sizes of geoms are fixed
   const BatchField* field;
   // The k-th parameter, its numbers in the file, and the k-th sensor that lanes do not compute, with the reason.
   ModelParameter (*parameter)(int k);
