@@ -99,10 +99,10 @@ class RslRl(unittest.TestCase):
             self.assertFalse(pathlib.Path(directory, "ours.h5").exists())
 
     def test_its_ppo_learns(self):
-        env = drl.rsl_rl_env("Cartpole", 64, seed=1)
+        env = drl.rsl_rl_env("Cartpole", 512, seed=1)
         with tempfile.TemporaryDirectory() as directory:
             theirs = runner(env, directory)
-            theirs.learn(150)
+            theirs.learn(100)
             theirs.save(f"{directory}/model.pt")
             ours = drl.convert.from_rsl_rl(f"{directory}/model.pt", "Cartpole", f"{directory}/ours.h5")
             policy = drl.load_policy(ours)
@@ -110,7 +110,7 @@ class RslRl(unittest.TestCase):
         obs, _ = envs.reset()
         for _ in range(300):
             obs, *_ = envs.step(policy(obs))
-        self.assertGreater(envs.take_episodes()["length"], 100)  # without a policy, about 30
+        self.assertGreater(envs.take_episodes()["length"], 150)  # without a policy, about 30
 
 
 if __name__ == "__main__":
