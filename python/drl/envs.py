@@ -33,16 +33,6 @@ def _load_libraries(task, libraries):
             f"found: {programs.HINT}")
 
 
-def _words(options, section="env."):
-    """Returns options as words of drl_train's command line: {"gravity": 9.8, "reward": {"alive": 1}}."""
-    for name, value in options.items():
-        if isinstance(value, dict):
-            yield from _words(value, f"{section}{name}.")
-        else:
-            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-            yield from (f"--{section}{name}", text.lower() if isinstance(value, bool) else text)
-
-
 class Envs(gymnasium.vector.VectorEnv):
     """Environments of a task, stepped together in lanes of the CPU's vector registers.
 
@@ -77,21 +67,21 @@ class Envs(gymnasium.vector.VectorEnv):
             raise ValueError(f"num_envs is {num_envs}: give at least 1")
         _load_libraries(task, task_libraries)
         threads = threads or len(os.sched_getaffinity(0))
-        self.autoreset_mode = AutoresetMode({"next_step": "NextStep",
-                                             "same_step": "SameStep"}.get(autoreset, autoreset))
-        if self.autoreset_mode == AutoresetMode.DISABLED:
-            raise ValueError("drl resets environments by itself: autoreset is next_step or same_step")
+        modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
+        if autoreset not in modes:
+            raise ValueError(f"autoreset is {autoreset}, and drl resets environments by itself: give next_step or same_step")
+        self.autoreset_mode = modes[autoreset]
         self.arguments = dict(task=task,
                               num_envs=num_envs,
                               seed=seed,
                               threads=threads,
-                              autoreset=self.autoreset_mode.value,
+                              autoreset=autoreset,
                               copy=copy,
                               task_libraries=tuple(map(os.fspath, task_libraries)),
                               env=dict(env or {}))
-        self._envs = _envs.Envs(task, num_envs, seed, list(_words(self.arguments["env"])), min(threads, num_envs))
+        self._envs = _envs.Envs(task, num_envs, seed, list(programs.command_line(self.arguments["env"], "env.")), min(threads, num_envs))
         spec = self.task_spec = self._envs.spec
-        self.num_envs, self._seed, self._copy = num_envs, seed, copy
+        self.num_envs, self._copy = num_envs, copy
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"], ), np.float32)
         if spec["discrete"]:
@@ -131,14 +121,12 @@ class Envs(gymnasium.vector.VectorEnv):
         return self._envs.critic_obs.copy() if self._copy else self._envs.critic_obs
 
     def reset(self, *, seed=None, options=None):
-        """Starts new episodes in all environments."""
+        """Starts new episodes in all environments: other ones than before, or with a seed the same each time."""
         if options and options.get("reset_mask") is not None:
             raise ValueError("drl resets all environments together: reset() takes no reset_mask")
         if isinstance(seed, (list, tuple, np.ndarray)):
             raise ValueError("one seed keys all environments: give an int")
-        if seed is not None:
-            self._seed = seed
-        self._envs.reset(self._seed)
+        self._envs.reset(seed)
         self._returns[:], self._lengths[:], self._waits[:] = 0, 0, False
         return self._observations(), {}
 
@@ -217,8 +205,6 @@ class Env(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        if seed is None:  # other episodes than before
-            seed = int(self.np_random.integers(2**63))
         return self._envs.reset(seed=seed)[0][0], {}
 
     def step(self, action):

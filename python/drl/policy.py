@@ -6,7 +6,7 @@ import pathlib
 import h5py
 import numpy as np
 
-from .runs import find_checkpoint
+from drl.runs import find_checkpoint
 
 _erf = np.vectorize(math.erf, otypes=[np.float32])
 _ACTIVATIONS = {

@@ -21,3 +21,17 @@ def find_program(name):
     if folder is None or not (folder / "bin" / name).is_file():
         raise FileNotFoundError(f"{name} is not in {folder / 'bin' if folder else 'PATH'}: {HINT}")
     return str(folder / "bin" / name)
+
+
+def command_line(options, section=""):
+    """Returns options as words of a command line: {"num_envs": 64, "ppo": {"gamma": 0.98}}, in this section."""
+    for name, value in options.items():
+        if isinstance(value, dict):
+            yield from command_line(value, f"{section}{name}.")
+        elif value is True:
+            yield f"--{section}{name}"
+        elif value is False:
+            yield f"--{section}{name}=false"
+        elif value is not None:
+            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            yield from (f"--{section}{name}", text)

@@ -14,7 +14,7 @@ import weakref
 
 import numpy as np
 
-from .programs import find_program
+from drl.programs import command_line, find_program
 
 
 def _runs_dir(runs_dir=None):
@@ -90,19 +90,6 @@ def read_run(run, runs_dir=None):
     return Run(find_run(run, runs_dir))
 
 
-def _words(options, section=""):
-    for name, value in options.items():
-        if isinstance(value, dict):
-            yield from _words(value, f"{section}{name}.")
-        elif value is True:
-            yield f"--{section}{name}"
-        elif value is False:
-            yield f"--{section}{name}=false"
-        elif value is not None:
-            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-            yield from (f"--{section}{name}", text)
-
-
 class Training(Run):
     """A drl_train that `train` has started. `metrics` are those up to now."""
     def __init__(self, directory, process, messages):
@@ -149,7 +136,7 @@ def train(task, run_name=None, runs_dir=None, *, resume=False, **options):
     directory = _runs_dir(runs_dir) / task / name
     words = [
         find_program("drl_train"), "--task", task, "--runs_dir",
-        str(_runs_dir(runs_dir)), "--run_name", name, "--quiet", *(["--resume"] if resume else []), *_words(options)
+        str(_runs_dir(runs_dir)), "--run_name", name, "--quiet", *(["--resume"] if resume else []), *command_line(options)
     ]
     messages, file = tempfile.mkstemp()  # a pipe would stop drl_train if nobody read it
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages)

@@ -1,6 +1,7 @@
 // The module drl._envs: a batch of a task's environments, whose arrays NumPy views.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -71,14 +73,14 @@ class Envs {
   int64_t num_envs() const { return config_.num_envs; }
   std::string files() const { return envs_->files(); }
 
-  // Starts new episodes in all environments, with the random numbers of a seed.
-  void reset(uint64_t seed) {
-    if (seed != config_.seed) {
-      config_.seed = seed;
+  // Starts new episodes in all environments: other ones than before, or with a seed the same each time.
+  void reset(std::optional<uint64_t> seed) {
+    if (seed && *seed != config_.seed) {
+      config_.seed = *seed;
       envs_ = make_env(task_, config_, *queue_);
     }
-    step_ = 0;
-    envs_->reset(*queue_, row_, {});
+    if (seed) step_ = 0;
+    envs_->reset(*queue_, row_, {.step = {nullptr, step_++}});
   }
   // Steps all environments with the actions in `action`. Environments that `waits` [N] marks stay as they are, which
   // takes time for each.
@@ -150,7 +152,7 @@ class Envs {
   EnvConfig config_;
   std::unique_ptr<VecEnv> envs_;
   StepRow row_;
-  int64_t step_ = 0;
+  int64_t step_ = 0;          // keys the random numbers of the next step or reset
   bool has_threads_ = false;  // the environments' own (SimulatorEnvs), which step all ranges
 };
 
@@ -216,7 +218,7 @@ NB_MODULE(_envs, m) {
   nb::class_<Envs> envs(m, "Envs");
   envs.def(nb::init<const std::string&, int64_t, uint64_t, const std::vector<std::string>&, int>(), "task"_a,
            "num_envs"_a, "seed"_a, "options"_a, "threads"_a)
-      .def("reset", &Envs::reset, "seed"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("reset", &Envs::reset, "seed"_a.none(), nb::call_guard<nb::gil_scoped_release>())
       .def("step", &Envs::step, "waits"_a)
       .def("take_episodes", &Envs::take_episodes)
       .def_prop_ro("spec", [](const Envs& self) { return describe(self.spec()); })

@@ -88,8 +88,8 @@ inline void perturb(Draws& draw, Shape& shape) {
   }
 }
 
-// Whether GJK and EPA round as libmujoco's do. On other processors, libmujoco may round a * b + c once instead of
-// twice.
+// Whether GJK and EPA round as libmujoco's do. libmujoco for other processors may use instructions that round a * b + c
+// only once.
 #if defined(__x86_64__)
 constexpr bool kSameSearch = true;
 #else

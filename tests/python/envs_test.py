@@ -81,6 +81,13 @@ class Environments(unittest.TestCase):
                 np.testing.assert_array_equal(one[0], other[0])
                 np.testing.assert_array_equal(one[1], other[1])
 
+    def test_a_reset_begins_other_episodes_unless_it_has_a_seed(self):
+        for envs in (drl.make_vec("Pendulum-v1", 3), drl.make("Pendulum-v1")):
+            first, second = envs.reset()[0], envs.reset()[0]
+            self.assertTrue((first != second).any())
+            np.testing.assert_array_equal(envs.reset(seed=5)[0], envs.reset(seed=5)[0])
+            self.assertTrue((envs.reset(seed=5)[0] != envs.reset(seed=6)[0]).any())
+
     def test_episodes_are_summed(self):
         envs = drl.make_vec("CartPole-v1", 64, seed=2, autoreset="same_step")
         envs.reset()
@@ -119,6 +126,8 @@ class Environments(unittest.TestCase):
     def test_mistakes_are_errors(self):
         with self.assertRaisesRegex(ValueError, "CartPole-v2.*CartPole-v1"):
             drl.make_vec("CartPole-v2")
+        with self.assertRaisesRegex(ValueError, "autoreset is later"):
+            drl.make_vec("CartPole-v1", autoreset="later")
         with self.assertRaisesRegex(ValueError, "num_envs is 0"):
             drl.make_vec("CartPole-v1", 0)
         envs = drl.make_vec("CartPole-v1", 4)
@@ -146,7 +155,7 @@ class Runs(unittest.TestCase):
                 run = drl.train(task, f"run{k}", directory, num_envs=32, max_iterations=3, policy=policy).wait()
                 self.assertEqual(list(run.metrics["iteration"]), [1, 2, 3])
                 self.assertEqual(run.options["num_envs"], "32")
-                self.assertEqual(run.info["task"] if "task" in run.info else task, task)
+                self.assertEqual(run.info["world_size"], 1)
                 act = drl.load_policy(run.checkpoints[3])
                 record = run.directory / "episodes.h5"
                 subprocess.run(
