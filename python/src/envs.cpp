@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -73,8 +74,16 @@ class Envs {
   int64_t num_envs() const { return config_.num_envs; }
   std::string files() const { return envs_->files(); }
 
+  // Throws UsageError in a child process after a fork, which has none of its parent's threads.
+  void require_threads() const {
+    if (getpid() != process_ && config_.threads > 1)
+      throw UsageError(
+          "environments with threads=" + std::to_string(config_.threads) +
+          " cannot be used in a forked process (it has no threads yet): make them there, or with threads=1");
+  }
   // Starts new episodes in all environments: other ones than before, or with a seed the same each time.
   void reset(std::optional<uint64_t> seed) {
+    require_threads();
     if (seed && *seed != config_.seed) {
       config_.seed = *seed;
       envs_ = make_env(task_, config_, *queue_);
@@ -86,6 +95,7 @@ class Envs {
   // takes time for each.
   void step(const nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>& waits) {
     const nb::gil_scoped_release release;
+    require_threads();
     std::vector<int64_t> waiting;
     for (int64_t i = 0; i < num_envs(); ++i)
       if (waits.data()[i]) waiting.push_back(i);
@@ -152,7 +162,8 @@ class Envs {
   EnvConfig config_;
   std::unique_ptr<VecEnv> envs_;
   StepRow row_;
-  int64_t step_ = 0;          // keys the random numbers of the next step or reset
+  int64_t step_ = 0;  // keys the random numbers of the next step or reset
+  const pid_t process_ = getpid();
   bool has_threads_ = false;  // the environments' own (SimulatorEnvs), which step all ranges
 };
 

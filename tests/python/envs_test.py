@@ -88,6 +88,19 @@ class Environments(unittest.TestCase):
             np.testing.assert_array_equal(envs.reset(seed=5)[0], envs.reset(seed=5)[0])
             self.assertTrue((envs.reset(seed=5)[0] != envs.reset(seed=6)[0]).any())
 
+    def test_a_forked_process_makes_its_own_threads(self):
+        for threads in (1, 2):
+            envs = drl.make_vec("Pendulum-v1", 64, threads=threads)
+            envs.reset()
+            child = os.fork()
+            if child == 0:
+                try:
+                    envs.step(np.zeros((64, 1)))
+                    os._exit(0)
+                except ValueError as error:
+                    os._exit(3 if "threads=1" in str(error) else 4)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0 if threads == 1 else 3)
+
     def test_episodes_are_summed(self):
         envs = drl.make_vec("CartPole-v1", 64, seed=2, autoreset="same_step")
         envs.reset()

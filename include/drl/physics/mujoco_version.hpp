@@ -1,5 +1,5 @@
-// What differs between the versions of MuJoCo that drl takes: 3.5, 3.11 and 4.0. A constant names the oldest version that
-// is known to have something, which may lie between these.
+// What differs between the versions of MuJoCo that drl takes: 3.5, 3.11 and 4.0. A constant names the oldest version
+// that is known to have something, which may lie between these.
 #pragma once
 
 #include <mujoco/mujoco.h>
