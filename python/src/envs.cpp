@@ -37,7 +37,9 @@ class Envs {
  public:
   // `options` are words of a command line, such as --env.gravity 9.8. Throws UsageError.
   Envs(const std::string& task, int64_t num_envs, uint64_t seed, const std::vector<std::string>& options, int threads)
-      : queue_(make_host_queue(isa_of("auto"))), task_(own_task_name(task)), team_(threads) {
+      : queue_(make_host_queue(isa_of("auto"))),
+        task_(own_task_name(task)),
+        team_(std::make_unique<ThreadTeam>(threads)) {
     TaskParams params(task_record(task_));
     TaskParams::Rewards rewards = params.rewards();
     OptionTable table;
@@ -69,6 +71,13 @@ class Envs {
             .last_rows = 1,
             .every_end = true};
   }
+
+  ~Envs() {
+    if (getpid() == process_) return;
+    static_cast<void>(team_.release()), static_cast<void>(envs_.release());  // joining the threads would never end
+  }
+  Envs(const Envs&) = delete;
+  Envs& operator=(const Envs&) = delete;
 
   const TaskSpec& spec() const { return envs_->spec(); }
   int64_t num_envs() const { return config_.num_envs; }
@@ -102,8 +111,8 @@ class Envs {
     const std::vector<std::byte> kept = numbers_of(waiting);
     std::ranges::fill(std::span(last_count_.data(), last_count_.size()), 0);
     const int64_t units = (num_envs() + VecEnv::kRangeUnit - 1) / VecEnv::kRangeUnit,
-                  parts = has_threads_ ? 1 : std::min<int64_t>(team_.size(), units);
-    team_.run(parts, [&](int64_t part) {
+                  parts = has_threads_ ? 1 : std::min<int64_t>(team_->size(), units);
+    team_->run(parts, [&](int64_t part) {
       const int64_t begin = units * part / parts * VecEnv::kRangeUnit,
                     end = std::min(num_envs(), units * (part + 1) / parts * VecEnv::kRangeUnit);
       envs_->step(*queue_, {nullptr, step_}, begin, end - begin, row_);
@@ -158,7 +167,7 @@ class Envs {
     }
   }
 
-  ThreadTeam team_;
+  std::unique_ptr<ThreadTeam> team_;
   EnvConfig config_;
   std::unique_ptr<VecEnv> envs_;
   StepRow row_;

@@ -98,6 +98,7 @@ class Environments(unittest.TestCase):
                     envs.step(np.zeros((64, 1)))
                     os._exit(0)
                 except ValueError as error:
+                    del envs
                     os._exit(3 if "threads=1" in str(error) else 4)
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0 if threads == 1 else 3)
 
