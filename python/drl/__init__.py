@@ -15,8 +15,8 @@ __all__ = ["Batch", "SimulationError", "UnsupportedModel", *_LATER]
 
 
 def __getattr__(name):
-    if name == "convert":
-        return importlib.import_module("drl.convert")
+    if name in ("convert", "logging"):
+        return importlib.import_module(f"drl.{name}")
     if name not in _LATER:
         raise AttributeError(f"module drl has no attribute {name}")
     return getattr(importlib.import_module(f"drl.{_LATER[name]}"), name)

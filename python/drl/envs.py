@@ -1,6 +1,7 @@
 """Environments of drl's tasks for learners of others: make_vec() and make()."""
 
 import os
+import pathlib
 
 try:
     import gymnasium
@@ -16,6 +17,8 @@ try:
 except ImportError as error:
     raise ImportError("this package was built without vector environments, because HDF5's headers were not found: "
                       "install them (Debian: libhdf5-dev), and install the package again") from error
+
+HERE = pathlib.Path(__file__).parent
 
 
 def _load_libraries(task, libraries):
@@ -49,6 +52,9 @@ class Envs(gymnasium.vector.VectorEnv):
         observation, and infos["final_obs"] has the last one). "same_step" is faster.
       task_libraries: files of further task libraries (drl_add_task_library).
       env: options of the task, as drl_train's section env: {"gravity": 9.8, "reward": {"alive": 2}}.
+      render_mode: "rgb_array": render() returns pictures [height, width, 3].
+      size: (width, height) of pictures.
+      camera: "track" (follows the robot), "free" (shows everything), or the name of a camera of the model.
 
     After each step, infos["episode"] has return "r", length "l" (and "_r", "_l": which environments ended an episode)
     of the episodes that ended.
@@ -62,9 +68,14 @@ class Envs(gymnasium.vector.VectorEnv):
                  autoreset="next_step",
                  copy=True,
                  task_libraries=(),
-                 env=None):
+                 env=None,
+                 render_mode=None,
+                 size=(480, 480),
+                 camera="track"):
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}: give at least 1")
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode is {render_mode}: give 'rgb_array', or leave it out")
         _load_libraries(task, task_libraries)
         threads = threads or len(os.sched_getaffinity(0))
         modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
@@ -78,11 +89,15 @@ class Envs(gymnasium.vector.VectorEnv):
                               autoreset=autoreset,
                               copy=copy,
                               task_libraries=tuple(map(os.fspath, task_libraries)),
-                              env=dict(env or {}))
+                              env=dict(env or {}),
+                              render_mode=render_mode,
+                              size=tuple(size),
+                              camera=camera)
         self._envs = _envs.Envs(task, num_envs, seed, list(programs.command_line(self.arguments["env"], "env.")), min(threads, num_envs))
         spec = self.task_spec = self._envs.spec
         self.num_envs, self._copy = num_envs, copy
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
+        self.render_mode = render_mode
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": ["rgb_array"], "render_fps": round(1 / spec["dt"])}
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"], ), np.float32)
         if spec["discrete"]:
             heads = spec["heads"]
@@ -174,6 +189,20 @@ class Envs(gymnasium.vector.VectorEnv):
         reward = envs.reward.copy() if self._copy else envs.reward
         return observations, reward, terminated, truncated, infos
 
+    def picture(self, env=0):
+        """Returns a picture [height, width, 3] of an environment's present state. Only one thread may call this."""
+        if not 0 <= env < self.num_envs:
+            raise IndexError(f"env is {env}: give one of 0 to {self.num_envs - 1}")
+        (width, height), library = self.arguments["size"], HERE / "lib/drl/drl_film.so"
+        if not library.is_file() and programs.prefix():
+            library = programs.prefix() / "lib/drl/drl_film.so"
+        rgb = self._envs.draw(env, width, height, self.arguments["camera"], str(library))
+        return np.frombuffer(rgb, np.uint8).reshape(height, width, 3)
+
+    def render(self):
+        """Returns pictures of all environments, or None without a render_mode."""
+        return tuple(map(self.picture, range(self.num_envs))) if self.render_mode else None
+
     def take_episodes(self):
         """Returns the means over the episodes that ended since the last call, as a dict: "episodes" (their number),
         "return", "length", and by name the task's reward terms, metrics and the shares of the causes of the ends."""
@@ -197,10 +226,11 @@ def make_vec(task, num_envs=1, **arguments):
 class Env(gymnasium.Env):
     """One environment of a task. Its steps are as slow as those of sixteen: learners should take make_vec()."""
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": ["rgb_array"]}
 
     def __init__(self, task, **arguments):
         self._envs = Envs(task, 1, autoreset="same_step", threads=1, **arguments)
+        self.render_mode, self.metadata = self._envs.render_mode, self._envs.metadata
         self.observation_space, self.action_space = self._envs.single_observation_space, self._envs.single_action_space
 
     def reset(self, *, seed=None, options=None):
@@ -211,6 +241,11 @@ class Env(gymnasium.Env):
         observations, rewards, terminated, truncated, infos = self._envs.step(np.asarray(action)[None])
         observation = infos["final_obs"][0] if "final_obs" in infos else observations[0]
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), {}
+
+    def render(self):
+        """Returns a picture [height, width, 3], or None without a render_mode. After an episode's end, it is of the next
+        episode's beginning."""
+        return self._envs.picture() if self.render_mode else None
 
 
 def make(task, **arguments):

@@ -1,4 +1,4 @@
-"""Policies of checkpoints, computed with NumPy or as a torch module."""
+"""Policies of checkpoints, computed with NumPy."""
 
 import math
 import pathlib
@@ -75,6 +75,11 @@ class Policy:
             self._state = None
         elif self._state is not None:
             self._state[:, np.asarray(ended, bool)] = 0
+
+    def to_torch(self):
+        """Returns a torch.nn.Module that computes the same actions from tensors, for other devices or to train it on."""
+        from drl.torch_policy import TorchPolicy
+        return TorchPolicy(self)
 
     def outputs(self, observations):
         """Returns the outputs of the last layer [n, outputs], such as means or logits, for observations [n, obs]."""

@@ -61,7 +61,7 @@ class Run:
         text = file.read_text() if file.is_file() else ""
         lines = text[:text.rfind("\n") + 1]  # drl_train may be writing the last one
         rows = list(csv.reader(io.StringIO(lines)))
-        if not rows:
+        if len(rows) < 2:
             return {}
         columns = np.array(rows[1:], np.float64).reshape(-1, len(rows[0])).T
         return dict(zip(rows[0], columns))
@@ -77,6 +77,11 @@ class Run:
     @property
     def info(self):
         return json.loads((self.directory / "run.json").read_text())
+
+    @property
+    def is_running(self):
+        """Whether run.json says that drl_train runs; if it was killed, it does so for ever."""
+        return self.info["status"] == "running"
 
     @property
     def checkpoints(self):

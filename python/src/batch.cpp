@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/thread_team.hpp"
@@ -66,6 +69,32 @@ class ForkedTeam {
   std::unique_ptr<ThreadTeam> team_;
 };
 
+// Lets Python handle signals, such as that of Ctrl-C, in a call without its lock. The thread of the constructor is the
+// one that can do so.
+class Signals {
+ public:
+  // Returns whether a signal ends the call.
+  bool stop() {
+    if (std::this_thread::get_id() == caller_ && !stop_ && std::chrono::steady_clock::now() > next_) {
+      const nb::gil_scoped_acquire acquired;
+      stop_ = PyErr_CheckSignals() != 0;
+      next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    }
+    return stop_;
+  }
+  // Throws the signal's exception.
+  void raise() const {
+    if (!stop_) return;
+    const nb::gil_scoped_acquire acquired;
+    throw nb::python_error();
+  }
+
+ private:
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  std::atomic<bool> stop_{false};
+};
+
 // --- Simulations ---
 
 const BatchLibrary& open_library(const std::string& path) {
@@ -107,16 +136,19 @@ class Simulations {
     columns_.at(field) = array ? array->data() : nullptr;
   }
 
-  // Steps the simulations `ids`, or all; see BatchCall.
+  // Steps the simulations `ids`, or all; see BatchCall. A signal's exception, such as KeyboardInterrupt, ends the call
+  // when some of them have been stepped.
   void run(const std::optional<Ids>& ids, int steps) {
     const int32_t* list = ids ? ids->data() : nullptr;
     const int64_t n = ids ? static_cast<int64_t>(ids->shape(0)) : count_, lanes = library_.lanes;
     const nb::gil_scoped_release released;
     const int64_t packs = (n + lanes - 1) / lanes, parts = std::min<int64_t>(packs, kPartsPerThread * team_.size());
+    Signals signals;
     team_.get().run(parts, [&](int64_t part) {
-      for (int64_t pack = packs * part / parts; pack < packs * (part + 1) / parts; ++pack)
+      for (int64_t pack = packs * part / parts; pack < packs * (part + 1) / parts && !signals.stop(); ++pack)
         run_pack(list, lanes * pack, std::min(lanes, n - lanes * pack), steps);
     });
+    signals.raise();
   }
   // Computes the constants that follow from the parameters of the simulations.
   void set_constants(size_t field, const Ids& ids) {

@@ -24,6 +24,7 @@
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
 #include "envs/task_params.hpp"
+#include "film/film.hpp"
 #include "store/checkpoint.hpp"
 
 namespace nb = nanobind;
@@ -128,6 +129,18 @@ class Envs {
     envs_->take_episode_sums(*queue_, sums.data(), scratch.data());
     return {sums.data(), sums.data() + columns};
   }
+  // Draws environment `env`, and returns rgb [height, width, 3]. Calls with the same settings must come from one thread.
+  const std::vector<uint8_t>& draw(int64_t env, int width, int height, const std::string& camera,
+                                   const std::string& library) {
+    if (!renderer_) {
+      film_ = std::make_unique<FilmLibrary>(library);
+      renderer_ = std::make_unique<FilmRenderer>(*film_, FilmSettings{.width = width, .height = height, .threads = 1, .camera = camera.c_str()});
+    }
+    Picture picture;
+    envs_->draw(env, picture.canvas());
+    renderer_->draw(picture.view(""), rgb_);
+    return rgb_;
+  }
   std::vector<StateField> state() const {
     return list_state([this](StateVisitor& visitor) { envs_->visit_state(visitor); });
   }
@@ -173,6 +186,9 @@ class Envs {
   StepRow row_;
   int64_t step_ = 0;  // keys the random numbers of the next step or reset
   const pid_t process_ = getpid();
+  std::unique_ptr<FilmLibrary> film_;
+  std::unique_ptr<FilmRenderer> renderer_;
+  std::vector<uint8_t> rgb_;
   bool has_threads_ = false;  // the environments' own (SimulatorEnvs), which step all ranges
 };
 
@@ -240,6 +256,13 @@ NB_MODULE(_envs, m) {
            "num_envs"_a, "seed"_a, "options"_a, "threads"_a)
       .def("reset", &Envs::reset, "seed"_a.none(), nb::call_guard<nb::gil_scoped_release>())
       .def("step", &Envs::step, "waits"_a)
+      .def(
+          "draw",
+          [](Envs& self, int64_t env, int width, int height, const std::string& camera, const std::string& library) {
+            const std::vector<uint8_t>& rgb = self.draw(env, width, height, camera, library);
+            return nb::bytes(rgb.data(), rgb.size());
+          },
+          "env"_a, "width"_a, "height"_a, "camera"_a, "library"_a)
       .def("take_episodes", &Envs::take_episodes)
       .def_prop_ro("spec", [](const Envs& self) { return describe(self.spec()); })
       .def_prop_ro("files", &Envs::files)

@@ -17,7 +17,7 @@ struct Habit {
 constexpr const char* kPpo = "options of an algorithm begin with its name";
 constexpr const char* kSteps = "training is measured in iterations of num_envs * num_steps_per_env steps on each rank";
 constexpr const char* kWandb = "drl writes metrics.csv and TensorBoard files, and uploads nothing";
-constexpr const char* kSync = "log the run's metrics.csv with the script in docs/howto/coming_from.md";
+constexpr const char* kSync = "log its metrics.csv with `python3 -m drl.logging RUN` of the Python package (docs/python.md)";
 constexpr const char* kRun = "a run's directory is runs/TASK/NAME";
 constexpr const char* kGpus = "each rank uses one GPU";
 constexpr const char* kUseGpus = "give --ranks N for N GPUs, or --gpu_ids 0,2 for these";

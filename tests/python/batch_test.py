@@ -10,9 +10,11 @@ import multiprocessing
 import os
 import pathlib
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import drl
@@ -415,6 +417,18 @@ class BatchTest(unittest.TestCase):
         batch.step()
         np.testing.assert_array_equal(receive.recv(), batch.state)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_ctrl_c_ends_a_call(self):
+        batch = drl.Batch(cart(), 4096, nthread=2)
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            batch.step(nstep=100_000)
+        timer.join()
+        self.assertTrue((batch.time == 0).any())
+        batch.reset()
+        batch.step()
+        np.testing.assert_allclose(batch.time, batch.model.opt.timestep)
 
     def test_engine_mujoco(self):
         batch = drl.Batch(cart(), 4, engine="mujoco")

@@ -125,6 +125,34 @@ class Environments(unittest.TestCase):
             envs.step(np.ones((3, 1)))
             self.assertEqual((first == kept).all(), is_copy)
 
+    def test_pictures_show_the_present_state(self):
+        for task in ["Pendulum-v1"] + ROBOTS[:1]:
+            envs = drl.make_vec(task, 2, render_mode="rgb_array", size=(64, 48), autoreset="same_step", seed=1)
+            envs.reset()
+            first, again = envs.render(), envs.render()
+            self.assertEqual([(x.shape, x.dtype) for x in first], 2 * [((48, 64, 3), np.uint8)])
+            np.testing.assert_array_equal(first, again)
+            self.assertTrue((first[0] != first[1]).any())
+            envs.step(np.ones(envs.action_space.shape, np.float32))
+            self.assertTrue((envs.picture(1) != first[1]).any())
+        env = drl.make("Pendulum-v1", render_mode="rgb_array")
+        env.reset()
+        self.assertEqual(env.render().shape, (480, 480, 3))
+        self.assertIsNone(drl.make("Pendulum-v1").render())
+
+    def test_deleted_environments_free_their_memory(self):
+        def size():
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        def make(times):
+            for k in range(times):
+                drl.make_vec("CartPole-v1", 256, threads=1 + k % 2).reset()
+
+        make(500)
+        before = size()
+        make(10_000)
+        self.assertLess(size() - before, 10_000 * 1000)  # the environments' arrays alone have more than 10 kB
+
     def test_options_reach_the_task(self):
         """Rewards are linear in the weights of their terms."""
         rewards = []
@@ -142,6 +170,8 @@ class Environments(unittest.TestCase):
             drl.make_vec("CartPole-v2")
         with self.assertRaisesRegex(ValueError, "autoreset is later"):
             drl.make_vec("CartPole-v1", autoreset="later")
+        with self.assertRaisesRegex(ValueError, "render_mode is human"):
+            drl.make("CartPole-v1", render_mode="human")
         with self.assertRaisesRegex(ValueError, "num_envs is 0"):
             drl.make_vec("CartPole-v1", 0)
         envs = drl.make_vec("CartPole-v1", 4)

