@@ -3,7 +3,7 @@
 
     bench/python_envs.py BUILD TASK... [--num_envs 1024]
 
-BUILD is the build directory of drl, which has bench/env_bench. All get random actions that were drawn in advance. Needs
+BUILD is the build directory of drl, which has bin/env_bench. All get random actions that were drawn in advance. Needs
 the package drl and an otherwise idle core. EnvPool is left out if it is not installed or does not have the task. Rates
 are medians of three turns.
 """
@@ -43,27 +43,29 @@ def main():
               "".join(f" {peer:12,.0f} {ours / peer:6.1f}" for peer in peers), flush=True)
 
 
-def rate(envs, step, num_envs):
-    """Returns the environment steps per second of `step`, which takes actions."""
+def rate(envs, num_envs):
+    """Returns environment steps per second with new episodes. Actions without bounds are within -1 and 1."""
     space = envs.single_action_space if hasattr(envs, "single_action_space") else envs.action_space
     space.seed(0)
-    actions = [np.stack([space.sample() for _ in range(num_envs)]) for _ in range(ACTIONS)]
+    actions = np.stack([[space.sample() for _ in range(num_envs)] for _ in range(ACTIONS)])
+    if hasattr(space, "low") and not np.isfinite(space.low).all():
+        actions = np.random.default_rng(0).uniform(-1, 1, actions.shape).astype(np.float32)
+    envs.reset()
     steps, begin = 0, time.perf_counter()
     while (seconds := time.perf_counter() - begin) < SECONDS:
         for action in actions:
-            step(action)
+            envs.step(action)
         steps += ACTIONS * num_envs
     return steps / seconds
 
 
 def stepper(task, num_envs, autoreset):
     envs = drl.make_vec(task, num_envs, threads=1, autoreset=autoreset, copy=False)
-    envs.reset()
-    return lambda: rate(envs, envs.step, num_envs)
+    return lambda: rate(envs, num_envs)
 
 
 def env_bench(build, task, num_envs):
-    words = [f"{build}/bench/env_bench", "--task", task, "--num_envs", str(num_envs), "--device", "cpu"]
+    words = [f"{build}/bin/env_bench", "--task", task, "--num_envs", str(num_envs), "--device", "cpu"]
     text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     return 1e6 * float(re.search(r"([0-9.]+) M steps/s", text).group(1))
 
@@ -75,8 +77,7 @@ def envpool(task):
         envs = envpool.make(task, env_type="gymnasium", num_envs=64, num_threads=1)
     except (ImportError, AssertionError):
         return None
-    envs.reset()
-    return lambda: rate(envs, envs.step, 64)
+    return lambda: rate(envs, 64)
 
 
 if __name__ == "__main__":

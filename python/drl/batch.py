@@ -157,7 +157,8 @@ class Batch:
             view = self._randomise().forces = np.zeros(shape, self.dtype)
         elif name in CONSTANT_FIELDS:
             mujoco.mj_resetData(self.model, self._data)
-            view = np.broadcast_to(getattr(self._data, name), shape).astype(self.dtype)
+            value = getattr(self._data, name)
+            view = np.broadcast_to(value, shape).astype(self.dtype if value.dtype.kind == "f" else value.dtype)
         elif name in ROTATED_FIELDS:
             self.bind("xmat")
             bodies, quats = ROTATED_FIELDS[name]

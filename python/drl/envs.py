@@ -22,15 +22,14 @@ HERE = pathlib.Path(__file__).parent
 
 
 def _load_libraries(task, libraries):
-    """Loads the task libraries of the caller, of DRL_TASK_LIBRARIES and, if the task needs it, of drl's installation."""
+    """Loads the task libraries of the caller, of DRL_TASK_LIBRARIES and, if the task needs it, of drl itself."""
     given = [os.fspath(file) for file in libraries]
     for file in given + [file for file in os.environ.get("DRL_TASK_LIBRARIES", "").split(":") if file]:
         _envs.load_task_library(os.path.abspath(file))
-    folder = programs.prefix()
-    if task not in _envs.task_names() and folder is not None:
-        for file in sorted((folder / "lib" / "drl" / "tasks").glob("*.so")):
+    for folder in filter(None, (HERE, programs.prefix())):
+        for file in sorted((folder / "lib/drl/tasks").glob("*.so")) if task not in _envs.task_names() else []:
             _envs.load_task_library(str(file))
-    if task not in _envs.task_names() and folder is None:
+    if task not in _envs.task_names() and programs.prefix() is None:
         raise ValueError(
             f"there is no task {task} among {', '.join(_envs.task_names())}, and drl's other tasks are not "
             f"found: {programs.HINT}")
@@ -93,7 +92,8 @@ class Envs(gymnasium.vector.VectorEnv):
                               render_mode=render_mode,
                               size=tuple(size),
                               camera=camera)
-        self._envs = _envs.Envs(task, num_envs, seed, list(programs.command_line(self.arguments["env"], "env.")), min(threads, num_envs))
+        self._envs = _envs.Envs(task, num_envs, seed, list(programs.command_line(self.arguments["env"], "env.")),
+                                min(threads, num_envs), autoreset == "next_step")
         spec = self.task_spec = self._envs.spec
         self.num_envs, self._copy = num_envs, copy
         self.render_mode = render_mode
@@ -101,17 +101,17 @@ class Envs(gymnasium.vector.VectorEnv):
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"], ), np.float32)
         if spec["discrete"]:
             heads = spec["heads"]
+            self._low, self._high = 0, np.asarray(heads or spec["action_size"]) - 1
             self.single_action_space = (gymnasium.spaces.MultiDiscrete(heads, dtype=np.int32)
                                         if heads else gymnasium.spaces.Discrete(spec["action_size"], dtype=np.int32))
         else:
             self.single_action_space = gymnasium.spaces.Box(np.float32(spec["low"]),
                                                             np.float32(spec["high"]),
                                                             dtype=np.float32)
+            self._low, self._high = self.single_action_space.low, self.single_action_space.high
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
         self._action = self._envs.int_action if spec["discrete"] else self._envs.float_action
-        self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
-        self._waits = np.zeros(num_envs, bool)  # whose episode ended, and whose next step only returns an observation
 
     def __getstate__(self):
         raise TypeError("environments cannot be pickled or copied: make others with the same arguments, "
@@ -142,7 +142,6 @@ class Envs(gymnasium.vector.VectorEnv):
         if isinstance(seed, (list, tuple, np.ndarray)):
             raise ValueError("one seed keys all environments: give an int")
         self._envs.reset(seed)
-        self._returns[:], self._lengths[:], self._waits[:] = 0, 0, False
         return self._observations(), {}
 
     def step(self, actions):
@@ -154,40 +153,28 @@ class Envs(gymnasium.vector.VectorEnv):
         if self.task_spec["discrete"]:
             if actions.dtype.kind not in "iu":
                 raise ValueError(f"actions have the type {actions.dtype}, and {self.task_spec['name']} takes integers")
-            least, most = self.action_space.low if self.task_spec["heads"] else 0, np.asarray(
-                self.task_spec["heads"] or self.task_spec["action_size"])
-            if (actions < least).any() or (actions >= most).any():
-                raise ValueError(f"actions of {self.task_spec['name']} are at least 0 and below {most}")
+            if (actions < self._low).any() or (actions > self._high).any():
+                raise ValueError(f"actions of {self.task_spec['name']} are at least 0 and below {self._high + 1}")
             self._action[:] = actions.reshape(self._action.shape)
         else:
-            np.clip(actions,
-                    self.single_action_space.low,
-                    self.single_action_space.high,
-                    out=self._action,
-                    casting="same_kind")
-        self._envs.step(self._waits)
-        counts = ~self._waits
+            np.clip(actions, self._low, self._high, out=self._action, casting="same_kind")
         envs = self._envs
-        terminated, truncated = envs.terminated != 0, envs.truncated != 0
-        self._returns += envs.reward
-        self._lengths += counts
-        ended = terminated | truncated
+        any_ended = envs.step()
+        results = [envs.obs, envs.reward, envs.terminated, envs.truncated]
+        if self._copy:
+            results = [result.copy() for result in results]
         infos = {}
-        observations = self._observations()
-        if ended.any():
+        if any_ended:
+            ended = envs.ended.copy()
             infos["episode"] = {
-                "r": np.where(ended, self._returns, 0), "l": np.where(ended, self._lengths, 0), "_r": ended, "_l": ended
+                "r": np.where(ended, envs.returns, 0), "l": np.where(ended, envs.lengths, 0), "_r": ended, "_l": ended
             }
             infos["_episode"] = ended
-            self._returns[ended], self._lengths[ended] = 0, 0
             if self.autoreset_mode == AutoresetMode.NEXT_STEP:
-                observations = np.where(ended[:, None], envs.last_obs, observations)
+                results[0] = np.where(ended[:, None], envs.last_obs, results[0])
             else:
                 infos["final_obs"], infos["_final_obs"] = envs.last_obs.copy(), ended
-        if self.autoreset_mode == AutoresetMode.NEXT_STEP:
-            self._waits = ended
-        reward = envs.reward.copy() if self._copy else envs.reward
-        return observations, reward, terminated, truncated, infos
+        return *results, infos
 
     def picture(self, env=0):
         """Returns a picture [height, width, 3] of an environment's present state. Only one thread may call this."""

@@ -36,11 +36,14 @@ namespace {
 // The values of the arrays' views are valid until the next step or reset.
 class Envs {
  public:
-  // `options` are words of a command line, such as --env.gravity 9.8. Throws UsageError.
-  Envs(const std::string& task, int64_t num_envs, uint64_t seed, const std::vector<std::string>& options, int threads)
+  // `options` are words of a command line, such as --env.gravity 9.8. With `next_step`, environments whose episodes
+  // ended wait for a step: their next one only returns the first observation. Throws UsageError.
+  Envs(const std::string& task, int64_t num_envs, uint64_t seed, const std::vector<std::string>& options, int threads,
+       bool next_step)
       : queue_(make_host_queue(isa_of("auto"))),
         task_(own_task_name(task)),
-        team_(std::make_unique<ThreadTeam>(threads)) {
+        team_(std::make_unique<ThreadTeam>(threads)),
+        next_step_(next_step) {
     TaskParams params(task_record(task_));
     TaskParams::Rewards rewards = params.rewards();
     OptionTable table;
@@ -60,6 +63,7 @@ class Envs {
     critic_obs_ = Array<float>(*queue_, n * critic), last_critic_obs_ = Array<float>(*queue_, n * critic);
     reward_ = Array<float>(*queue_, n), last_count_ = Array<int32_t>(*queue_, n);
     terminated_ = Array<uint8_t>(*queue_, n), truncated_ = Array<uint8_t>(*queue_, n);
+    ended_ = Array<uint8_t>(*queue_, n), return_ = Array<double>(*queue_, n), length_ = Array<int64_t>(*queue_, n);
     row_ = {.action = action_.data(),
             .next_obs = obs_.data(),
             .next_critic_obs = critic ? critic_obs_.data() : nullptr,
@@ -100,15 +104,15 @@ class Envs {
     }
     if (seed) step_ = 0;
     envs_->reset(*queue_, row_, {.step = {nullptr, step_++}});
+    for (size_t i = 0; i < ended_.size(); ++i) ended_[i] = 0, return_[i] = 0, length_[i] = 0;
   }
-  // Steps all environments with the actions in `action`. Environments that `waits` [N] marks stay as they are, which
-  // takes time for each.
-  void step(const nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>& waits) {
+  // Steps all environments with the actions in `action`. Waiting ones take extra time. Returns whether episodes ended.
+  bool step() {
     const nb::gil_scoped_release release;
     require_threads();
     std::vector<int64_t> waiting;
-    for (int64_t i = 0; i < num_envs(); ++i)
-      if (waits.data()[i]) waiting.push_back(i);
+    for (int64_t i = 0; next_step_ && i < num_envs(); ++i)
+      if (ended_[static_cast<size_t>(i)]) waiting.push_back(i);
     const std::vector<std::byte> kept = numbers_of(waiting);
     std::ranges::fill(std::span(last_count_.data(), last_count_.size()), 0);
     const int64_t units = (num_envs() + VecEnv::kRangeUnit - 1) / VecEnv::kRangeUnit,
@@ -120,6 +124,7 @@ class Envs {
     });
     ++step_;
     restore(waiting, kept);
+    return count_episodes();
   }
   // Returns the number of episodes that ended since the last call, and the sums of their returns, lengths, terms,
   // metrics and ends, in the order of EpisodeSums; then the number of lost environments.
@@ -129,12 +134,14 @@ class Envs {
     envs_->take_episode_sums(*queue_, sums.data(), scratch.data());
     return {sums.data(), sums.data() + columns};
   }
-  // Draws environment `env`, and returns rgb [height, width, 3]. Calls with the same settings must come from one thread.
+  // Draws environment `env`, and returns rgb [height, width, 3]. Calls with the same settings must come from one
+  // thread.
   const std::vector<uint8_t>& draw(int64_t env, int width, int height, const std::string& camera,
                                    const std::string& library) {
     if (!renderer_) {
       film_ = std::make_unique<FilmLibrary>(library);
-      renderer_ = std::make_unique<FilmRenderer>(*film_, FilmSettings{.width = width, .height = height, .threads = 1, .camera = camera.c_str()});
+      renderer_ = std::make_unique<FilmRenderer>(
+          *film_, FilmSettings{.width = width, .height = height, .threads = 1, .camera = camera.c_str()});
     }
     Picture picture;
     envs_->draw(env, picture.canvas());
@@ -150,9 +157,23 @@ class Envs {
   Array<int32_t> action_;  // the bits of floats if actions are continuous
   Array<float> obs_, critic_obs_, last_obs_, last_critic_obs_, reward_;
   Array<int32_t> last_count_;
-  Array<uint8_t> terminated_, truncated_;
+  Array<uint8_t> terminated_, truncated_, ended_;
+  Array<double> return_;  // of the present episodes, or of those that ended in the last step
+  Array<int64_t> length_;
 
  private:
+  // Adds the last step to the episodes' returns and lengths. Returns whether episodes ended.
+  bool count_episodes() {
+    uint8_t any = 0;
+    for (size_t i = 0; i < ended_.size(); ++i) {
+      const bool begins = ended_[i] != 0;
+      return_[i] = (begins ? 0 : return_[i]) + reward_[i];
+      length_[i] = (begins ? 0 : length_[i]) + (begins && next_step_ ? 0 : 1);
+      ended_[i] = terminated_[i] | truncated_[i];
+      any |= ended_[i];
+    }
+    return any != 0;
+  }
   // The numbers of these environments in all fields of the state, and in the observations.
   template <class Copy>
   void each_number(const std::vector<int64_t>& of, const Copy& copy) {
@@ -185,6 +206,7 @@ class Envs {
   std::unique_ptr<VecEnv> envs_;
   StepRow row_;
   int64_t step_ = 0;  // keys the random numbers of the next step or reset
+  const bool next_step_;
   const pid_t process_ = getpid();
   std::unique_ptr<FilmLibrary> film_;
   std::unique_ptr<FilmRenderer> renderer_;
@@ -252,10 +274,10 @@ NB_MODULE(_envs, m) {
   m.def("task_names", &task_names);
   m.def("change_checkpoint", &change_checkpoint, "from"_a, "to"_a, "numbers"_a);
   nb::class_<Envs> envs(m, "Envs");
-  envs.def(nb::init<const std::string&, int64_t, uint64_t, const std::vector<std::string>&, int>(), "task"_a,
-           "num_envs"_a, "seed"_a, "options"_a, "threads"_a)
+  envs.def(nb::init<const std::string&, int64_t, uint64_t, const std::vector<std::string>&, int, bool>(), "task"_a,
+           "num_envs"_a, "seed"_a, "options"_a, "threads"_a, "next_step"_a)
       .def("reset", &Envs::reset, "seed"_a.none(), nb::call_guard<nb::gil_scoped_release>())
-      .def("step", &Envs::step, "waits"_a)
+      .def("step", &Envs::step)
       .def(
           "draw",
           [](Envs& self, int64_t env, int width, int height, const std::string& camera, const std::string& library) {
@@ -276,8 +298,9 @@ NB_MODULE(_envs, m) {
   def_view<float>(envs, "critic_obs", &Envs::critic_obs_, critic);
   def_view<float>(envs, "last_critic_obs", &Envs::last_critic_obs_, critic);
   def_view<float>(envs, "reward", &Envs::reward_, one);
-  def_view<uint8_t>(envs, "terminated", &Envs::terminated_, one),
-      def_view<uint8_t>(envs, "truncated", &Envs::truncated_, one);
+  def_view<bool>(envs, "terminated", &Envs::terminated_, one);
+  def_view<bool>(envs, "truncated", &Envs::truncated_, one), def_view<bool>(envs, "ended", &Envs::ended_, one);
+  def_view<double>(envs, "returns", &Envs::return_, one), def_view<int64_t>(envs, "lengths", &Envs::length_, one);
   const auto numbers = [](const TaskSpec& s) { return s.action.numbers(); };
   def_view<float>(envs, "float_action", &Envs::action_, numbers),
       def_view<int32_t>(envs, "int_action", &Envs::action_, numbers);
