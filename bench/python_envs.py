@@ -33,7 +33,7 @@ def main():
     for task in given.tasks:
         measures = {"make_vec": stepper(task, given.num_envs, "same_step"),
                     "next_step": stepper(task, given.num_envs, "next_step"),
-                    "env_bench": lambda: env_bench(given.build, task, given.num_envs), "envpool": envpool(task)}
+                    "env_bench": lambda: env_bench(given.build, task, given.num_envs), "envpool": envpool(task, given.num_envs)}
         rates = {name: [] for name, measure in measures.items() if measure}
         for _ in range(TURNS):
             for name, found in rates.items():
@@ -70,14 +70,14 @@ def env_bench(build, task, num_envs):
     return 1e6 * float(re.search(r"([0-9.]+) M steps/s", text).group(1))
 
 
-def envpool(task):
-    """Returns a measurement of EnvPool with one thread, or None. More environments do not make it faster."""
+def envpool(task, num_envs):
+    """Returns a measurement of EnvPool with one thread, or None."""
     try:
         import envpool
-        envs = envpool.make(task, env_type="gymnasium", num_envs=64, num_threads=1)
+        envs = envpool.make(task, env_type="gymnasium", num_envs=num_envs, num_threads=1)
     except (ImportError, AssertionError):
         return None
-    return lambda: rate(envs, 64)
+    return lambda: rate(envs, num_envs)
 
 
 if __name__ == "__main__":

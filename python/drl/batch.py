@@ -157,8 +157,7 @@ class Batch:
             view = self._randomise().forces = np.zeros(shape, self.dtype)
         elif name in CONSTANT_FIELDS:
             mujoco.mj_resetData(self.model, self._data)
-            value = getattr(self._data, name)
-            view = np.broadcast_to(value, shape).astype(self.dtype if value.dtype.kind == "f" else value.dtype)
+            view = np.broadcast_to(getattr(self._data, name), shape).astype(self.dtype)
         elif name in ROTATED_FIELDS:
             self.bind("xmat")
             bodies, quats = ROTATED_FIELDS[name]
@@ -375,10 +374,11 @@ class Batch:
 
     def _record(self, item, views, shape, given):
         shape = (*shape, *(views[0].shape[1:] if isinstance(item, str) else [sum(view[0].size for view in views)]))
+        dtype = bool if item == "eq_active" else self.dtype
         if given is None:
-            return np.empty(shape, self.dtype)
-        if not isinstance(given, np.ndarray) or given.shape != shape or given.dtype != self.dtype:
-            raise ValueError(f"out[{item!r}] must be an array of type {self.dtype} and shape {shape}")
+            return np.empty(shape, dtype)
+        if not isinstance(given, np.ndarray) or given.shape != shape or given.dtype != dtype:
+            raise ValueError(f"out[{item!r}] must be an array of type {np.dtype(dtype)} and shape {shape}")
         return given
 
     def _run(self, ids, steps):
