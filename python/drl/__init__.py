@@ -15,7 +15,7 @@ __all__ = ["Batch", "SimulationError", "UnsupportedModel", *_LATER]
 
 
 def __getattr__(name):
-    if name in ("convert", "logging"):
+    if name in ("convert", "logging", "mjlab"):
         return importlib.import_module(f"drl.{name}")
     if name not in _LATER:
         raise AttributeError(f"module drl has no attribute {name}")

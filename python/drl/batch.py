@@ -72,6 +72,8 @@ class Batch:
       engine: "lanes", or "mujoco", which makes a mujoco.batch.Batch (always np.float64) for any model.
     """
 
+    _randomised = False  # whether to compile the model for expand() at once
+
     def __new__(cls, model, nsim, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
         if engine == "mujoco":
             return mujoco_batch(as_model(model)[0], _count(nsim, "nsim", 1), _threads(nthread), persistent)
@@ -90,7 +92,7 @@ class Batch:
         self._parameters, self._has_constants = None, False  # of a randomised robot
         self._status = np.zeros(self.nsim, np.int32)
         self.warning = np.zeros((self.nsim, mujoco.mjtWarning.mjNWARNING, 2), np.int32)
-        self._open(randomised=False)
+        self._open(self._randomised)
         self._diverged = self._columns["diverged"][0, :self.nsim]
         self.reset(stage=mujoco.mjtStage.mjSTAGE_NONE)
 

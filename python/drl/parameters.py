@@ -61,6 +61,7 @@ class Parameters:
             column[3 * k:3 * k + 3] = np.reshape(start, (3, 1))
         column[3 * len(entries):] = 1  # ratios of constants
         self.expanded, self._written = {}, {}  # by field: (nsim, ...), and what the column is about
+        self.told = None  # names of expanded fields that have changed, if write() need not look for changes
         self.forces = None  # (nsim, nbody, 6), if xfrc_applied is bound
 
     def expand(self, name):
@@ -82,11 +83,18 @@ class Parameters:
             self._write_changed(arrays, lambda kind=kind, fields=fields: self._write(kind, fields))
         if self.forces is not None:
             self._write_changed({"xfrc_applied": self.forces}, self._write_forces)
+        if self.told:
+            self.told.clear()
 
     def _write_changed(self, arrays, write):
-        if any(not np.array_equal(array, self._written.get(name)) for name, array in arrays.items()):
+        if any(self._has_changed(name, array) for name, array in arrays.items()):
             write()
             self._written.update({name: array.copy() for name, array in arrays.items()})
+
+    def _has_changed(self, name, array):
+        if self.told is not None and name in self.expanded:
+            return name in self.told
+        return not np.array_equal(array, self._written.get(name))
 
     def _write(self, kind, fields):
         """Writes the parameters of a kind. Raises ValueError if a field has values that they cannot represent."""
