@@ -344,6 +344,8 @@ class Batch:
         Returns:
           A dict of (n, nstep, ...) arrays, by item. Simulations with a warning stop, and repeat their last record.
         """
+        if isinstance(record, str):
+            raise TypeError(f"record is {record!r}: give a tuple, ({record!r},)")
         ids, nstep = _ids(ids, self.nsim), _count(nstep, "nstep", 0)
         which = self._which(ids)
         parts = {item: [self.bind(item)] if isinstance(item, str) else self._components(item) for item in record}

@@ -52,6 +52,8 @@ def from_rsl_rl(file, task, output, *, activation="elu", **options):
     import torch
 
     saved = torch.load(file, map_location="cpu", weights_only=True)
+    if "actor_state_dict" not in saved:
+        raise ValueError(f"{file} has no actor_state_dict: give a file that rsl_rl 5 has saved")
     actor, critic = saved["actor_state_dict"], saved["critic_state_dict"]
     hidden = {
         net: ",".join(str(len(w)) for w in _layers(state, "mlp.")[:-1])
@@ -114,8 +116,12 @@ def to_rsl_rl(run, file):
     import torch
 
     with h5py.File(find_checkpoint(run)) as checkpoint:
-        nets = {"actor": {}, "critic": {}}
-        for name, values in _parameters(checkpoint).items():
+        nets, parameters = {"actor": {}, "critic": {}}, _parameters(checkpoint)
+        distribution = checkpoint["policy"].attrs["distribution"]
+        if distribution != "gaussian" or any("/norm/" in name for name in parameters):
+            raise ValueError(f"rsl_rl has no counterpart of the policy of {run} (the distribution {distribution}, or "
+                             "layer_norm): only Gaussian policies without layer_norm can be converted")
+        for name, values in parameters.items():
             net, theirs = _rsl_rl_name(name)
             nets[net][theirs] = torch.from_numpy(values)
         for net in nets:

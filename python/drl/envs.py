@@ -1,5 +1,6 @@
 """Environments of drl's tasks for learners of others: make_vec() and make()."""
 
+import operator
 import os
 import pathlib
 
@@ -23,13 +24,13 @@ HERE = pathlib.Path(__file__).parent
 
 def _load_libraries(task, libraries):
     """Loads the task libraries of the caller, of DRL_TASK_LIBRARIES and, if the task needs it, of drl itself."""
-    given = [os.fspath(file) for file in libraries]
+    given = list(libraries)
     for file in given + [file for file in os.environ.get("DRL_TASK_LIBRARIES", "").split(":") if file]:
         _envs.load_task_library(os.path.abspath(file))
     for folder in filter(None, (HERE, programs.prefix())):
         for file in sorted((folder / "lib/drl/tasks").glob("*.so")) if task not in _envs.task_names() else []:
             _envs.load_task_library(str(file))
-    if task not in _envs.task_names() and programs.prefix() is None:
+    if task not in _envs.task_names() and not (programs.prefix() and (programs.prefix() / "lib/drl/tasks").is_dir()):
         raise ValueError(
             f"there is no task {task} among {', '.join(_envs.task_names())}, and drl's other tasks are not "
             f"found: {programs.HINT}")
@@ -39,7 +40,7 @@ class Envs(gymnasium.vector.VectorEnv):
     """Environments of a task, stepped together in lanes of the CPU's vector registers.
 
     Observations, rewards and flags are arrays of the environments [num_envs, ...]. They are copies; with copy=False they
-    are live views, which the next step changes.
+    are live views, which the next step changes; those of "next_step" show no final observations, which step() returns.
 
     Args:
       task: a task's name, such as "Humanoid-v5" (drl_train --list_tasks).
@@ -55,8 +56,8 @@ class Envs(gymnasium.vector.VectorEnv):
       size: (width, height) of pictures.
       camera: "track" (follows the robot), "free" (shows everything), or the name of a camera of the model.
 
-    After each step, infos["episode"] has return "r", length "l" (and "_r", "_l": which environments ended an episode)
-    of the episodes that ended.
+    After each step in which episodes ended, infos has "episode_return" and "episode_length" [num_envs] of those, and
+    "_episode_return": which environments ended one.
     """
     def __init__(self,
                  task,
@@ -71,13 +72,18 @@ class Envs(gymnasium.vector.VectorEnv):
                  render_mode=None,
                  size=(480, 480),
                  camera="track"):
-        if num_envs < 1:
-            raise ValueError(f"num_envs is {num_envs}: give at least 1")
+        num_envs, seed, threads = whole(num_envs, "num_envs", 1), whole(seed, "seed"), whole(threads, "threads")
+        if isinstance(task_libraries, (str, os.PathLike)):
+            task_libraries = [task_libraries]
+        if env is not None and not isinstance(env, dict):
+            raise TypeError(f"env is {env!r}: give a dict of the task's options, such as {{'reward': {{'alive': 2}}}}")
+        width, height = (whole(x, "size", 1) for x in (size if np.ndim(size) else (size, size)))
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode}: give 'rgb_array', or leave it out")
         _load_libraries(task, task_libraries)
         threads = threads or len(os.sched_getaffinity(0))
         modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
+        autoreset = {mode: name for name, mode in modes.items()}.get(autoreset, autoreset)
         if autoreset not in modes:
             raise ValueError(f"autoreset is {autoreset}, and drl resets environments by itself: give next_step or same_step")
         self.autoreset_mode = modes[autoreset]
@@ -90,13 +96,13 @@ class Envs(gymnasium.vector.VectorEnv):
                               task_libraries=tuple(map(os.fspath, task_libraries)),
                               env=dict(env or {}),
                               render_mode=render_mode,
-                              size=tuple(size),
+                              size=(width, height),
                               camera=camera)
         self._envs = _envs.Envs(task, num_envs, seed, list(programs.command_line(self.arguments["env"], "env.")),
                                 min(threads, num_envs), autoreset == "next_step")
         spec = self.task_spec = self._envs.spec
         self.num_envs, self._copy = num_envs, copy
-        self.render_mode = render_mode
+        self.render_mode, self._has_begun = render_mode, False
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": ["rgb_array"], "render_fps": round(1 / spec["dt"])}
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"], ), np.float32)
         if spec["discrete"]:
@@ -130,10 +136,13 @@ class Envs(gymnasium.vector.VectorEnv):
 
     @property
     def critic_observations(self):
-        """The critic's own observations [num_envs, numbers], or None if it gets the actor's."""
+        """The critic's own observations [num_envs, numbers], of the states of step()'s, or None if it gets the actor's."""
+        envs = self._envs
         if self.task_spec["critic_obs_dim"] == 0:
             return None
-        return self._envs.critic_obs.copy() if self._copy else self._envs.critic_obs
+        if self.autoreset_mode == AutoresetMode.NEXT_STEP and envs.ended.any():
+            return np.where(envs.ended[:, None], envs.last_critic_obs, envs.critic_obs)
+        return envs.critic_obs.copy() if self._copy else envs.critic_obs
 
     def reset(self, *, seed=None, options=None):
         """Starts new episodes in all environments: other ones than before, or with a seed the same each time."""
@@ -141,11 +150,14 @@ class Envs(gymnasium.vector.VectorEnv):
             raise ValueError("drl resets all environments together: reset() takes no reset_mask")
         if isinstance(seed, (list, tuple, np.ndarray)):
             raise ValueError("one seed keys all environments: give an int")
-        self._envs.reset(seed)
+        self._envs.reset(None if seed is None else whole(seed, "seed"))
+        self._has_begun = True
         return self._observations(), {}
 
     def step(self, actions):
         """Steps all environments with actions [num_envs, ...], which are clipped to the action space."""
+        if not self._has_begun:
+            raise gymnasium.error.ResetNeeded("step() was called before reset(): call reset() first")
         actions = np.asarray(actions)
         shape = self.action_space.shape
         if actions.shape != shape:
@@ -166,18 +178,21 @@ class Envs(gymnasium.vector.VectorEnv):
         infos = {}
         if any_ended:
             ended = envs.ended.copy()
-            infos["episode"] = {
-                "r": np.where(ended, envs.returns, 0), "l": np.where(ended, envs.lengths, 0), "_r": ended, "_l": ended
+            infos |= {
+                "episode_return": np.where(ended, envs.returns, 0), "_episode_return": ended,
+                "episode_length": np.where(ended, envs.lengths, 0), "_episode_length": ended
             }
-            infos["_episode"] = ended
             if self.autoreset_mode == AutoresetMode.NEXT_STEP:
                 results[0] = np.where(ended[:, None], envs.last_obs, results[0])
             else:
                 infos["final_obs"], infos["_final_obs"] = envs.last_obs.copy(), ended
+                if self.task_spec["critic_obs_dim"]:
+                    infos["final_critic_obs"], infos["_final_critic_obs"] = envs.last_critic_obs.copy(), ended
         return *results, infos
 
     def picture(self, env=0):
-        """Returns a picture [height, width, 3] of an environment's present state. Only one thread may call this."""
+        """Returns a picture [height, width, 3] of an environment's present state: after an episode's end, that of the
+        next episode's beginning. Always the same thread must call this."""
         if not 0 <= env < self.num_envs:
             raise IndexError(f"env is {env}: give one of 0 to {self.num_envs - 1}")
         (width, height), library = self.arguments["size"], HERE / "lib/drl/drl_film.so"
@@ -203,6 +218,17 @@ class Envs(gymnasium.vector.VectorEnv):
             "episodes": count, "lost": lost, **{name: x / count if count else np.nan
                                                 for name, x in zip(names, sums)}
         }
+
+
+def whole(value, name, least=0):
+    """Returns a whole number of at least `least`."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: give a whole number") from None
+    if value < least:
+        raise ValueError(f"{name} is {value}: give at least {least}")
+    return value
 
 
 def make_vec(task, num_envs=1, **arguments):

@@ -1,25 +1,39 @@
 """A task's environments in the forms that rsl_rl and Stable-Baselines3 take. Import it with those packages installed."""
 
+import types
+
 import numpy as np
 
 from drl.envs import Envs
 
 
+def _make(task, num_envs, arguments):
+    """Returns environments in the form that learners need, which keep arrays."""
+    for name in ("autoreset", "copy"):
+        if name in arguments:
+            raise TypeError(f"{name} cannot be given: the learner decides it")
+    return Envs(task, num_envs, autoreset="same_step", **arguments)
+
+
 def rsl_rl_env(task, num_envs, **arguments):
-    """Returns environments for rsl_rl's OnPolicyRunner (5.x): see drl.make_vec for the arguments.
+    """Returns environments for rsl_rl's OnPolicyRunner (5.x): see drl.make_vec for the arguments but autoreset and copy.
 
     Observations are a TensorDict with the group "policy" and, if the task has its critic's own, "critic". After steps in
-    which episodes ended, extras["log"] has the means of drl.Envs.take_episodes.
+    which episodes ended, extras["log"] has the means of drl.Envs.take_episodes. Episodes begin at age 0, also with the
+    runner's init_at_random_ep_len.
     """
     import torch
     from rsl_rl.env import VecEnv
     from tensordict import TensorDict
 
     class RslRlEnv(VecEnv):
-        device, cfg = "cpu", {}
+        device = "cpu"
 
         def __init__(self):
-            self.envs = Envs(task, num_envs, autoreset="same_step", **arguments)
+            self.envs = _make(task, num_envs, arguments)
+            self.cfg = types.SimpleNamespace(to_dict=lambda: self.envs.arguments)
+            if self.envs.task_spec["discrete"]:
+                raise ValueError(f"rsl_rl takes continuous actions, and those of {task} are discrete: give another task")
             self.num_envs, self.num_actions = num_envs, self.envs.single_action_space.shape[0]
             self.max_episode_length = self.envs.task_spec["step_limit"]
             self.episode_length_buf = torch.zeros(num_envs, dtype=torch.long)
@@ -35,20 +49,23 @@ def rsl_rl_env(task, num_envs, **arguments):
             self.episode_length_buf += 1
             self.episode_length_buf[dones] = 0
             extras = {"time_outs": torch.from_numpy(truncated), "log": {}}
-            if dones.any():
-                extras["log"] = {f"/{name}": x for name, x in self.envs.take_episodes().items()}
+            if dones.any() and (means := self.envs.take_episodes())["episodes"]:
+                extras["log"] = {f"/{name}": x for name, x in means.items()}
             return self.get_observations(), torch.from_numpy(rewards), dones, extras
 
     return RslRlEnv()
 
 
 def sb3_env(task, num_envs, **arguments):
-    """Returns environments for Stable-Baselines3: see drl.make_vec for the arguments."""
+    """Returns environments for Stable-Baselines3: see drl.make_vec for the arguments but autoreset and copy."""
     from stable_baselines3.common.vec_env import VecEnv
 
     class Sb3Env(VecEnv):
         def __init__(self):
-            self.envs = Envs(task, num_envs, autoreset="same_step", **arguments)
+            self.envs = _make(task, num_envs, arguments)
+            space = self.envs.single_action_space
+            if not self.envs.task_spec["discrete"] and not np.isfinite(space.high).all():
+                raise ValueError(f"Stable-Baselines3 needs bounds of actions, which {task} does not have: give another task")
             self.render_mode = None
             super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
 
@@ -66,7 +83,7 @@ def sb3_env(task, num_envs, **arguments):
             for k in np.flatnonzero(dones):
                 infos[k] = {
                     "terminal_observation": found["final_obs"][k], "TimeLimit.truncated": bool(truncated[k]),
-                    "episode": {"r": float(found["episode"]["r"][k]), "l": int(found["episode"]["l"][k])}
+                    "episode": {"r": float(found["episode_return"][k]), "l": int(found["episode_length"][k])}
                 }
             return obs, rewards, dones, infos
 

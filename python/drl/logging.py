@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from drl.runs import Run, find_run
+from drl.runs import Run, Training, find_run
 
 SECONDS = 2  # between two looks at a run that goes on
 
@@ -22,12 +22,12 @@ def to_wandb(run, project="drl", *, follow=True, **arguments):
     """Logs the metrics and options of a run to Weights & Biases, and returns the directory of wandb's files.
 
     The files are written below the run's directory, and `wandb sync` uploads them later, from a node with network. With
-    mode="online", or WANDB_MODE=online, they are uploaded at once. Logging a run again continues the same run there.
+    mode="online", or WANDB_MODE=online, they are uploaded at once. Logging a run again updates the same run there.
 
     Args:
       run: a drl.Run, such as drl.train() returns, or a run's directory or name, such as "Cartpole/latest".
       project: the project at Weights & Biases.
-      follow: if the run goes on, also logs its further metrics, and returns when it ends.
+      follow: if the run goes on, also logs its further metrics, and returns when it ends, also if it is requeued.
       arguments: further ones of wandb.init, such as entity, name and tags.
     """
     try:
@@ -35,8 +35,10 @@ def to_wandb(run, project="drl", *, follow=True, **arguments):
     except ImportError as error:
         raise ImportError("logging to Weights & Biases needs its Python package: pip install wandb") from error
     run = run if isinstance(run, Run) else Run(find_run(run))
-    while not run.metrics and run.is_running:
+    while isinstance(run, Training) and not run.metrics and run.is_running:
         time.sleep(SECONDS)
+    if not (run.directory / "run.json").is_file():
+        run.wait()  # raises what drl_train said
     info = run.info
     name = f"{info['task']}/{info['run']}"
     arguments = {
@@ -51,6 +53,8 @@ def to_wandb(run, project="drl", *, follow=True, **arguments):
             metrics = run.metrics
             count = len(metrics.get("iteration", ()))
             for k in range(logged, count):
+                if metrics["iteration"][k] < theirs.step:  # uploaded before
+                    continue
                 row = {key: values[k] for key, values in metrics.items() if not np.isnan(values[k])}
                 theirs.log(row, step=int(row["iteration"]))
             logged = count

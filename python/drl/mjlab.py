@@ -21,7 +21,10 @@ import torch
 from drl import batch, build
 from drl.parameters import MODEL_FIELDS
 
-_needed = ".".join(importlib.metadata.version("mujoco-warp").split(".")[:3])
+try:
+    _needed = ".".join(importlib.metadata.version("mujoco-warp").split(".")[:3])
+except importlib.metadata.PackageNotFoundError:
+    raise ImportError("drl.mjlab needs mjlab: pip install mjlab==1.6.0 (docs/python.md)") from None
 if not mujoco.__version__ == build.MUJOCO_VERSION == _needed:
     raise ImportError(f"MuJoCo Warp needs MuJoCo {_needed}, but {mujoco.__version__} is installed, and drl was built "
                       f"with {build.MUJOCO_VERSION}: give mjlab's environment mujoco=={_needed}, and then 'pip install "
@@ -83,7 +86,10 @@ class Data(WarpBridge):
         if name in batch.CONSTANT_FIELDS:
             view = view.copy()
         elif name in batch.OUTPUT_FIELDS and name not in OUTPUTS:
+            others = {each: self._wrapped_cache[each].clone() for each in OUTPUTS}
             self._lanes.forward()
+            for each, values in others.items():  # they stay those of the last call
+                self._wrapped_cache[each].copy_(values)
         view.flags.writeable = True  # torch has no read-only tensors
         tensor = torch.from_numpy(view)
         return tensor.unflatten(-1, (3, 3)) if name == "xmat" else tensor

@@ -40,6 +40,8 @@ class Policy:
     """
     def __init__(self, file):
         self.file = pathlib.Path(file)
+        if not h5py.is_hdf5(file):
+            raise ValueError(f"{file} is no HDF5 file: give a checkpoint that drl_train has written")
         with h5py.File(file) as checkpoint:
             if "policy" not in checkpoint or "task" not in checkpoint["policy"].attrs:
                 raise ValueError(f"{file} does not describe its policy: give a checkpoint that drl_train has written")

@@ -3,11 +3,14 @@
 import configparser
 import csv
 import datetime
+import fcntl
 import io
 import json
 import os
 import pathlib
+import re
 import signal
+import struct
 import subprocess
 import tempfile
 import weakref
@@ -55,6 +58,9 @@ class Run:
     def __repr__(self):
         return f"<drl.Run {self.directory}>"
 
+    def __fspath__(self):
+        return str(self.directory)
+
     @property
     def metrics(self):
         file = self.directory / "metrics.csv"
@@ -63,6 +69,7 @@ class Run:
         rows = list(csv.reader(io.StringIO(lines)))
         if len(rows) < 2:
             return {}
+        rows = [row for row in rows if len(row) == len(rows[0])]  # a job that was killed may leave part of one
         columns = np.array(rows[1:], np.float64).reshape(-1, len(rows[0])).T
         return dict(zip(rows[0], columns))
 
@@ -80,13 +87,19 @@ class Run:
 
     @property
     def is_running(self):
-        """Whether run.json says that drl_train runs; if it was killed, it does so for ever."""
-        return self.info["status"] == "running"
+        """Whether drl_train runs: run.json says so, and its lock is held, where the file system has locks."""
+        info = self.info
+        if info["status"] != "running" or info["lock"] != "file system":
+            return info["status"] == "running"
+        with open(self.directory / ".lock", "rb") as file:
+            asked = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            return struct.unpack("hhqqi4x", fcntl.fcntl(file, fcntl.F_GETLK, asked))[0] != fcntl.F_UNLCK
 
     @property
     def checkpoints(self):
         folder = self.directory / "checkpoints"
-        found = {int(file.stem.removeprefix("iter_")): file for file in sorted(folder.glob("iter_*.h5"))}
+        names = filter(None, (re.fullmatch(r"iter_(\d+)\.h5", file.name) for file in folder.glob("iter_*.h5")))
+        found = {k: folder / name for k, name in sorted((int(name[1]), name[0]) for name in names)}
         return found | ({"best": folder / "best.h5"} if (folder / "best.h5").is_file() else {})
 
 
@@ -99,7 +112,7 @@ class Training(Run):
     """A drl_train that `train` has started. `metrics` are those up to now."""
     def __init__(self, directory, process, messages):
         super().__init__(directory)
-        self.process, self._messages = process, messages
+        self.process, self._messages, self._stops = process, messages, False
         weakref.finalize(self, os.remove, messages)
 
     @property
@@ -109,13 +122,14 @@ class Training(Run):
     def stop(self):
         """Asks drl_train to save a checkpoint and to end, and waits for it."""
         if self.is_running:
+            self._stops = True
             self.process.send_signal(signal.SIGTERM)
         self.process.wait()
 
     def wait(self, timeout=None):
         """Waits for the end of the training. Raises RuntimeError with its messages if it failed."""
         code = self.process.wait(timeout)
-        if code != 0:
+        if code != 0 and not (self._stops and code == 128 + signal.SIGTERM):
             raise RuntimeError(f"drl_train ended with exit code {code}:\n{self.messages}")
         return self
 
@@ -137,8 +151,10 @@ def train(task, run_name=None, runs_dir=None, *, resume=False, **options):
     Options have the names of drl_train's: train("Cartpole", num_envs=64, ppo={"gamma": 0.98}, ranks=2). The run is named
     by its start time unless it has a name; a named run that exists is resumed.
     """
+    if resume and not run_name:
+        raise ValueError("resume needs the name of the run: give run_name")
     name = run_name or datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S_%f")
-    directory = _runs_dir(runs_dir) / task / name
+    directory = (_runs_dir(runs_dir) / task / name).absolute()
     words = [
         find_program("drl_train"), "--task", task, "--runs_dir",
         str(_runs_dir(runs_dir)), "--run_name", name, "--quiet", *(["--resume"] if resume else []), *command_line(options)

@@ -9,7 +9,7 @@ _ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh, "silu": nn.SiLU
 class TorchPolicy(nn.Module):
     """A drl.Policy whose weights are parameters, so that its actions can be differentiated.
 
-    forward() takes observations [n, obs], and returns actions [n, actions], or the numbers of discrete actions. A
+    forward() takes observations [obs] or [n, obs], and returns actions, or the numbers of discrete actions. A
     recurrent policy keeps its state between calls, without its gradients; call reset() as of a drl.Policy.
     """
     def __init__(self, policy):
@@ -43,8 +43,8 @@ class TorchPolicy(nn.Module):
         if ended is None:
             self.state = None
         elif self.state is not None:
-            for state in self.state if isinstance(self.state, tuple) else [self.state]:
-                state[:, torch.as_tensor(ended, dtype=torch.bool)] = 0
+            mask = torch.as_tensor(ended, dtype=torch.bool, device=self.state[0].device)[:, None]
+            self.state = tuple(state.masked_fill(mask, 0) for state in self.state)
 
     def outputs(self, observations):
         """Returns the outputs of the last layer [n, outputs], such as means or logits."""
@@ -52,12 +52,16 @@ class TorchPolicy(nn.Module):
         if self.mean is not None:
             x = ((x - self.mean) * self.inverse_std).clamp(-self.clip, self.clip)
         if self.rnn is not None:
-            x, state = self.rnn(x[None], self.state)
-            self.state = tuple(s.detach().clone() for s in state) if isinstance(state, tuple) else state.detach().clone()
-            x = x[0]
+            state, is_lstm = self.state, isinstance(self.rnn, nn.LSTM)
+            if state is not None:  # copies, for another device, type or mode; other environments start anew
+                state = tuple(s.to(x).clone() for s in state) if state[0].shape[1] == len(x) else None
+            x, state = self.rnn(x[None], state if is_lstm or state is None else state[0])
+            self.state, x = tuple(s.detach() for s in (state if is_lstm else [state])), x[0]
         return self.layers(x)
 
     def forward(self, observations):
+        if observations.ndim == 1:
+            return self(observations[None])[0]
         x = self.outputs(observations)
         if self.choices is not None:
             numbers = torch.stack([head.argmax(1) for head in x.split(self.choices, 1)], 1)

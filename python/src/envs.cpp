@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -79,7 +80,8 @@ class Envs {
 
   ~Envs() {
     if (getpid() == process_) return;
-    static_cast<void>(team_.release()), static_cast<void>(envs_.release());  // joining the threads would never end
+    // Joining the threads of the parent would never end, nor would closing its OpenGL context.
+    static_cast<void>(team_.release()), static_cast<void>(envs_.release()), static_cast<void>(renderer_.release());
   }
   Envs(const Envs&) = delete;
   Envs& operator=(const Envs&) = delete;
@@ -114,6 +116,9 @@ class Envs {
     for (int64_t i = 0; next_step_ && i < num_envs(); ++i)
       if (ended_[static_cast<size_t>(i)]) waiting.push_back(i);
     const std::vector<std::byte> kept = numbers_of(waiting);
+    const auto numbers = static_cast<size_t>(spec().action.numbers());
+    for (const int64_t i : waiting)  // their actions do not count, whatever they are
+      std::fill_n(action_.data() + static_cast<size_t>(i) * numbers, numbers, 0);
     std::ranges::fill(std::span(last_count_.data(), last_count_.size()), 0);
     const int64_t units = (num_envs() + VecEnv::kRangeUnit - 1) / VecEnv::kRangeUnit,
                   parts = has_threads_ ? 1 : std::min<int64_t>(team_->size(), units);
@@ -138,7 +143,12 @@ class Envs {
   // thread.
   const std::vector<uint8_t>& draw(int64_t env, int width, int height, const std::string& camera,
                                    const std::string& library) {
+    if (renderer_ && (getpid() != process_ || std::this_thread::get_id() != drawer_))
+      throw UsageError(
+          "only the thread that drew the first picture can draw others, and no forked process can: make further "
+          "environments there, and draw those");
     if (!renderer_) {
+      drawer_ = std::this_thread::get_id();
       film_ = std::make_unique<FilmLibrary>(library);
       renderer_ = std::make_unique<FilmRenderer>(
           *film_, FilmSettings{.width = width, .height = height, .threads = 1, .camera = camera.c_str()});
@@ -210,6 +220,7 @@ class Envs {
   const pid_t process_ = getpid();
   std::unique_ptr<FilmLibrary> film_;
   std::unique_ptr<FilmRenderer> renderer_;
+  std::thread::id drawer_;
   std::vector<uint8_t> rgb_;
   bool has_threads_ = false;  // the environments' own (SimulatorEnvs), which step all ranges
 };

@@ -8,6 +8,7 @@ PREFIX is the directory of drl's programs (bin) and task libraries (lib/drl/task
 import copy
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import unittest
 import warnings
 
 import gymnasium
+import gymnasium.wrappers.vector
 import h5py
 import numpy as np
 
@@ -109,9 +111,9 @@ class Environments(unittest.TestCase):
         lengths = []
         for _ in range(100):
             *_, infos = envs.step(envs.action_space.sample())
-            if "episode" in infos:
-                lengths += list(infos["episode"]["l"][infos["_episode"]])
-                np.testing.assert_array_equal(infos["episode"]["r"], infos["episode"]["l"])  # each step's reward is 1
+            if "episode_length" in infos:
+                lengths += list(infos["episode_length"][infos["_episode_length"]])
+                np.testing.assert_array_equal(infos["episode_return"], infos["episode_length"])  # the reward is 1
         sums = envs.take_episodes()
         self.assertEqual(sums["episodes"], len(lengths))
         self.assertAlmostEqual(sums["length"], np.mean(lengths))
@@ -135,6 +137,13 @@ class Environments(unittest.TestCase):
             self.assertTrue((first[0] != first[1]).any())
             envs.step(np.ones(envs.action_space.shape, np.float32))
             self.assertTrue((envs.picture(1) != first[1]).any())
+        if (child := os.fork()) == 0:
+            try:
+                envs.picture()
+            except ValueError as error:
+                del envs
+                os._exit(3 if "forked process" in str(error) else 4)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 3)
         env = drl.make("Pendulum-v1", render_mode="rgb_array")
         env.reset()
         self.assertEqual(env.render().shape, (480, 480, 3))
@@ -152,6 +161,50 @@ class Environments(unittest.TestCase):
         before = size()
         make(10_000)
         self.assertLess(size() - before, 10_000 * 1000)  # the environments' arrays alone have more than 10 kB
+
+    def test_critics_observe_what_actors_do(self):
+        """A critic's observations begin with the actor's, but for noise, which is off here, and the bias of angles."""
+        if not HAS_ROBOTS or not (PREFIX / "share/drl/models/unitree_go1").exists():
+            self.skipTest("Go1 is not there")
+        for mode in ("next_step", "same_step"):
+            envs = drl.make_vec("Go1-Velocity-Flat", 16, autoreset=mode, env={"noise": 0})
+            obs, _ = envs.reset()
+            speeds = slice(21, 33)  # of joints
+            ends = 0
+            for _ in range(100):
+                obs, _, terminated, truncated, infos = envs.step(np.full(envs.action_space.shape, 5, np.float32))
+                np.testing.assert_array_equal(envs.critic_observations[:, speeds], obs[:, speeds])
+                if "final_obs" in infos:
+                    ended = terminated | truncated
+                    np.testing.assert_array_equal(infos["final_critic_obs"][ended][:, speeds],
+                                                  infos["final_obs"][ended][:, speeds])
+                ends += (terminated | truncated).sum()
+            self.assertGreater(ends, 0)
+
+    def test_gymnasiums_wrappers_take_environments(self):
+        for mode in ("next_step", "same_step"):
+            envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(drl.make_vec("CartPole-v1", 16, autoreset=mode))
+            envs.reset(seed=0)
+            envs.action_space.seed(0)
+            seen = 0
+            for _ in range(60):
+                *_, infos = envs.step(envs.action_space.sample())
+                if "episode" in infos:
+                    ended = infos["_episode"]
+                    seen += ended.sum()
+                    np.testing.assert_array_equal(infos["episode"]["r"][ended], infos["episode_return"][ended])
+                    np.testing.assert_array_equal(infos["episode"]["l"][ended], infos["episode_length"][ended])
+            self.assertGreater(seen, 16)
+
+    def test_actions_of_environments_that_wait_do_not_count(self):
+        envs = drl.make_vec("Pendulum-v1", 8)
+        envs.reset()
+        ended = np.zeros(8, bool)
+        for _ in range(202):  # episodes have 200 steps
+            actions = np.where(ended[:, None], np.nan, np.zeros((8, 1)))
+            _, _, terminated, ended, _ = envs.step(actions)
+            self.assertFalse(terminated.any())
+        self.assertEqual(envs.take_episodes()["lost"], 0)
 
     def test_options_reach_the_task(self):
         """Rewards are linear in the weights of their terms."""
@@ -174,7 +227,15 @@ class Environments(unittest.TestCase):
             drl.make("CartPole-v1", render_mode="human")
         with self.assertRaisesRegex(ValueError, "num_envs is 0"):
             drl.make_vec("CartPole-v1", 0)
+        with self.assertRaisesRegex(TypeError, "seed is 1.5"):
+            drl.make_vec("CartPole-v1", seed=1.5)
+        with self.assertRaisesRegex(ValueError, "threads is -1"):
+            drl.make_vec("CartPole-v1", threads=-1)
+        with self.assertRaisesRegex(TypeError, "env is 'gravity=3'"):
+            drl.make_vec("Pendulum-v1", env="gravity=3")
         envs = drl.make_vec("CartPole-v1", 4)
+        with self.assertRaises(gymnasium.error.ResetNeeded):
+            envs.step(np.zeros(4, int))
         envs.reset()
         with self.assertRaisesRegex(ValueError, "(3,).*(4,)"):
             envs.step(np.zeros(3, int))
@@ -236,7 +297,22 @@ class Runs(unittest.TestCase):
             with drl.train("Cartpole", "run", directory, num_envs=32) as training:
                 while not training.metrics and training.is_running:
                     pass
-            self.assertGreaterEqual(len(drl.read_run("Cartpole/run", directory).checkpoints), 1)
+            run = drl.read_run(training)
+            self.assertGreaterEqual(len(run.checkpoints), 1)
+            self.assertFalse(run.is_running)
+            newest = drl.load_policy(training).file
+            for name in ("iter_1000000.h5", "iter_000001-mine.h5"):
+                shutil.copy(newest, run.directory / "checkpoints" / name)
+            self.assertEqual(list(run.checkpoints)[-1 - ("best" in run.checkpoints)], 1_000_000)
+            training = drl.train("Cartpole", "killed", directory, num_envs=32)
+            while not training.metrics and training.is_running:
+                pass
+            killed = drl.read_run(training)
+            self.assertTrue(killed.is_running)
+            training.process.kill()
+            training.process.wait()
+            self.assertEqual(killed.info["status"], "running")
+            self.assertFalse(killed.is_running)
             with self.assertRaisesRegex(FileNotFoundError, "run.json"):
                 drl.read_run("Cartpole/other", directory)
 

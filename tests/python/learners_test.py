@@ -98,6 +98,11 @@ class RslRl(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             theirs = runner(drl.rsl_rl_env("Cartpole", 16), directory)
             theirs.save(f"{directory}/model.pt")
+            run = drl.train("Cartpole", "beta", directory, num_envs=16, max_iterations=1, policy={"distribution": "beta"})
+            with self.assertRaisesRegex(ValueError, "distribution beta"):
+                drl.convert.to_rsl_rl(run.wait(), f"{directory}/theirs.pt")
+            with self.assertRaisesRegex(ValueError, "CartPole-v1 are discrete"):
+                drl.rsl_rl_env("CartPole-v1", 8)
             with self.assertRaisesRegex(ValueError, "does not fit Pendulum-v1.*mlp.0.weight"):
                 drl.convert.from_rsl_rl(f"{directory}/model.pt", "Pendulum-v1", f"{directory}/ours.h5")
             self.assertFalse(pathlib.Path(directory, "ours.h5").exists())
@@ -136,6 +141,14 @@ class Torch(unittest.TestCase):
                     ended = random.random(6) < 0.3
                     policy.reset(ended), module.reset(ended)
                 self.assertEqual(actions.requires_grad, task != "CartPole-v1")
+                for count in (3, 1):  # other environments begin anew, in another mode
+                    observations = random.normal(size=(count, len(policy.observation_names))).astype(np.float32)
+                    with torch.inference_mode():
+                        actions = module(torch.from_numpy(observations))
+                    np.testing.assert_allclose(actions.numpy(), policy(observations), rtol=1e-5, atol=1e-6)
+                    policy.reset([True] * count), module.reset([True] * count)
+                one = module.double()(torch.from_numpy(observations[0]).double()).detach().numpy()
+                np.testing.assert_allclose(one, policy(observations[0]), rtol=1e-5, atol=1e-6)
 
     def test_tensors_share_the_environments_memory(self):
         envs = drl.make_vec("Pendulum-v1", 4, copy=False)
@@ -184,6 +197,9 @@ class WeightsAndBiases(unittest.TestCase):
                     rows.append({item.key or item.nested_key[0]: json.loads(item.value_json)
                                  for item in record.history.item})
                 config |= {item.key: json.loads(item.value_json) for item in record.run.config.update}
+            failed = drl.train("Cartpole", "failed", directory, ppo={"gamma": 2})
+            with self.assertRaisesRegex(RuntimeError, "gamma"):
+                drl.logging.to_wandb(failed)
             metrics = run.metrics
             self.assertEqual([row["iteration"] for row in rows], list(metrics["iteration"]))
             self.assertEqual([row["_step"] for row in rows], list(metrics["iteration"]))
