@@ -34,8 +34,15 @@ class Environments(unittest.TestCase):
     def test_gymnasiums_checker_passes(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it recommends other bounds
-            for task in CLASSIC + ROBOTS:
-                check_env(drl.make(task), skip_render_check=True)
+            for task in ROBOTS:
+                drl.make(task)  # loads the tasks of robots
+            for task in drl.envs._envs.task_names():
+                try:
+                    env = drl.make(task)
+                except ValueError as error:
+                    self.assertIn("fetch_robots", str(error))  # of a robot that was not downloaded
+                    continue
+                check_env(env, skip_render_check=True)
 
     def test_autoreset_modes_differ_only_in_when_an_episode_begins(self):
         """Next-step environments that wait for their next episode stay as they are, whatever their action is."""
