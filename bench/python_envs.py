@@ -29,11 +29,13 @@ def main():
     given = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     os.environ.setdefault("DRL_PREFIX", given.build)
-    print(f"{'task':24s} {'make_vec':>12s} {'next_step':>12s} {'env_bench':>12s} {'ratio':>6s} {'EnvPool':>12s} {'ratio':>6s}")
+    print("{:24s} {:>12s} {:>12s} {:>12s} {:>6s} {:>12s} {:>6s}".format(
+        "task", "make_vec", "next_step", "env_bench", "ratio", "EnvPool", "ratio"))
     for task in given.tasks:
         measures = {"make_vec": stepper(task, given.num_envs, "same_step"),
                     "next_step": stepper(task, given.num_envs, "next_step"),
-                    "env_bench": lambda: env_bench(given.build, task, given.num_envs), "envpool": envpool(task, given.num_envs)}
+                    "env_bench": lambda: env_bench(given.build, task, given.num_envs),
+                    "envpool": envpool(task, given.num_envs)}
         rates = {name: [] for name, measure in measures.items() if measure}
         for _ in range(TURNS):
             for name, found in rates.items():

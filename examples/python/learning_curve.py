@@ -1,5 +1,8 @@
-"""Trains a policy, shows how it learns and what it does. Cells begin with "# %%", as notebooks have them in editors and in Jupyter
-(jupytext). Needs the package drl (docs/python.md) and matplotlib; draws learning_curve.png."""
+"""Trains a policy, and shows how it learns and what it does.
+
+Cells begin with "# %%", as editors and Jupyter (jupytext) know them. Needs the package drl (docs/python.md), drl_train
+in PATH, and matplotlib. Draws learning_curve.png.
+"""
 
 # %% Train on all cores of this machine, and watch the reward.
 import time

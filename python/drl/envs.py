@@ -85,7 +85,8 @@ class Envs(gymnasium.vector.VectorEnv):
         modes = {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}
         autoreset = {mode: name for name, mode in modes.items()}.get(autoreset, autoreset)
         if autoreset not in modes:
-            raise ValueError(f"autoreset is {autoreset}, and drl resets environments by itself: give next_step or same_step")
+            raise ValueError(f"autoreset is {autoreset}, and drl resets environments by itself: give next_step or "
+                             "same_step")
         self.autoreset_mode = modes[autoreset]
         self.arguments = dict(task=task,
                               num_envs=num_envs,
@@ -103,7 +104,9 @@ class Envs(gymnasium.vector.VectorEnv):
         spec = self.task_spec = self._envs.spec
         self.num_envs, self._copy = num_envs, copy
         self.render_mode, self._has_begun = render_mode, False
-        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": ["rgb_array"], "render_fps": round(1 / spec["dt"])}
+        self.metadata = {
+            "autoreset_mode": self.autoreset_mode, "render_modes": ["rgb_array"], "render_fps": round(1 / spec["dt"])
+        }
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (spec["obs_dim"], ), np.float32)
         if spec["discrete"]:
             heads = spec["heads"]
@@ -136,7 +139,7 @@ class Envs(gymnasium.vector.VectorEnv):
 
     @property
     def critic_observations(self):
-        """The critic's own observations [num_envs, numbers], of the states of step()'s, or None if it gets the actor's."""
+        """The critic's own observations [num_envs, numbers], of the same states, or None if it gets the actor's."""
         envs = self._envs
         if self.task_spec["critic_obs_dim"] == 0:
             return None

@@ -65,7 +65,8 @@ def sb3_env(task, num_envs, **arguments):
             self.envs = _make(task, num_envs, arguments)
             space = self.envs.single_action_space
             if not self.envs.task_spec["discrete"] and not np.isfinite(space.high).all():
-                raise ValueError(f"Stable-Baselines3 needs bounds of actions, which {task} does not have: give another task")
+                raise ValueError(f"Stable-Baselines3 needs bounds of actions, which {task} does not have: give another "
+                                 "task")
             self.render_mode = None
             super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
 
