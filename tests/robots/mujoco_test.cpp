@@ -244,6 +244,22 @@ TEST_F(Robots, ModelsAreSearchedInDrlModels) {
   std::filesystem::remove_all(folder);
 }
 
+TEST_F(Robots, TheHashOfAModelWithAssetsDoesNotDependOnItsDirectory) {
+  const TempFolder folder;
+  const auto id_in = [&](const std::string& directory, const std::string& height) {
+    std::filesystem::create_directories(folder / directory);
+    const std::string file = folder / (directory + "/tip.xml");
+    spill(folder / (directory + "/tip.obj"),
+          "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 " + height + "\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
+    spill(file,
+          "<mujoco><asset><mesh name='m' file='tip.obj'/></asset><worldbody><body><freejoint/><geom type='mesh' "
+          "mesh='m'/></body></worldbody></mujoco>");
+    return model_id(*load_model(file), file);
+  };
+  EXPECT_EQ(id_in("here", "1"), id_in("elsewhere", "1"));
+  EXPECT_NE(id_in("here", "1"), id_in("here", "2"));
+}
+
 // The directory of a task's header comes first, unless another directory has the model that was compiled. A directory
 // of DRL_MODELS decides.
 TEST_F(Robots, ModelsAreTakenByTheHashOfTheCompiledOne) {

@@ -264,7 +264,14 @@ inline std::unique_ptr<mjModel, DeleteModel> load_model(const std::string& file,
 
 // Returns the file's name and a hash of the compiled model, which covers included files and meshes. The result is the
 // same for bit-identical models in different directories.
-inline std::string model_id(const mjModel& model, const std::string& file) {
+inline std::string model_id(const mjModel& original, const std::string& file) {
+  mjModel model = original;  // without the paths of assets, which are absolute with MuJoCo 4.0
+  std::vector<int> none;
+  if (model.npaths > 1) {
+    none.assign(static_cast<size_t>(std::max({model.nmesh, model.nhfield, model.ntex, model.nskin})), -1);
+    model.mesh_pathadr = model.hfield_pathadr = model.tex_pathadr = model.skin_pathadr = none.data();
+    model.npaths = 0, model.nbuffer = 0;
+  }
   const auto size = mj_sizeModel(&model);
   if (size > std::numeric_limits<int>::max())  // of mj_saveModel
     throw std::invalid_argument(file + " takes " + std::to_string(size >> 20) +
