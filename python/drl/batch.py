@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from drl import _batch, compiler, queries
-from drl.named import Named, computed, did_you_mean
+from drl.named import Named, computed, did_you_mean, whole_number
 from drl.parameters import MODEL_FIELDS, Parameters, model_array
 
 # Fields of mjData that bind() takes. A call reads the first ones, which bound arrays change; it writes the others.
@@ -76,14 +76,14 @@ class Batch:
 
     def __new__(cls, model, nsim, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
         if engine == "mujoco":
-            return mujoco_batch(as_model(model)[0], _count(nsim, "nsim", 1), _threads(nthread), persistent)
+            return mujoco_batch(as_model(model)[0], whole_number(nsim, "nsim", 1), _threads(nthread), persistent)
         if engine != "lanes":
             raise ValueError(f"engine is {engine!r}: give 'lanes' or 'mujoco'")
         return super().__new__(cls)
 
     def __init__(self, model, nsim, nthread=0, persistent=False, *, dtype=np.float32, engine="lanes"):
         self.model, self._name = as_model(model)
-        self.nsim, self.nthread = _count(nsim, "nsim", 1), _threads(nthread)
+        self.nsim, self.nthread = whole_number(nsim, "nsim", 1), _threads(nthread)
         self.persistent, self.dtype = bool(persistent), np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype is {self.dtype}: give np.float32 or np.float64")
@@ -300,7 +300,7 @@ class Batch:
           stage: other than mjSTAGE_NONE, also computes all fields at the new state, as forward() does.
         """
         ids = _ids(ids, self.nsim)
-        self._run(ids, _count(nstep, "nstep", 1))
+        self._run(ids, whole_number(nstep, "nstep", 1))
         if stage != mujoco.mjtStage.mjSTAGE_NONE:
             self._run(ids, 0)
 
@@ -346,7 +346,7 @@ class Batch:
         """
         if isinstance(record, str):
             raise TypeError(f"record is {record!r}: give a tuple, ({record!r},)")
-        ids, nstep = _ids(ids, self.nsim), _count(nstep, "nstep", 0)
+        ids, nstep = _ids(ids, self.nsim), whole_number(nstep, "nstep", 0)
         which = self._which(ids)
         parts = {item: [self.bind(item)] if isinstance(item, str) else self._components(item) for item in record}
         recorded = {item: self._record(item, views, (len(which), nstep), (out or {}).get(item))
@@ -519,23 +519,13 @@ def mujoco_batch(*arguments):
 
 
 def _threads(nthread):
-    return _count(nthread, "nthread", 0) or _batch.cpus()
+    return whole_number(nthread, "nthread", 0) or _batch.cpus()
 
 
 def _matrix(quat):
     matrix = np.empty(9)
     mujoco.mju_quat2Mat(matrix, quat)
     return matrix
-
-
-def _count(value, name, least):
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: give a whole number") from None
-    if count < least:
-        raise ValueError(f"{name} is {count}: give at least {least}")
-    return count
 
 
 def _ids(ids, nsim):

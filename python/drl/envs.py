@@ -1,6 +1,5 @@
 """Environments of drl's tasks for learners of others: make_vec() and make()."""
 
-import operator
 import os
 import pathlib
 
@@ -12,6 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from drl import programs
+from drl.named import whole_number
 
 try:
     from drl import _envs
@@ -72,12 +72,13 @@ class Envs(gymnasium.vector.VectorEnv):
                  render_mode=None,
                  size=(480, 480),
                  camera="track"):
-        num_envs, seed, threads = whole(num_envs, "num_envs", 1), whole(seed, "seed"), whole(threads, "threads")
+        num_envs, seed = whole_number(num_envs, "num_envs", 1), whole_number(seed, "seed", 0)
+        threads = whole_number(threads, "threads", 0)
         if isinstance(task_libraries, (str, os.PathLike)):
             task_libraries = [task_libraries]
         if env is not None and not isinstance(env, dict):
             raise TypeError(f"env is {env!r}: give a dict of the task's options, such as {{'reward': {{'alive': 2}}}}")
-        width, height = (whole(x, "size", 1) for x in (size if np.ndim(size) else (size, size)))
+        width, height = (whole_number(x, "size", 1) for x in (size if np.ndim(size) else (size, size)))
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode}: give 'rgb_array', or leave it out")
         _load_libraries(task, task_libraries)
@@ -153,7 +154,7 @@ class Envs(gymnasium.vector.VectorEnv):
             raise ValueError("drl resets all environments together: reset() takes no reset_mask")
         if isinstance(seed, (list, tuple, np.ndarray)):
             raise ValueError("one seed keys all environments: give an int")
-        self._envs.reset(None if seed is None else whole(seed, "seed"))
+        self._envs.reset(None if seed is None else whole_number(seed, "seed", 0))
         self._has_begun = True
         return self._observations(), {}
 
@@ -221,17 +222,6 @@ class Envs(gymnasium.vector.VectorEnv):
             "episodes": count, "lost": lost, **{name: x / count if count else np.nan
                                                 for name, x in zip(names, sums)}
         }
-
-
-def whole(value, name, least=0):
-    """Returns a whole number of at least `least`."""
-    try:
-        value = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: give a whole number") from None
-    if value < least:
-        raise ValueError(f"{name} is {value}: give at least {least}")
-    return value
 
 
 def make_vec(task, num_envs=1, **arguments):

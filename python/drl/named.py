@@ -1,6 +1,7 @@
 """Views of one element's fields: batch.joint("knee").qpos is (nsim, 1), as data.joint("knee").qpos is (1,)."""
 
 import difflib
+import operator
 
 import numpy as np
 
@@ -67,6 +68,17 @@ class Named:
 def did_you_mean(name, names):
     close = difflib.get_close_matches(name, names, 3)
     return f" (did you mean {', '.join(map(repr, close))}?)" if close else ""
+
+
+def whole_number(value, name, least):
+    """Returns the argument `name` as an int of at least `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: give a whole number") from None
+    if number < least:
+        raise ValueError(f"{name} is {number}: give at least {least}")
+    return number
 
 
 def computed(name):

@@ -139,8 +139,7 @@ class Envs {
     envs_->take_episode_sums(*queue_, sums.data(), scratch.data());
     return {sums.data(), sums.data() + columns};
   }
-  // Draws environment `env`, and returns rgb [height, width, 3]. Calls with the same settings must come from one
-  // thread.
+  // Draws environment `env`, and returns rgb [height, width, 3]. The first call decides the settings and the thread.
   const std::vector<uint8_t>& draw(int64_t env, int width, int height, const std::string& camera,
                                    const std::string& library) {
     if (renderer_ && (getpid() != process_ || std::this_thread::get_id() != drawer_))
