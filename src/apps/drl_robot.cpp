@@ -255,11 +255,9 @@ void explain(const RobotModel& model, const Program& program) {
   const auto is_with_world = [&](const GeomPair& p) { return is_of_world(p.first) || is_of_world(p.second); };
   if (!model.pairs.empty())
     std::printf(
-        "%td of the pairs are with the world; for %s there are places for %d rows of friction "
-        "pyramids and %d elliptic cones (--places changes them)\n",
+        "%td of the pairs are with the world; for %s there are places for %d contacts (--places changes this)\n",
         std::ranges::count_if(model.pairs, is_with_world),
-        model.noslip ? "all contacts, also with the world," : "contacts between bodies", model.pair_places.rows,
-        model.pair_places.cones);
+        model.noslip ? "all contacts, also with the world," : "contacts between bodies", model.pair_places.contacts);
   if (model.noslip)
     std::printf("the noslip solver follows each solution, with at most %s, in double\n",
                 counted(model.noslip->iterations, "sweep").c_str());

@@ -59,11 +59,6 @@ std::string emit_header(const RobotModel& model, const Program& program) {
     text +=
         "  using " + type + " = physics::" + (program.is_wide && type == "Work" ? "WideWork" : type) + "<F, Sizes>;\n";
   for (const Function& function : program.functions()) text += "\n" + emit_function(program, function).text;
-  if (const int number = count_numbers(branches(model)); number > 0) {
-    std::vector<std::pair<int, std::string>> cases;
-    for (int k = 0; k < number; ++k) cases.emplace_back(k, "return factorise_branch_" + std::to_string(k) + "(w)");
-    text += "\n" + choice("void factorise_branch(Work& w, int branch)", "branch", cases, "return");
-  }
   text += "};\n\n}  // namespace physics::" + namespace_of(model) + "\n}  // namespace DRL_ISA\n\n";
   text += "// The robot for function objects, whose types must be the same for all instruction sets.\n";
   text += "struct " + namespace_of(model) + " {\n  template <class F>\n";

@@ -277,10 +277,9 @@ std::string varies_of(const ConeFriction& cone) {
 }
 
 std::string emit_cone_tables(const RobotModel& model) {
-  const int cones = count_cones(model), pair_cones = model.pair_places.cones, turned = count_turned_geoms(model);
+  const int cones = count_cones(model), turned = count_turned_geoms(model);
   const size_t parameters = 3 * model.parameters.size(), sensor_numbers = sensor_places(model).size();
   std::string text = constants("int", {{"kCones", cones},
-                                       {"kPairCones", pair_cones},
                                        {"kGroundPairs", model.ground_pairs},
                                        {"kGround", model.pair_places.ground},
                                        {"kTurnedGeoms", turned},
@@ -288,8 +287,8 @@ std::string emit_cone_tables(const RobotModel& model) {
                                        {"kParameters", parameters},
                                        {"kSensed", count_sensed(model)},
                                        {"kSensorNumbers", sensor_numbers}});
-  text += constants("bool", {{"kElliptic", model.elliptic}, {"kDense", model.pair_places.dense}});
-  if (cones + pair_cones > 0 || (model.elliptic && model.ground_pairs > 0))
+  text += constants("bool", {{"kElliptic", model.elliptic}});
+  if (model.elliptic)
     text += "  static constexpr double regularised = " + number(1 / std::sqrt(model.impratio)) +
             ";  // mu of a cone with sliding friction 1\n";
   if (turned > 0 || !model.distance_queries.empty())

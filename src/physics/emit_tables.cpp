@@ -63,18 +63,27 @@ std::string emit_pair_geoms(const RobotModel& model) {
   return table.text();
 }
 
-// Writes the branches of bodies with contacts and of joints with limits.
-std::string emit_branches(const RobotModel& model, const std::vector<int>& branch) {
-  std::vector<int> of_bodies, of_limits;
-  const std::vector<int> touching = touching_bodies(model);
-  for (size_t b = 0; b < branch.size(); ++b)
-    if (touching[b] >= 0) of_bodies.push_back(branch[b]);
-  for (const Joint* joint : limited_joints(model)) of_limits.push_back(branch[model.dofs[joint->dof].body]);
-  return Table("The branches of the bodies that contacts use and of the limits; -1 for the trunk.", "int",
-               "branch_of_body", "kTouchingBodies")
-             .add_all(of_bodies)
+// Writes the chains of Newton's matrix.
+std::string emit_chains(const RobotModel& model) {
+  const std::vector<int> of_dof = chains(model);
+  std::vector<int> first, parent;
+  for (size_t i = 0; i < of_dof.size(); ++i) {
+    if (i > 0 && of_dof[i] == of_dof[i - 1]) continue;
+    const std::vector<int>& ancestors = model.dofs[i].ancestors;
+    first.push_back(static_cast<int>(i)), parent.push_back(ancestors.empty() ? -1 : of_dof[ancestors[0]]);
+  }
+  first.push_back(model.nv);
+  return constants("int", {{"kChains", parent.size()},
+                           {"kPairContacts", model.pair_places.contacts},
+                           {"kPairDimensions", pair_dimensions(model)},
+                           {"kPairColumns", pair_columns(model)}}) +
+         "  static constexpr int kChainFirst[] = " + in_cpp(first) + ";\n" +
+         Table("Where chains begin; the chain above each of them; the chain of each degree of freedom.", "int",
+               "chain_first", "kChains + 1")
+             .add_all(first)
              .text() +
-         Table("", "int", "branch_of_limit", "kLimits").add_all(of_limits).text();
+         Table("", "int", "chain_parent", "kChains").add_all(parent).text() +
+         Table("", "int", "chain_of", "nv").add_all(of_dof).text();
 }
 
 // Returns the index of a tendon with rows among the accelerations along qvel and of such tendons.
@@ -244,9 +253,7 @@ std::string emit_counts(const RobotModel& model, const Program& program) {
                            {"kWrench", count_numbers(program.wrench_places)}}) +
          constants("int", {{"kPairGeoms", model.pair_geoms.size()},
                            {"kPairs", model.pairs.size() - model.ground_pairs},
-                           {"kPairRows", model.pair_places.rows},
-                           {"kTrees", model.trees},
-                           {"kFactor", program.places("factor")}}) +
+                           {"kTrees", model.trees}}) +
          constants("int", {{"kAxis", program.places("axis")},
                            {"kMass", program.places("mass")},
                            {"kForce", program.places("force")},
@@ -286,7 +293,6 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
   flag("kRemembersPairs", remembers_pairs(model));
   flag("kHasGaps", std::ranges::any_of(model.pairs, [](const GeomPair& pair) { return pair.gap != 0; }));
   flag("kSensesGaps", senses_gaps(model));
-  size("kBranches", count_numbers(branches(model))), size("kBranchPlaces", program.places("branch"));
   return text;
 }
 std::string emit_limits(const RobotModel& model) {
@@ -310,7 +316,7 @@ std::string emit_sizes(const RobotModel& model, const Program& program) {
   std::string text = "struct Sizes : DefaultSizes {\n" + emit_counts(model, program) + emit_rare_sizes(model, program);
   for (const char* type : {"Touch", "ContactRow"}) text += emit_struct(type, program.fields(type));
   text += emit_limits(model) + Table("", "double", "qpos0", "nq").add_all(model.start).text();
-  if (const std::vector<int> branch = branches(model); count_numbers(branch) > 0) text += emit_branches(model, branch);
+  if (has_rows_of_pairs(model) || model.noslip) text += emit_chains(model);
   return text + emit_keyframes(model) + emit_cone_tables(model) + emit_trees(model) +
          (program.loops_over_bodies ? emit_bodies(model) : "") + emit_frictions(model) + emit_points(model) +
          emit_pair_geoms(model) + emit_pairs(model) + "};\n";

@@ -53,47 +53,21 @@ class Places {
     return places;
   }
 
-  PairPlaces choose(int contacts) {
-    PairPlaces all;
-    for (size_t p = r_.ground_pairs; p < r_.pairs.size(); ++p) {
-      const GeomPair& pair = r_.pairs[p];
-      add(all, pair, most_contacts(pair));
-      most_edges_ = std::max(most_edges_, pair.edges);
-    }
-    if (rows_of(all) == 0) return all;
+  int choose(int contacts) {
+    int all = 0;
+    for (size_t p = r_.ground_pairs; p < r_.pairs.size(); ++p) all += most_contacts(r_.pairs[p]);
+    if (all == 0) return 0;
+    if (contacts > 0 || all <= kEnough) return std::min(all, contacts > 0 ? contacts : kEnough);
     visit_states();
-    // Places are for the worst moment, but this is decided by what is usual.
-    std::ranges::sort(usual_rows_);
-    const bool is_dense = is_full_matrix_faster(r_.nv, usual_rows_[usual_rows_.size() * 9 / 10]);
-    if (contacts > 0)
-      return {.rows = std::min(all.rows, contacts * most_edges_),
-              .cones = std::min(all.cones, contacts),
-              .dense = is_dense};
-    if (all.rows <= kEnoughRows && all.cones <= kEnoughCones) return all.dense = is_dense, all;
-    const auto chosen = [](int of_all, int enough, int seen) {
-      return std::min(of_all, std::max(enough, seen + seen / 2));
-    };
-    return {.rows = chosen(all.rows, kEnoughRows, most_.rows),
-            .cones = chosen(all.cones, kEnoughCones, most_.cones),
-            .dense = is_dense};
+    return std::min(all, std::max(kEnough, most_ + most_ / 2));
   }
 
  private:
-  static constexpr int kEnoughRows = 64, kEnoughCones = 8;
+  static constexpr int kEnough = 16;
   // Runs from initial states, then from random ones, of which many short runs follow: bodies may land on each other.
   static constexpr int kRuns = 6, kSteps = 500, kShortRuns = 40, kShortSteps = 50;
   static constexpr int kMostCost = 200'000;  // of a run: degrees of freedom and rows, summed over its steps
 
-  static int rows_of(const PairPlaces& places) { return places.rows + 6 * places.cones; }
-  // Compares the multiplications of one iteration of the solver for a number of rows: of the chain of rank-one updates
-  // (take_pair_row), in which each row passes through all rows before it, and of adding the rows to one matrix and
-  // factorising it (balance_dense). Leaves out what comes before the rows: the trees' factorisation for the chain, and
-  // writing the mass matrix otherwise.
-  static bool is_full_matrix_faster(int dofs, int rows) {
-    const double n = dofs, r = rows;
-    const double chain = r * (6 * n + r * n), full = n * n * n / 6 + 2 * n * n + r * n * n / 2;
-    return full < chain;
-  }
   // Returns the most contacts that a pair has.
   int most_contacts(const GeomPair& pair) const {
     const PairGeom &a = geom(pair.first), &b = geom(pair.second);
@@ -118,15 +92,10 @@ class Places {
     const int most = robot_compiler::most_contacts(PairGeom::height_field, other.kind);
     return static_cast<int>(std::min({double(most), prisms, double(wanted)}));
   }
-  void add(PairPlaces& to, const GeomPair& pair, int contacts) const {
-    if (r_.elliptic && pair.cone.dimensions > 1)
-      to.cones += contacts;
-    else
-      to.rows += contacts * std::max(1, pair.edges);
-  }
   // Runs the model from its initial states and from random ones, with random controls, the first time it is called.
   void visit_states() {
-    if (!usual_rows_.empty()) return;
+    if (has_visited_) return;
+    has_visited_ = true;
     const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(&m_), mj_deleteData);
     mjData& d = *data;
     uint64_t draws = 0;
@@ -149,34 +118,29 @@ class Places {
         }
         mj_step(&m_, &d);
         cost += static_cast<int>(m_.nv) + d.nefc;
-        const int rows = count(d);
-        if (run < kRuns / 2) usual_rows_.push_back(rows);
+        count(d);
       }
     }
   }
-  // Returns the number of rows.
-  int count(const mjData& d) {
-    PairPlaces here;
+  void count(const mjData& d) {
+    int here = 0;
     std::vector<int> on_field(most_on_field_.size());
     for (int c = 0; c < d.ncon; ++c) {
       const auto pair = pair_of_.find(std::minmax(d.contact[c].geom[0], d.contact[c].geom[1]));
       if (pair == pair_of_.end()) continue;
       if (pair->second >= r_.ground_pairs)
-        add(here, r_.pairs[pair->second], 1);
+        most_ = std::max(most_, ++here);
       else if (int& count = on_field[pair->second]; ++count > most_on_field_[pair->second])
         most_on_field_[pair->second] = count;
     }
-    most_.rows = std::max(most_.rows, here.rows), most_.cones = std::max(most_.cones, here.cones);
-    return rows_of(here);
   }
 
   const mjModel& m_;
   const RobotModel& r_;
   std::map<std::pair<int, int>, size_t> pair_of_;  // by geoms
-  PairPlaces most_;
+  int most_ = 0;                    // contacts of other pairs
   std::vector<int> most_on_field_;  // contacts of each ground pair
-  std::vector<int> usual_rows_;     // of each step that began in an initial state
-  int most_edges_ = 1;
+  bool has_visited_ = false;
 };
 
 }  // namespace
@@ -192,9 +156,7 @@ void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
   if (ground > kMostGround || robot.noslip) robot.ground_pairs = 0, ground = 0;
   // The noslip solver goes through the contacts in MuJoCo's order.
   if (robot.noslip) std::ranges::sort(robot.pairs, {}, [](const GeomPair& pair) { return pair.sensed.order; });
-  robot.pair_places = Places(model, robot).choose(contacts);
-  robot.pair_places.ground = ground;
-  if (robot.noslip) robot.pair_places.dense = true;
+  robot.pair_places = {.contacts = Places(model, robot).choose(contacts), .ground = ground};
 }
 
 }  // namespace drl::robot_compiler

@@ -183,33 +183,35 @@ std::vector<int> tree_movers(const RobotModel& model) {
   }
   return movers;
 }
-std::vector<int> branches(const RobotModel& model) {
-  constexpr int kLeast = 4;  // degrees of freedom of a branch
-  const size_t n = model.bodies.size();
-  std::vector<int> branch(n, -1), dofs(n), forks(n);
-  if (uses_loops(model) || !has_exact_distances(model) || model.elliptic || !has_rows_of_pairs(model) ||
-      model.ground_pairs > 0 || model.pair_places.dense || !frictional_dofs(model).empty() ||
-      !model.equalities.empty() || !tendons_with_rows(model).empty())
-    return branch;
-  for (const Dof& dof : model.dofs) dofs[dof.body] += 1;
-  const auto parent = [&](size_t b) { return static_cast<size_t>(model.bodies[b].parent); };
-  const auto is_root = [&](size_t b) { return model.bodies[b].parent < 0; };
-  for (size_t b = n; b-- > 0;)
-    if (!is_root(b)) dofs[parent(b)] += dofs[b], forks[parent(b)] += dofs[b] >= kLeast ? 1 : 0;
-  std::vector<bool> is_trunk(n);
-  for (size_t b = n; b-- > 0;) {
-    is_trunk[b] = is_trunk[b] || forks[b] > 1;
-    if (is_trunk[b] && !is_root(b)) is_trunk[parent(b)] = true;
+std::vector<int> chains(const RobotModel& model) {
+  std::vector<int> chain;
+  for (size_t i = 0, next = 0; i < model.dofs.size(); ++i) {
+    const auto parent = [&](size_t dof) { return model.dofs[dof].ancestors.empty() ? -1 : model.dofs[dof].ancestors[0]; };
+    const int before = static_cast<int>(i) - 1;
+    bool has_branch = false;
+    for (size_t other = i + 1; other < model.dofs.size(); ++other) has_branch = has_branch || parent(other) == before;
+    chain.push_back(static_cast<int>(i > 0 && parent(i) == before && !has_branch ? next - 1 : next++));
   }
-  int next = 0;
-  for (size_t b = 0; b < n; ++b) {
-    if (is_root(b) || is_trunk[b]) continue;
-    if (is_trunk[parent(b)] && dofs[b] >= kLeast)
-      branch[b] = next++;
-    else
-      branch[b] = branch[parent(b)];
+  return chain;
+}
+int dimensions_of(const GeomPair& pair) { return pair.edges > 0 ? pair.edges / 2 + 1 : pair.cone.dimensions; }
+int pair_dimensions(const RobotModel& model) {
+  int most = 1;
+  for (size_t p = model.ground_pairs; p < model.pairs.size(); ++p) most = std::max(most, dimensions_of(model.pairs[p]));
+  return most;
+}
+int pair_columns(const RobotModel& model) {
+  std::set<std::pair<int, int>> bodies;
+  for (size_t p = model.ground_pairs; p < model.pairs.size(); ++p)
+    bodies.emplace(model.pair_geoms[model.pairs[p].first].body, model.pair_geoms[model.pairs[p].second].body);
+  int most = 1;
+  for (const auto& [first, second] : bodies) {
+    int columns = 0;
+    for (size_t dof = 0; dof < model.dofs.size(); ++dof)
+      columns += moves(model, dof, first) != moves(model, dof, second) ? 1 : 0;
+    most = std::max(most, columns);
   }
-  return branch;
+  return most;
 }
 int most_friction_directions(const RobotModel& model) {
   int most = 0;

@@ -77,10 +77,14 @@ int tree_entries(const RobotModel& model);
 int tree_products(const RobotModel& model);
 // Returns for each degree of freedom the next one that moves its body, or -1.
 std::vector<int> tree_movers(const RobotModel& model);
-// Returns for each body the branch that it belongs to, or -1 if it belongs to the trunk. Branches are subtrees such as
-// legs and arms. The factors of a branch are computed anew only if one of its own contacts or limits becomes active or
-// inactive. Returns only -1 for models that have no branches, or whose factorisation is not split.
-std::vector<int> branches(const RobotModel& model);
+// Returns for each degree of freedom its chain in Newton's matrix (drl/physics/chains.hpp): a part of the tree without
+// branches.
+std::vector<int> chains(const RobotModel& model);
+// The number of residuals of a pair's contacts; the most of all pairs that are not ground pairs, and the most degrees of
+// freedom that move one of their geoms and not the other.
+int dimensions_of(const GeomPair& pair);
+int pair_dimensions(const RobotModel& model);
+int pair_columns(const RobotModel& model);
 // Returns the most directions of friction that an elliptic cone of a pair has.
 int most_friction_directions(const RobotModel& model);
 // Returns whether environments change the friction of pyramids.

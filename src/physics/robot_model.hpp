@@ -293,12 +293,10 @@ struct PairGroup {
 // Beyond this number of pairs, they are in groups, and the header has a short table of them.
 constexpr size_t kMostPairsInFull = 1000;
 
-// The numbers of places for contacts between geoms: rows of pyramids, and elliptic cones. A lane with more contacts
-// counts as not solved.
+// The number of places for contacts between geoms that move, and that of all contacts that ground pairs can have. A lane
+// with more contacts counts as not solved.
 struct PairPlaces {
-  int rows = 0, cones = 0;
-  int ground = 0;      // all contacts that ground pairs can have
-  bool dense = false;  // a full matrix is solved, because there are many rows (drl/physics/dense.hpp)
+  int contacts = 0, ground = 0;
 };
 
 // MuJoCo's noslip solver, which computes the forces of friction once more after each solution: the most sweeps over

@@ -41,13 +41,12 @@ class Tracer {
         kept_(kept),
         p_(p),
         bodies_(touching_bodies(model)),
-        branches_(branches(model)),
         edges_(p.edges) {}
 
   void trace() {
     trace_newton();
     trace_curvature();
-    if (!model_.pairs.empty()) trace_pairs();
+    if (!model_.pairs.empty()) trace_pair_softness();
     if (model_.contacts.empty() && model_.ground_pairs == 0) return;
     trace_accelerations();
     if (model_.elliptic || model_.contacts.empty()) return;
@@ -258,7 +257,7 @@ class Tracer {
   // The matrix is packed by rows of its lower half.
   void trace_assembly() {
     p_.begin("Computes M plus active contacts with the floor and the world and limits, and the forces at rest.",
-             "assemble(const Work& w, F* matrix, F* force)");
+             "assemble(const Work& w, auto matrix, F* force)");
     TreeMatrix h = kept_.mass;
     std::vector<Expr> force = kept_.force;
     add_contacts(h, force), add_limits(h, force), add_frictions(h, force);
@@ -275,21 +274,17 @@ class Tracer {
   // Writes the functions that solve with M, in loops (drl/physics/trees.hpp): they copy M, add what constraints add,
   // and factorise the sum.
   void trace_newton_in_loops() {
-    const bool has_pairs = has_rows_of_pairs(model_), is_dense = model_.pair_places.dense;
+    const bool has_pairs = has_rows_of_pairs(model_);
     const int entries = tree_entries(model_), solution = tree_products(model_) + 3 * entries;
-    const std::string tree = has_pairs && !is_dense ? "w.factor" : "tree";
-    const std::string x = is_dense ? "force" : has_pairs ? "w.half" : "qacc";
-    if (is_dense)
+    const std::string tree = "tree", x = has_pairs ? "force" : "qacc";
+    if (has_pairs)
       p_.begin("Computes M plus active floor contacts and limits, packed by rows of its lower half, and the force.",
-               "assemble(const Work& w, F* matrix, F* force)");
-    else if (has_pairs)
-      p_.begin("Factorises M plus active floor contacts and limits, and computes the first half of the solution.",
-               "factorise(Work& w)");
+               "assemble(const Work& w, auto matrix, F* force)");
     else
       p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
                "newton(const Work& w, F* qacc)");
     const std::string count = std::to_string(entries);
-    if (tree == "tree") p_.before("F tree[" + count + "];");
+    p_.before("F tree[" + count + "];");
     p_.before("for (int k = 0; k < " + count + "; ++k) " + tree + "[k] = w.mass[k];");
     TreeMatrix h;
     for (const Dof& dof : model_.dofs) h.diagonal.emplace_back(0), h.ancestors.emplace_back(dof.ancestors.size(), 0);
@@ -299,7 +294,7 @@ class Tracer {
       const bool has_all = count_numbers(p_.coupling_places) == kCouplings;
       if (has_all) p_.after("add_couplings<Physics>(w, push, " + x + ");", 36 * model_.nv);
       std::vector<Coupling> coupling(has_all ? 0 : model_.bodies.size());
-      if (!has_all) gather_contacts(coupling, kWhole);
+      if (!has_all) gather_contacts(coupling);
       for (size_t i = 0; i < model_.dofs.size() && !has_all; ++i) {
         const Coupling& carried = coupling[model_.dofs[i].body];
         const Spatial push = carried * kept_.axis[i];
@@ -311,117 +306,34 @@ class Tracer {
     add_limits(h, force), add_frictions(h, force);
     add_to_tree(h, tree, 0, true, p_);
     p_.set(x, force);
-    if (is_dense) {
+    if (has_pairs) {
       p_.after("spread_tree<Sizes>(tree, matrix);", entries);
-    } else if (!has_pairs) {
+    } else {
       p_.before("F inverse[Sizes::nv];");
       p_.after("factorise_tree<Sizes>(tree, inverse, qacc);", solution);
       p_.after("solve_down_tree<Sizes>(tree, inverse, qacc);", entries);
-    } else {
-      p_.reserve("factor", entries);
-      p_.after("factorise_tree<Sizes>(w.factor, w.inverse, w.half);", solution);
-      p_.begin("Computes the first half of a solution for a vector along qvel.",
-               "solve_up(const Work& w, const F* from, F* to)");
-      p_.before("for (int i = 0; i < Sizes::nv; ++i) to[i] = from[i];");
-      p_.after("solve_up_tree<Sizes>(w.factor, to);", entries);
-      p_.begin("Computes the second half.", "solve_down(const Work& w, F* qacc)");
-      p_.before("for (int i = 0; i < Sizes::nv; ++i) qacc[i] = w.half[i];");
-      p_.after("solve_down_tree<Sizes>(w.factor, w.inverse, qacc);", entries);
     }
   }
   void trace_newton() {
     if (uses_loops(model_)) return trace_newton_in_loops();
-    if (model_.pair_places.dense) return trace_assembly();
-    if (count_numbers(branches_) > 0) return trace_branches();
-    if (!has_rows_of_pairs(model_))
-      p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
-               "newton(const Work& w, F* qacc)");
-    else
-      p_.begin("Factorises M plus active floor contacts and limits, and computes the first half of the solution.",
-               "factorise(Work& w)");
+    if (has_rows_of_pairs(model_)) return trace_assembly();
+    p_.begin("Computes the accelerations at which forces are in balance for the active rows of the work.",
+             "newton(const Work& w, F* qacc)");
     TreeMatrix h = kept_.mass;
     std::vector<Expr> force = kept_.force;
     add_contacts(h, force), add_limits(h, force), add_frictions(h, force);
     p_.section("factorisation and solution");
-    TreeFactors factors = factor_tree(model_, h);
-    std::vector<Expr> solution = solve_up(model_, factors, force);
-    if (!has_rows_of_pairs(model_))
-      solution = solve_down(model_, factors, solution);
-    else
-      keep_factors(factors);
-    const std::string place = !has_rows_of_pairs(model_) ? "qacc" : "w.half",
-                      name = !has_rows_of_pairs(model_) ? "qacc_" : "half_";
+    const TreeFactors factors = factor_tree(model_, h);
+    const std::vector<Expr> solution = solve_down(model_, factors, solve_up(model_, factors, force));
     for (size_t i = 0; i < solution.size(); ++i)
-      p_.set(at(place, i), p_.named(solution[i], name + identifier(model_.dofs[i].name)));
-    if (has_rows_of_pairs(model_)) trace_halves(factors);
-  }
-
-  // Factorises each branch by itself. What it adds to the trunk is stored, and added when the trunk is factorised.
-  void trace_branches() {
-    TreeMatrix h = kept_.mass;
-    std::vector<Expr> force = kept_.force;
-    TreeFactors factors{h.ancestors, std::vector<Expr>(model_.dofs.size())};
-    std::vector<Coupling> carried(model_.bodies.size());
-    std::vector<std::vector<Expr>> additions;  // to the entries of the trunk, by branch
-    for (int branch = 0; branch < count_numbers(branches_); ++branch) {
-      p_.begin("Factorises a branch: M plus its active floor contacts and limits, and the first half of its solution.",
-               "factorise_branch_" + std::to_string(branch) + "(Work& w)");
-      each_entry_of(-1, h, force, [](Expr& x) { x = 0; });
-      factorise_part(branch, h, force, carried, factors);
-      p_.section("what it adds to the trunk");
-      for (size_t b = 0; b < carried.size(); ++b)
-        if (branches_[b] == branch && branches_[model_.bodies[b].parent] != branch)
-          for (int k = 0; k < kCouplings; ++k) carried[b][k] = p_.keep("branch", carried[b][k], "carried");
-      additions.emplace_back();
-      each_entry_of(-1, h, force, [&](Expr& x) { additions.back().push_back(p_.keep("branch", x, "addition")); });
-      for (size_t i = 0; i < force.size(); ++i)
-        if (branch_of(i) == branch) force[i] = p_.keep("branch", force[i], "half_" + identifier(model_.dofs[i].name));
-    }
-    p_.begin("Factorises the trunk after its branches, and computes the first half of the solution.",
-             "factorise(Work& w)");
-    TreeMatrix trunk = kept_.mass;
-    std::vector<Expr> half = kept_.force;
-    size_t entry = 0;
-    each_entry_of(-1, trunk, half, [&](Expr& x) {
-      for (const std::vector<Expr>& of_branch : additions) x += of_branch[entry];
-      entry += 1;
-    });
-    factorise_part(-1, trunk, half, carried, factors);
-    for (size_t i = 0; i < half.size(); ++i)
-      p_.set(at("w.half", i),
-             p_.named(branch_of(i) < 0 ? half[i] : force[i], "half_" + identifier(model_.dofs[i].name)));
-    trace_halves(factors);
-  }
-  int branch_of(size_t dof) const { return branches_[model_.dofs[dof].body]; }
-  // Calls body(x) for each number of a branch, or of the trunk, in the matrix and the vector.
-  template <class Body>
-  void each_entry_of(int branch, TreeMatrix& h, std::vector<Expr>& force, const Body& body) {
-    for (size_t i = 0; i < model_.dofs.size(); ++i)
-      if (branch_of(i) == branch) {
-        body(h.diagonal[i]), body(force[i]);
-        for (Expr& x : h.ancestors[i]) body(x);
-      }
-  }
-  // Adds the contacts and limits of a branch or of the trunk, and eliminates its degrees of freedom.
-  void factorise_part(int branch, TreeMatrix& h, std::vector<Expr>& force, std::vector<Coupling>& carried,
-                      TreeFactors& factors) {
-    add_contacts(h, force, carried, branch), add_limits(h, force, branch);
-    p_.section("factorisation and solution");
-    factor_part(model_, h, factors, force, [&](size_t dof) { return branch_of(dof) == branch; });
-    keep_factors(factors, branch);
+      p_.set(at("qacc", i), p_.named(solution[i], "qacc_" + identifier(model_.dofs[i].name)));
   }
 
   void add_contacts(TreeMatrix& h, std::vector<Expr>& force) {
     std::vector<Coupling> coupling(model_.bodies.size());
-    add_contacts(h, force, coupling, kWhole);
-  }
-  // Adds the contacts of a branch, the trunk, or the whole robot. `coupling` receives what each of its bodies carries,
-  // and holds what branches carry.
-  void add_contacts(TreeMatrix& h, std::vector<Expr>& force, std::vector<Coupling>& coupling, int part) {
-    gather_contacts(coupling, part);
+    gather_contacts(coupling);
     p_.section("along qvel");
     for (size_t i = 0; i < model_.dofs.size(); ++i) {
-      if (!is_in(part, model_.dofs[i].body)) continue;
       const Coupling& carried = coupling[model_.dofs[i].body];
       const Spatial push = carried * kept_.axis[i];
       h.diagonal[i] += dot(kept_.axis[i], push);
@@ -431,27 +343,23 @@ class Tracer {
       force[i] -= dot(kept_.axis[i], carried.force);
     }
   }
-  bool is_in(int part, int body) const { return part == kWhole || branches_[body] == part; }
-  // Adds the contacts of each body of a part, and those of its children, to `coupling`.
-  void gather_contacts(std::vector<Coupling>& coupling, int part) {
-    const auto is_here = [&](int body) { return is_in(part, body); };
+  // Adds the contacts of each body, and those of its children, to `coupling`.
+  void gather_contacts(std::vector<Coupling>& coupling) {
     p_.section("contributions of contacts to each body and its subtree");
     for (size_t b = 0; b < coupling.size(); ++b)
-      for (int k = 0; k < kCouplings && bodies_[b] >= 0 && is_here(static_cast<int>(b)); ++k)
+      for (int k = 0; k < kCouplings && bodies_[b] >= 0; ++k)
         if (const int place = p_.coupling_places[k]; place >= 0)
           coupling[b][k] = p_.input(at(at("w.body", bodies_[b]) + ".coupling", place),
                                     identifier(model_.bodies[b].name) + "_coupling_" + std::to_string(k));
     for (size_t b = coupling.size(); b-- > 0;)
-      if (const int parent = model_.bodies[b].parent; parent >= 0 && is_here(parent))
-        coupling[parent] = coupling[parent] + coupling[b];
+      if (const int parent = model_.bodies[b].parent; parent >= 0) coupling[parent] = coupling[parent] + coupling[b];
   }
   // --- Limits and dry friction ---
 
-  void add_limits(TreeMatrix& h, std::vector<Expr>& force, int part = kWhole) {
+  void add_limits(TreeMatrix& h, std::vector<Expr>& force) {
     const auto joints = limited_joints(model_);
     for (size_t l = 0; l < joints.size(); ++l) {
       const auto dof = static_cast<size_t>(joints[l]->dof);
-      if (part != kWhole && branch_of(dof) != part) continue;
       const auto [weight, push] = limit(static_cast<int>(l), identifier(joints[l]->name) + "_limit_");
       h.diagonal[dof] += weight;
       force[dof] -= push;
@@ -502,50 +410,6 @@ class Tracer {
                  force);
     }
   }
-  // --- Solutions in halves, and the search along them ---
-
-  // Stores the factors in the work, and replaces them by the expressions that read them.
-  void keep_factors(TreeFactors& factors, int part = kWhole) {
-    for (size_t i = 0; i < model_.dofs.size(); ++i) {
-      if (part != kWhole && branch_of(i) != part) continue;
-      const std::string name = identifier(model_.dofs[i].name);
-      for (size_t a = 0; a < factors.ancestors[i].size(); ++a) {
-        const std::string other = identifier(model_.dofs[model_.dofs[i].ancestors[a]].name);
-        factors.ancestors[i][a] = p_.keep("factor", factors.ancestors[i][a], name + "_" + other + "_factor");
-      }
-      const std::string place = at("w.inverse", i);
-      p_.set(place, p_.named(factors.inverse[i], name + "_inverse"));
-      factors.inverse[i] = p_.input(place, name + "_inverse");
-    }
-  }
-  // Traces the two halves of a solution. The rows of geom pairs are added between them.
-  void trace_halves(const TreeFactors& factors) {
-    p_.begin("Computes the first half of a solution for a vector along qvel.",
-             "solve_up(const Work& w, const F* from, F* to)");
-    std::vector<Expr> half;
-    p_.set("to", solve_up(model_, factors, read_along_qvel(model_, "from", p_)));
-    p_.begin("Computes the second half.", "solve_down(const Work& w, F* qacc)");
-    for (const Dof& dof : model_.dofs)
-      half.push_back(p_.input(at("w.half", half.size()), "half_" + identifier(dof.name)));
-    half = solve_down(model_, factors, half);
-    for (size_t i = 0; i < half.size(); ++i)
-      p_.set(at("qacc", i), p_.named(half[i], "qacc_" + identifier(model_.dofs[i].name)));
-  }
-
-  void trace_pairs() {
-    if (has_rows_of_pairs(model_) || !adhesions(model_).empty()) trace_along();
-    trace_pair_softness();
-  }
-  void trace_along() {
-    p_.begin("Projects a torque about the origin of each tree and a force onto qvel.",
-             "along(const Work& w, const F (*wrench)[6], F* force)");
-    for (size_t i = 0; i < model_.dofs.size(); ++i) {
-      Spatial wrench;
-      const int tree = model_.bodies[model_.dofs[i].body].tree;
-      for (int k = 0; k < 6; ++k) wrench[k] = p_.input(at("wrench", tree, k), "");
-      p_.set(at("force", i), dot(kept_.axis[i], wrench));
-    }
-  }
   void trace_pair_softness() {
     p_.begin("Computes a pair's weight at a distance, and its rows' residual at zero velocity and acceleration.",
              "pair_softness(const ContactPair& pair, const F& distance, F& weight, F& rest)", true);
@@ -581,8 +445,7 @@ class Tracer {
   const RobotModel& model_;
   const Kept& kept_;
   Program& p_;
-  static constexpr int kWhole = -2;  // robot, not a branch or the trunk
-  std::vector<int> bodies_, branches_;
+  std::vector<int> bodies_;
   int edges_;
   Spatial acceleration_;  // of the current body
   Row row_;

@@ -323,7 +323,9 @@ Kept trace_smooth(const RobotModel& model, Program& p) {
     } else if (uses_loops(model)) {
       kept.axis.push_back(p.keep_all("axis", kinematics.axis[i], name + "_axis"));
     } else {
-      kept.axis.push_back(p.keep("axis", kinematics.axis[i], name + "_axis"));
+      const bool reads_axes = has_rows_of_pairs(model) || !adhesions(model).empty();  // drl/physics/pairs.hpp
+      kept.axis.push_back(reads_axes ? p.keep_all("axis", kinematics.axis[i], name + "_axis")
+                                     : p.keep("axis", kinematics.axis[i], name + "_axis"));
       keep_row(model, mass, i, "mass", kept.mass, p);
       if (model.implicit_damping || model.noslip) keep_row(model, dynamics.mass, i, "mass", kept.mass_alone, p);
     }

@@ -95,8 +95,7 @@ const mjData& Compared::expect_evaluation(const RobotState& from) {
 void Compared::expect_evaluation_or_no_place(const RobotState& from) {
   const RobotFacts& facts = robot->facts;
   const mjData& expected = reference.after_forward(from);
-  if (reference.pair_rows(expected, facts.ground_pairs == 0) <= facts.pair_rows &&
-      (facts.cones == 0 || reference.pair_contacts(expected, 2) <= facts.pair_cones)) {
+  if (reference.pair_places(expected, facts.ground_pairs == 0) <= facts.pair_contacts) {
     expect_evaluation(from);
     return;
   }

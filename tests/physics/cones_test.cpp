@@ -46,7 +46,7 @@ TEST(Cone, ForceAndStiffnessAreDerivativesOfTheCost) {
   for (uint64_t k = 0; k < 300; ++k) {
     const Cone<double> cone = cone_at(k);
     ASSERT_NEAR(cone.mu, 0.7 * std::sqrt(0.1), 1e-15);
-    zones[cone.next.normal == 0 ? 0 : cone.next.alone == 0 ? 1 : 2] += 1;
+    zones[cone.next.normal == 0 ? 0 : cone.next.cross != 0 ? 1 : 2] += 1;
     double push[kResiduals], turned[kResiduals], unit[kResiduals];
     cone.next.times(cone.next_u, kResiduals, push);
     for (int r = 0; r < kResiduals; ++r) {

@@ -55,8 +55,9 @@ struct Capacity : physics::DefaultSizes {
   static constexpr bool kKeepsMeanAcceleration = kKind.runge_kutta && mujoco::kRungeKuttaKeepsTheMean;
   static constexpr bool kRungeKutta = kKind.runge_kutta, kImplicitDamping = !kRungeKutta;
   static constexpr int kContacts = 48, kEdges = kKind.edges, kLimits = 24, kTouchingBodies = 20, kTouchingFrames = 20;
-  static constexpr int kPairGeoms = 32, kPairs = kKind.has_pairs ? 192 : 0, kPairRows = kKind.has_pairs ? 64 : 0;
-  static constexpr int kTrees = 4, kFactor = 400, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
+  static constexpr int kPairGeoms = 32, kPairs = kKind.has_pairs ? 192 : 0;
+  static constexpr int kPairContacts = kKind.has_pairs ? 16 : 0, kPairDimensions = 3, kPairColumns = nv, kChains = nv;
+  static constexpr int kTrees = 4, kAxis = 168, kMass = 400, kForce = 28, kFreeTurn = 36;
   static constexpr int kMotions = 6, kCouplings = 27, kWrench = 6;
   static constexpr int kEqualityRows = kKind.has_equalities ? 24 : 0, kEqualityAlong = kKind.has_equalities ? 600 : 0;
   static constexpr int kTendons = kKind.has_tendons ? 8 : 0, kTendonAlong = kKind.has_tendons ? 224 : 0;
@@ -70,9 +71,9 @@ struct Capacity : physics::DefaultSizes {
     F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
   };
   // Elliptic cones, boxes and sensors are not supported.
-  static constexpr int kDamping = 28, kCones = 0, kPairCones = 0, kTurnedGeoms = 0, kHulls = 0, kParameters = 0,
+  static constexpr int kDamping = 28, kCones = 0, kTurnedGeoms = 0, kHulls = 0, kParameters = 0,
                        kSensed = 0, kGroundPairs = 0, kGround = 0;
-  static constexpr bool kElliptic = false, kDense = false;
+  static constexpr bool kElliptic = false;
   static constexpr int kSensorNumbers = 0, kFrictions = kKind.has_dry_friction ? 36 : 0;
   // Tables of the current robot.
   static inline int limited_joints[kLimits + 1] = {};
@@ -80,11 +81,15 @@ struct Capacity : physics::DefaultSizes {
   static inline physics::ContactPoint points[kContacts + 1] = {};
   static inline physics::PairGeom pair_geoms[kPairGeoms + 1] = {};
   static inline physics::ContactPair pairs[kPairs + 1] = {};
+  static inline int first_of_chains[kChains + 1] = {}, parents_of_chains[kChains] = {}, chains_of_dofs[nv] = {};
   static const int& limited(int k) { return limited_joints[k]; }
   static const physics::DryFriction& friction(int k) { return frictions[k]; }
   static const physics::ContactPoint& point(int k) { return points[k]; }
   static const physics::PairGeom& pair_geom(int k) { return pair_geoms[k]; }
   static const physics::ContactPair& pair(int k) { return pairs[k]; }
+  static const int& chain_first(int k) { return first_of_chains[k]; }
+  static const int& chain_parent(int k) { return parents_of_chains[k]; }
+  static const int& chain_of(int k) { return chains_of_dofs[k]; }
 };
 
 // A model and its program, with the sizes and tables that are in a robot's header (src/physics/emit_tables.cpp).
@@ -93,8 +98,8 @@ class TracedRobot {
   // Throws if drl_robot does not support the model.
   explicit TracedRobot(const std::string& file) : model(robot_compiler::read_robot_model(file)) {
     using namespace robot_compiler;
-    // Evaluated robots have rows for contacts with the world too, as robots with very many of them, and no full matrix.
-    model.ground_pairs = 0, model.pair_places.ground = 0, model.pair_places.dense = false;
+    // Evaluated robots have rows for contacts with the world too, as robots with very many of them.
+    model.ground_pairs = 0, model.pair_places.ground = 0;
     if (!model.unsupported.empty()) throw std::runtime_error(unsupported_lines(model)[0]);
     trace(model, program);
     const auto count = [](const auto& list) { return static_cast<int>(list.size()); };
@@ -118,7 +123,6 @@ class TracedRobot {
               {"kTendons", count(tendons_with_rows(model))},
               {"kEqualityRows", count_equality_rows(model)},
               {"kActivations", model.na},
-              {"kFactor", program.places("factor")},
               {"kAxis", program.places("axis")},
               {"kMass", program.places("mass")},
               {"kForce", program.places("force")},
@@ -239,17 +243,11 @@ struct EvaluatedRobot : Capacity<kKind> {
   }
   static void equality_forces(Work& w, const F* qacc) { evaluator_->call("equality_forces", {&w, qacc}); }
   static void newton(const Work& w, F* qacc) { evaluator_->call("newton", {&w, cleared(qacc)}); }
-  static void factorise(Work& w) {
-    cleared(w.inverse), cleared(w.half);
-    evaluator_->call("factorise", {&w});
+  static void assemble(const Work& w, F* matrix, F* force) {
+    evaluator_->call("assemble", {&w, matrix, cleared(force)});
   }
-  static void solve_up(const Work& w, const F* from, F* to) { evaluator_->call("solve_up", {&w, from, cleared(to)}); }
-  static void solve_down(const Work& w, F* qacc) { evaluator_->call("solve_down", {&w, cleared(qacc)}); }
   static void curvature(const Work& w, const F* from, const F* to, F& result) {
     evaluator_->call("curvature", {&w, from, to, &result});
-  }
-  static void along(const Work& w, const F (*wrench)[6], F* force) {
-    evaluator_->call("along", {&w, wrench, cleared(force)});
   }
   static void pair_softness(const physics::ContactPair& pair, const F& distance, F& weight, F& rest) {
     evaluator_->call("pair_softness", {&pair, &distance, &weight, &rest});
@@ -346,7 +344,6 @@ struct EvaluatedRobot : Capacity<kKind> {
                                                 {"kTouchingBodies", Sizes::kTouchingBodies},
                                                 {"kTouchingFrames", Sizes::kTouchingFrames},
                                                 {"kTrees", Sizes::kTrees},
-                                                {"kFactor", Sizes::kFactor},
                                                 {"kAxis", Sizes::kAxis},
                                                 {"kMass", Sizes::kMass},
                                                 {"kForce", Sizes::kForce},
@@ -376,6 +373,14 @@ struct EvaluatedRobot : Capacity<kKind> {
     });
     std::ranges::transform(m.contacts, Sizes::points, [&](const auto& c) { return robot_->point_of(c); });
     std::ranges::transform(m.pair_geoms, Sizes::pair_geoms, [&](const auto& g) { return robot_->geom_of(g); });
+    const std::vector<int> chain = chains(m);
+    std::ranges::fill(Sizes::first_of_chains, m.nv), std::ranges::fill(Sizes::parents_of_chains, -1);
+    std::ranges::copy(chain, Sizes::chains_of_dofs);
+    for (size_t i = chain.size(); i-- > 0;) {
+      const auto& ancestors = m.dofs[i].ancestors;
+      Sizes::first_of_chains[chain[i]] = static_cast<int>(i);
+      Sizes::parents_of_chains[chain[i]] = ancestors.empty() ? -1 : chain[static_cast<size_t>(ancestors[0])];
+    }
     physics::ContactPair never{};
     never.reach = -1;
     std::ranges::fill(Sizes::pairs, never);
@@ -390,6 +395,7 @@ struct EvaluatedRobot : Capacity<kKind> {
     Places p;
     for (const char* name : {"distance", "weight", "rest", "h", "result"}) p[name] = {};
     const int dofs = size("nv"), coordinates = size("nq");
+    p["matrix[]"] = {0, {kNumber}, {dofs * (dofs + 1) / 2}};
     for (const char* name : {"qvel[]", "velocity[]", "qacc[]", "damped[]", "force[]", "before[]", "along[]"})
       p[name] = {0, {kNumber}, {dofs}};
     // These hold qpos, or a number for each degree of freedom; velocity[] may also be a body's velocity.
@@ -448,8 +454,7 @@ struct EvaluatedRobot : Capacity<kKind> {
 
 #define DRL_LIST(field, count) p["w." #field "[]"] = { offsetof(Work, field), {kNumber}, {count} }
     DRL_LIST(axis, size("kAxis")), DRL_LIST(mass, size("kMass")), DRL_LIST(force, size("kForce"));
-    DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(factor, size("kFactor")), DRL_LIST(damping, size("kDamping"));
-    DRL_LIST(inverse, dofs), DRL_LIST(half, dofs);
+    DRL_LIST(free_turn, size("kFreeTurn")), DRL_LIST(damping, size("kDamping"));
     DRL_LIST(limit_sign, size("kLimits")), DRL_LIST(limit_rest, size("kLimits"));
     const int contacts = size("kContacts"), residuals = contacts * Work::kResidualsPerContact;
     DRL_LIST(weight, contacts + size("kLimits")), DRL_LIST(y, residuals + size("kLimits"));

@@ -16,9 +16,9 @@ namespace drl::test {
 
 // A robot's sizes (drl/physics/work.hpp), as far as tests need them.
 struct RobotFacts {
-  int contacts, cones, pairs, ground_pairs, pair_rows, pair_cones;
+  int contacts, cones, pairs, ground_pairs, pair_contacts;
   int tree_entries;  // of the mass matrix in loops over tables; otherwise 0
-  bool has_cones, is_randomised, is_dense, is_wide;
+  bool has_cones, is_randomised, is_wide;
   std::vector<physics::Parameter> parameters;
 };
 

@@ -20,12 +20,10 @@ class ExactRobotOf : public ExactRobot {
              .cones = P::kCones,
              .pairs = P::kPairs,
              .ground_pairs = P::kGroundPairs,
-             .pair_rows = P::kPairRows,
-             .pair_cones = P::kPairCones,
+             .pair_contacts = P::kPairContacts,
              .tree_entries = 0,
              .has_cones = physics::has_cones<P>(),
              .is_randomised = P::kRandomised,
-             .is_dense = P::kDense,
              .is_wide = P::kWide,
              .parameters = {}};
     if constexpr (requires { P::tree_row(0); }) facts.tree_entries = P::tree_row(P::nv);

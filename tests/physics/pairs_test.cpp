@@ -1,6 +1,7 @@
 // Compares contacts between spheres and capsules with values computed by hand.
 #include "drl/physics/pairs.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "drl/physics/loop.hpp"
@@ -60,24 +61,21 @@ TEST(TwoAxes, NormalOfMeetingAxesIsPerpendicularToBoth) {
 }
 
 // The first tangent of a normal along z is y; that of a normal along y is z.
-TEST(PairContact, EdgesMatchMujoco) {
-  ContactPair pair{};
-  pair.edges = 4, pair.friction = 0.5;
+TEST(PairContact, TangentsMatchMujoco) {
   const PairContact<double> up{{0, 0, 0}, {0, 0, 1}, 0}, left{{0, 0, 0}, {0, 1, 0}, 0};
-  const double along_up[4][3] = {{0, 0.5, 1}, {0, -0.5, 1}, {-0.5, 0, 1}, {0.5, 0, 1}};
-  const double along_left[4][3] = {{0, 1, 0.5}, {0, 1, -0.5}, {0.5, 1, 0}, {-0.5, 1, 0}};
-  for (int e = 0; e < 4; ++e) {
-    double direction[3], torque[3];
-    find_edge(pair, up, e, pair.friction, direction, torque);
-    for (int k = 0; k < 3; ++k) EXPECT_EQ(direction[k], along_up[e][k]) << e;
-    find_edge(pair, left, e, pair.friction, direction, torque);
-    for (int k = 0; k < 3; ++k) EXPECT_EQ(direction[k], along_left[e][k]) << e;
-  }
+  double tangent[3], second[3];
+  find_tangents(up, tangent, second);
+  EXPECT_THAT(tangent, testing::ElementsAre(0, 1, 0));
+  EXPECT_THAT(second, testing::ElementsAre(-1, 0, 0));
+  find_tangents(left, tangent, second);
+  EXPECT_THAT(tangent, testing::ElementsAre(0, 0, 1));
+  EXPECT_THAT(second, testing::ElementsAre(1, 0, 0));
 }
 
-// With six of the seven balls in one place, there are sixty rows over thirty-six degrees of freedom, and the result
-// matches libmujoco. The seventh ball makes more rows than there are places, which `unsolved` reports.
-TEST(PairRows, TooManyRowsCountAsUnsolved) {
+// With six of the seven balls in one place, there are fifteen contacts with sixty rows over thirty-six degrees of
+// freedom, and the result matches libmujoco. The seventh ball makes more contacts than there are places, which
+// `unsolved` reports.
+TEST(PairContacts, TooManyCountAsUnsolved) {
   using P = pile_robot::Physics<double>;
   test::Reference reference("tests/physics/models/pile.xml");
   for (int k = 0; k < 20; ++k) {
@@ -120,8 +118,8 @@ struct Pile {
   }
 };
 
-// The metrics of the task count the time steps with more rows than places. Here these are both time steps of the step.
-TEST(PairRows, TooManyRowsAppearInTheMetrics) {
+// The metrics of the task count the time steps with more contacts than places. Here these are both time steps of the step.
+TEST(PairContacts, TooManyAppearInTheMetrics) {
   using Task = PhysicsTask<Pile>::Of<double>;
   ASSERT_STREQ(Task::metrics.back(), "unsolved");
   for (const bool has_seventh : {false, true}) {

@@ -146,16 +146,13 @@ class Reference {
       return c.dim >= dimensions && c.exclude == 0 && moves(c.geom[0]) && moves(c.geom[1]);
     }));
   }
-  // Returns how many rows these contacts have, apart from those with elliptic cones.
-  int pair_rows(const mjData& d, bool with_world) const {
-    int rows = 0;
-    for (int c = 0; c < d.ncon; ++c) {
-      const int *geoms = d.contact[c].geom, dimensions = d.contact[c].dim;
-      if (model_->geom_type[geoms[0]] == mjGEOM_PLANE || d.contact[c].exclude != 0) continue;
-      if (!with_world && !(moves(geoms[0]) && moves(geoms[1]))) continue;
-      rows += dimensions == 1 ? 1 : model_->opt.cone == mjCONE_PYRAMIDAL ? 2 * (dimensions - 1) : 0;
-    }
-    return rows;
+  // Returns the number of contacts that have rows along qvel: of such geoms, or also of other shapes than planes in the
+  // world.
+  int pair_places(const mjData& d, bool with_world) const {
+    return static_cast<int>(std::count_if(d.contact, d.contact + d.ncon, [&](const mjContact& c) {
+      return model_->geom_type[c.geom[0]] != mjGEOM_PLANE && c.exclude == 0 &&
+             (with_world || (moves(c.geom[0]) && moves(c.geom[1])));
+    }));
   }
   // Returns whether the axes of two geoms in contact intersect.
   bool axes_meet(const mjData& d) const {

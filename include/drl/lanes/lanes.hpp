@@ -74,10 +74,20 @@ DRL_HD int lowest_bit(uint32_t bits) {
   return __builtin_ctz(bits);
 #endif
 }
+DRL_HD int lowest_bit_of_64(uint64_t bits) {
+  const auto low = static_cast<uint32_t>(bits);
+  return low != 0 ? lowest_bit(low) : 32 + lowest_bit(static_cast<uint32_t>(bits >> 32));
+}
 // Returns the value of lane l.
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
 DRL_HD T lane(T x, int) {
   return x;
+}
+
+// Returns the numbers of all lanes, next to each other, to read or change some of them.
+template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+DRL_HD T* numbers_of(T& x) {
+  return &x;
 }
 
 // wide_half returns half of the lanes, from lane `first` on, in double. set_half rounds doubles into these lanes.
@@ -331,6 +341,8 @@ struct Pack {
 #endif
   }
   DRL_HD friend T lane(Pack x, int l) { return x.v[l]; }
+  DRL_HD friend T* numbers_of(Pack& x) { return reinterpret_cast<T*>(&x); }
+  DRL_HD friend const T* numbers_of(const Pack& x) { return reinterpret_cast<const T*>(&x); }
   DRL_HD friend Pack<double, W / 2> wide_half(const Pack& x, int first) {
     return Pack<double, W / 2>::load(reinterpret_cast<const T*>(&x) + first);
   }

@@ -6,9 +6,19 @@
 // environments with the same index are next to each other, so that a warp reads them together.
 #pragma once
 
+#include <type_traits>
+
 #include "drl/lanes/lanes.hpp"
 
 namespace drl::inline DRL_ISA::physics {
+
+// C++ has no arrays of length 0.
+constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
+// An array that takes no space if it is empty.
+template <class T, int n>
+struct Empty {};
+template <class T, int n>
+using Array = std::conditional_t<(n > 0), T[at_least_one(n)], Empty<T, n>>;
 
 inline constexpr int kColumnEnvs = 32;
 template <class T>
@@ -26,29 +36,4 @@ struct VectorColumn {
   F* first;
   DRL_HD Column<F> operator[](int k) const { return Column<F>{first} + size * k; }
 };
-// The rows of pairs in a column.
-template <class F, int nv>
-struct PairRowColumn {
-  struct Row {
-    Column<F> along;
-    F& rest;
-  };
-  F* first;
-  DRL_HD Row operator[](int k) const {
-    const Column<F> row = Column<F>{first} + (nv + 1) * k;
-    return {row, row[nv]};
-  }
-};
-// Returns the numbers of a vector next to each other; `buffer` [n] receives those of a column.
-template <int n, class F>
-DRL_HD const F* gathered(const F* vector, F*) {
-  return vector;
-}
-template <int n, class F>
-DRL_HD const F* gathered(Column<F> vector, F* buffer) {
-  DRL_ROLLED
-  for (int i = 0; i < n; ++i) buffer[i] = vector[i];
-  return buffer;
-}
-
 }  // namespace drl::inline DRL_ISA::physics

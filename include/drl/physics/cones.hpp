@@ -46,7 +46,7 @@ struct Motor {
 template <class F>
 struct Stiffness {
   F normal, cross, along, across;
-  F alone;  // along + across - cross^2 / normal
+  F both;  // along + across, without its rounding error
   F t[kResiduals - 1];
 
   // Computes stiffness times residuals.
@@ -55,9 +55,10 @@ struct Stiffness {
     DRL_ROLLED
     for (int k = 1; k < residuals; ++k) share = math::fma(t[k - 1], u[k], share);
     push[0] = math::fma(normal, u[0], cross * share);
-    const F turned = math::fma(along, share, cross * u[0]);
+    const F turned = math::fma(both, share, cross * u[0]);
     DRL_ROLLED
-    for (int k = 1; k < residuals; ++k) push[k] = math::fma(across, u[k], turned * t[k - 1]);
+    for (int k = 1; k < residuals; ++k)
+      push[k] = math::fma(across, math::fma(-share, t[k - 1], u[k]), turned * t[k - 1]);
   }
 };
 
@@ -73,7 +74,9 @@ struct Cone {
     mu = dimensions == 1 ? F(1) : F(regularised) * coefficients[0];
     for (int k = 0; k < kResiduals - 1; ++k) friction[k] = k + 1 < dimensions ? coefficients[k] : F(0);
   }
+  DRL_HD void set_weight(int, F weight) { hardness = weight / (mu * mu); }
   DRL_HD F scale(int k) const { return k == 0 ? mu : friction[k - 1]; }
+  DRL_HD Mask<F> exists() const { return F(0) < hardness; }
 
   // Sets `whole` to the hardness if (N, T) is in the bottom zone, and `middle` to hardness / (1 + mu^2) if it is
   // between bottom and cone; otherwise to 0.
@@ -92,7 +95,7 @@ struct Cone {
     for (F& x : next_u) x = F(0);
   }
   // Sets next_u to u in lanes where u pushes, as the first guess of a solution.
-  DRL_HD void reuse_last(int residuals) {
+  DRL_HD void reuse_last(int residuals, double) {
     F square = F(0), whole, middle;
     DRL_ROLLED
     for (int k = 1; k < residuals; ++k) square = math::fma(u[k], u[k], square);
@@ -110,9 +113,9 @@ struct Cone {
     const F n = next_u[0], size = math::sqrt(square), inverse = F(1) / math::max(size, F(1e-30));
     F whole, middle;
     find_zone(n, size, whole, middle);
-    next.normal = whole + middle, next.cross = -(mu * middle), next.alone = whole;
+    next.normal = whole + middle, next.cross = -(mu * middle);
     next.across = math::fma(middle * mu, math::fma(mu, size, -n) * inverse, whole);
-    next.along = math::fma(mu * mu, middle, whole - next.across);
+    next.both = math::fma(mu * mu, middle, whole), next.along = next.both - next.across;
     DRL_ROLLED
     for (int k = 1; k < residuals; ++k) next.t[k - 1] = next_u[k] * inverse;
   }
@@ -131,10 +134,17 @@ struct Cone {
   DRL_HD void take_next(int residuals, Mask<F> stays) {
     const auto take = [&](F& of_now, F of_next) DRL_LAMBDA { of_now = math::select(stays, of_now, of_next); };
     take(now.normal, next.normal), take(now.cross, next.cross), take(now.along, next.along);
-    take(now.across, next.across), take(now.alone, next.alone);
+    take(now.across, next.across), take(now.both, next.both);
     for (int k = 0; k < kResiduals - 1; ++k) take(now.t[k], next.t[k]);
     DRL_ROLLED
     for (int k = 0; k < residuals; ++k) u[k] = next_u[k];
+  }
+
+  // Computes the product of residuals and the change from `now` to `next`.
+  DRL_HD void times_change(const F* residual, int residuals, F* push) const {
+    F before[kResiduals];
+    next.times(residual, residuals, push), now.times(residual, residuals, before);
+    for (int k = 0; k < residuals; ++k) push[k] = push[k] - before[k];
   }
 
   // Begins a line search from u to next_u: subtracts the slope at next_u from `slope`, and adds the curvature to
@@ -175,9 +185,11 @@ struct Cone {
       next_u[k] = math::select(lanes, math::fma(at, next_u[k] - u[k], u[k]), next_u[k]);
     find_next(residuals);
   }
+  // Computes the stiffness at next_u times next_u.
+  DRL_HD void respond(int residuals, F* pushed) const { next.times(next_u, residuals, pushed); }
   // Computes the forces at next_u: along the normal and the tangents, and the torques about them.
   DRL_HD_CALLED_ON_GPU void push(int residuals, F* force) const {
-    next.times(next_u, residuals, force);
+    respond(residuals, force);
     for (int k = 0; k < residuals; ++k) force[k] = -(scale(k) * force[k]);
     for (int k = residuals; k < kResiduals; ++k) force[k] = F(0);
   }

@@ -20,9 +20,9 @@ struct PairGeom {
   int hull = -1;
   uint64_t moved_by_others[3] = {0, 0, 0};  // bits of the next 64, and so on
 
-  DRL_HD bool is_moved_by(int dof) const {
-    return ((dof < 64 ? moved_by : moved_by_others[dof / 64 - 1]) >> dof % 64 & 1) != 0;
-  }
+  // Returns the bits of the qvel from 64 * word on.
+  DRL_HD uint64_t movers(int word) const { return word == 0 ? moved_by : moved_by_others[word - 1]; }
+  DRL_HD bool is_moved_by(int dof) const { return (movers(dof / 64) >> dof % 64 & 1) != 0; }
 };
 // Two geoms that may touch, in the order of MuJoCo's kinds: planes and height fields first, boxes and meshes last.
 struct ContactPair {

@@ -129,29 +129,18 @@ DRL_HD void show_floor_contact(const typename P::Work& w, int c, ContactShown<F>
   }
 }
 
-// Computes the force of a contact between geoms along its axes. In each lane, its rows or its cone are at the places
-// `count` and `cones`, which then move on.
+// Computes the force of a contact between geoms along its axes. In each of these lanes, it is the contact `count`, which
+// then moves on. Others have no force.
 template <class P, class F>
-DRL_HD void find_pair_force(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count, F& cones,
-                            F* force) {
+DRL_HD void find_pair_force(const typename P::Work& w, Mask<F> lanes, int* count, F* force) {
   for (int k = 0; k < 3; ++k) force[k] = F(0);
-  if constexpr (P::kPairCones > 0)
-    if (pair.dimensions > 1) {
-      F push[kResiduals];
-      for (int c = 0; c < w.pair_cones; ++c) {
-        w.pair_cone[c].push(kResiduals, push);
-        for (int k = 0; k < 3; ++k) force[k] = math::select(lanes & (cones == F(c)), push[k], force[k]);
-      }
-      cones = cones + math::select(lanes, F(1), F(0));
-      return;
-    }
-  if constexpr (P::kPairRows > 0)
-    for (int e = 0; e < pair.edges; ++e) {
-      const F push = push_at<P>(w, lanes, count), side = F(e % 2 == 0 ? 1 : -1) * friction_of_edge<P>(w, pair, e);
-      force[0] = force[0] + push;
-      if (pair.edges > 1 && e < 4) force[e < 2 ? 1 : 2] = math::fma(side, push, force[e < 2 ? 1 : 2]);
-      count = count + math::select(lanes, F(1), F(0));
-    }
+  for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
+    const int l = lowest_bit(left), contact = w.first_contact[l] + count[l]++;
+    if (contact >= w.first_contact[l + 1]) continue;
+    F of_pack[kResiduals];
+    find_pair_forces<P>(w.pair_contacts[contact / kLanesOf<F>], of_pack);
+    for (int k = 0; k < 3; ++k) numbers_of(force[k])[l] = numbers_of(of_pack[k])[contact % kLanesOf<F>];
+  }
 }
 
 // A contact of the solution for sensors: its force and axes, and where it is (see TouchSensors::add).
@@ -190,29 +179,26 @@ DRL_HD void each_contact_found(const typename P::Work& w, const IsWanted& is_wan
     }
   if constexpr (P::kSensesPairs) {
     if constexpr (P::kPairs > 0)
-      if (P::kSensesGaps || w.pair_rows + w.pair_cones > 0) {
-        F count = F(0), cones = F(0);
+      if (P::kSensesGaps || w.pair_packs > 0) {
+        int count[kLanesOf<F>] = {};
         contact.is_of_pair = true;
         const auto visit = [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& at) DRL_LAMBDA {
           contact.number = P::kContacts + P::kCones + index_of<P>(pair), contact.lanes = lanes;
           contact.shown.distance = at.distance;
-          find_pair_force<P>(w, pair, pushing_lanes<P>(pair, lanes, at), count, cones, contact.shown.force);
-          const ConeAxes<F> axes(at);
-          for (int i = 0; i < 3; ++i) {
-            contact.point[i] = at.point[i];
-            for (int r = 0; r < 3; ++r) contact.shown.axis[r][i] = axes.axis[r][i];
-          }
+          find_pair_force<P>(w, pushing_lanes<P>(pair, lanes, at), count, contact.shown.force);
+          for (int i = 0; i < 3; ++i) contact.point[i] = at.point[i], contact.shown.axis[0][i] = at.normal[i];
+          find_tangents(at, contact.shown.axis[1], contact.shown.axis[2]);
           body(contact);
         };
         each_near_pair<P>(
             w, [&](int number, Mask<F> near) DRL_LAMBDA { each_sensed_contact<P, F>(w, number, near, visit); });
       }
     contact.is_of_pair = false;
-    each_ground_contact<P>(w, [&](const ContactPair& pair, const GroundContact<F>& at) DRL_LAMBDA {
+    each_ground_contact<P>(w, [&](const ContactPair& pair, const auto& at) DRL_LAMBDA {
       F force[kResiduals];
-      at.template find_force<P::kElliptic>(pair.dimensions, force);
+      at.push(pair.dimensions, force);
       contact.number = P::kContacts + P::kCones + pair.number;
-      contact.lanes = P::kSensesGaps ? at.distance < F(at.kAbsent) : F(0) < at.hardness;
+      contact.lanes = P::kSensesGaps ? at.distance < F(at.kAbsent) : at.exists();
       contact.shown.distance = at.distance;
       for (int r = 0; r < 3; ++r) {
         contact.point[r] = at.point[r], contact.shown.force[r] = force[r];

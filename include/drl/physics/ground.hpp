@@ -7,13 +7,9 @@
 
 namespace drl::inline DRL_ISA::physics {
 
-constexpr int kMostEdges = 2 * (kResiduals - 1);  // of a friction pyramid
-
-// One contact, in an elliptic cone or a friction pyramid. u and next_u hold its scaled residuals: along the normal,
-// along two tangents, and about these three axes. An edge of the pyramid is the normal plus or minus one of the others;
-// then `hardness` is the weight of each edge, mu is 1 and the stiffness is not used.
-template <class F>
-struct GroundContact : Cone<F> {
+// One contact. Its residuals are along the normal, along two tangents, and about these three axes.
+template <class F, class Sizes>
+struct GroundContact : ContactFriction<F, Sizes> {
   static constexpr float kAbsent = 1e30f;
 
   F point[3];          // about the origin of the body's tree
@@ -46,41 +42,14 @@ struct GroundContact : Cone<F> {
       for (auto& direction : axis)
         for (F& x : direction) x = -x;
     find_pair_friction<P>(w, pair, friction);
-    if constexpr (P::kElliptic) {
-      this->set_friction(pair.dimensions, friction, P::regularised);
-    } else {
-      this->set_friction(pair.dimensions, friction, 1);
-      this->mu = F(1);
-    }
+    this->set_friction(pair.dimensions, friction, P::regularised);
     distance = contact.distance;
-    P::pair_softness(pair, distance, weight, at_rest), adapt_pair_weight<P>(w, pair, weight);
-    if constexpr (P::kEdgesVary)
-      if (pair.dimensions > 1) weight = weight / weight_of_friction(friction[0]);
-    this->hardness = math::select(lanes, weight / (this->mu * this->mu), F(0));
+    find_softness<P>(w, pair, pair.dimensions, distance, friction, weight, at_rest);
+    this->set_weight(pair.dimensions, math::select(lanes, weight, F(0)));
     const F none[kResiduals] = {F(0), F(0), F(0), F(0), F(0), F(0)};
     along(velocity, pair.dimensions, none, rest);
     for (int k = 0; k < pair.dimensions; ++k) rest[k] = F(damping_of(pair, k)) * rest[k];
-    rest[0] = math::fma(this->mu, at_rest, rest[0]);
-  }
-
-  // The residual of an edge of the pyramid, for the contact's residuals.
-  DRL_HD static F edge(const F* residual, int residuals, int e) {
-    if (residuals == 1) return residual[0];
-    const F across = residual[1 + e / 2];
-    return e % 2 == 0 ? residual[0] + across : residual[0] - across;
-  }
-  DRL_HD static int edges(int residuals) { return residuals == 1 ? 1 : 2 * (residuals - 1); }
-  // Computes the product of residuals and the second derivative of the cost, for weights of the edges.
-  DRL_HD static void times_edges(const F* weights, const F* residual, int residuals, F* push) {
-    for (int k = 0; k < residuals; ++k) push[k] = F(0);
-    for (int e = 0; e < edges(residuals); ++e) {
-      const F along_edge = weights[e] * edge(residual, residuals, e);
-      push[0] = push[0] + along_edge;
-      if (residuals > 1) push[1 + e / 2] = e % 2 == 0 ? push[1 + e / 2] + along_edge : push[1 + e / 2] - along_edge;
-    }
-  }
-  DRL_HD F active_edge(const F* residual, int residuals, int e) const {
-    return active_weight(this->hardness, edge(residual, residuals, e));
+    rest[0] = math::fma(this->scale(0), at_rest, rest[0]);
   }
 
   // Adds a second derivative of the cost, and the force at zero acceleration, to the coupling of the contact's body
@@ -180,24 +149,10 @@ struct GroundContact : Cone<F> {
     for (int i = 0; i < 6; ++i) coupling[21 + i] = coupling[21 + i] + force[i];
   }
 
-  // Computes the forces along the axes and the torques about them at next_u.
-  template <bool kElliptic>
-  DRL_HD void find_force(int residuals, F* f) const {
-    if constexpr (kElliptic) {
-      this->push(residuals, f);
-    } else {
-      F weights[kMostEdges];
-      for (int e = 0; e < edges(residuals); ++e) weights[e] = active_edge(this->next_u, residuals, e);
-      times_edges(weights, this->next_u, residuals, f);
-      for (int k = 0; k < residuals; ++k) f[k] = -(this->scale(k) * f[k]);
-      for (int k = residuals; k < kResiduals; ++k) f[k] = F(0);
-    }
-  }
   // Computes the force and the torque on the robot's body, in world axes.
-  template <bool kElliptic>
   DRL_HD void find_push(int residuals, F* force, F* torque) const {
     F f[kResiduals];
-    find_force<kElliptic>(residuals, f);
+    this->push(residuals, f);
     for (int i = 0; i < 3; ++i) {
       force[i] = math::fma(axis[2][i], f[2], math::fma(axis[1][i], f[1], axis[0][i] * f[0]));
       torque[i] = math::fma(axis[2][i], f[5], math::fma(axis[1][i], f[4], axis[0][i] * f[3]));
@@ -209,7 +164,7 @@ struct GroundContact : Cone<F> {
     const PairGeom& mover = P::pair_geom(pair.first_moves ? pair.first : pair.second);
     const PairGeom& still = P::pair_geom(pair.first_moves ? pair.second : pair.first);
     F force[3], torque[3], turned[3], from_first[3];
-    find_push<P::kElliptic>(pair.dimensions, force, torque);
+    find_push(pair.dimensions, force, torque);
     cross(point, force, turned);
     for (int i = 0; i < 3; ++i) {
       wrenches[mover.frame][i] = wrenches[mover.frame][i] + (turned[i] + torque[i]);
@@ -268,8 +223,8 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
           return;
         }
       const int place = pair.place + contact.index;
-      GroundContact<F>& here = w.ground[place];
-      const Mask<F> was_here = here.step + 1 == w.ground_step ? F(0) < here.hardness : F(0) != F(0);
+      auto& here = w.ground[place];
+      const Mask<F> was_here = here.step + 1 == w.ground_step ? here.exists() : F(0) != F(0);
       here.template begin<P>(w, pair, pushing_lanes<P>(pair, lanes, contact), contact, w.body[pair.body].motion);
       if constexpr (P::kSensesGaps) here.distance = math::select(lanes, here.distance, F(here.kAbsent));
       here.begin_solution(was_here);
@@ -280,7 +235,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
   }
   w.grounded = count;
   for (int t = 0; t < before; ++t)
-    if (w.ground[former[t]].step != w.ground_step) w.ground[former[t]].hardness = F(0);
+    if (w.ground[former[t]].step != w.ground_step) w.ground[former[t]].set_weight(kResiduals, F(0));
   return has_too_many;
 }
 
@@ -290,12 +245,9 @@ template <class P>
 DRL_HD Mask<typename P::Number> find_next_ground(typename P::Work& w) {
   using F = typename P::Number;
   Mask<F> differs = F(0) != F(0);
-  each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
+  each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
     contact.along(w.body[pair.body].motion, pair.dimensions, contact.rest, contact.next_u);
-    if constexpr (!P::kElliptic)
-      for (int e = 0; e < contact.edges(pair.dimensions); ++e)
-        differs = differs | (contact.active_edge(contact.u, pair.dimensions, e) !=
-                             contact.active_edge(contact.next_u, pair.dimensions, e));
+    if constexpr (!P::kElliptic) differs = differs | contact.changes(pair.dimensions);
   });
   return differs;
 }
@@ -304,25 +256,18 @@ DRL_HD Mask<typename P::Number> find_next_ground(typename P::Work& w) {
 template <class P>
 DRL_HD void take_next_pyramids(typename P::Work& w) {
   using F = typename P::Number;
-  each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
-    F change[kMostEdges];
-    Mask<F> changes = F(0) != F(0);
-    for (int e = 0; e < contact.edges(pair.dimensions); ++e) {
-      change[e] =
-          contact.active_edge(contact.next_u, pair.dimensions, e) - contact.active_edge(contact.u, pair.dimensions, e);
-      changes = changes | (change[e] != F(0));
-    }
-    if (any(changes))
-      contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
-        contact.times_edges(change, residual, pair.dimensions, push);
-      });
+  each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
+    if (!any(contact.changes(pair.dimensions))) return;
+    contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
+      contact.times_change(residual, pair.dimensions, push);
+    });
   });
 }
 // Adds the contribution of elliptic cones, which is not kept between iterations.
 template <class P>
 DRL_HD void add_ground_cones(typename P::Work& w) {
   using F = typename P::Number;
-  each_ground_contact<P>(w, [&](const ContactPair& pair, GroundContact<F>& contact) DRL_LAMBDA {
+  each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
     if constexpr (P::kHeightFields > 0)
       if (pair.places > 0 && pair.second_sliding == 0 && pair.second_rolling == 0) {
         F* coupling = w.body[pair.body].coupling;

@@ -4,12 +4,11 @@
 // minimises the cost of the dual problem by a few Gauss-Seidel sweeps. The result depends on their order and on when a
 // lane stops: both are MuJoCo's. It runs in double, because MuJoCo's thresholds (1e-10) assume double.
 //
-// All contacts of such a robot have rows along qvel. The new forces replace residuals and stiffnesses of the solution,
-// from which all forces are computed later.
+// All contacts of such a robot have rows along qvel. The new forces are kept (PairContacts::without_slip), and those of
+// dry friction replace its residuals.
 #pragma once
 
 #include "drl/math.hpp"
-#include "drl/physics/dense.hpp"
 #include "drl/physics/rows.hpp"
 
 namespace drl::inline DRL_ISA::physics {
@@ -92,8 +91,10 @@ template <class P>
 class NoslipSolver {
   using F = typename P::Number;
   using Work = typename P::Work;
+  using S = Scalar<F>;
   static constexpr int nv = P::nv;
   static constexpr double kLeast = 1e-15, kLeastInverseInertia = 1e-10, kMostIncrease = 1e-10;
+  static constexpr int kRows = noslip_rows_of_contact<P>(), kAcross = P::kElliptic && P::kPairs > 0 ? P::kNoslipDirections : 0;
 
  public:
   // qacc [nv] is the solution's acceleration in the solver's axes, which this solver changes.
@@ -104,63 +105,108 @@ class NoslipSolver {
     for (int k = 0; k < P::kNoslipIterations; ++k) {
       gain_ = k == 0 ? cost_of_regularisation() : F(0);
       sweep_frictions();
-      if constexpr (P::kPairRows > 0)
-        for (int s = 0; s + 1 < w_.pair_rows; ++s) update_edges(s);
-      if constexpr (P::kNoslipDirections > 0)
-        for (int c = 0; c < w_.pair_cones; ++c) update_cone(c);
+      for (int c = 0; c < contacts_; ++c) {
+        if constexpr (!P::kElliptic && P::kPairs > 0)
+          for (int e = 0; e + 1 < kRows; e += 2) update_edges(kRows * c + e);
+      }
+      if constexpr (kAcross > 0)
+        for (int c = 0; c < contacts_; ++c) update_cone(c);
       F least = F(P::kNoslipTolerance);
       if constexpr (P::kInertiaConstant >= 0) least = least * w_.parameters[P::kInertiaConstant];
       if constexpr (P::kNoslipUsesTrace) least = least * trace_;
       goes_on_ = goes_on_ & !(gain_ < least);
-      if (!any(goes_on_)) return;
+      if (!any(goes_on_)) break;
     }
+    each_contact([&](int c, int env, auto& contacts, const auto&, int l) DRL_LAMBDA { keep_forces(c, env, contacts, l); });
   }
 
  private:
-  static constexpr int kAcross = P::kNoslipDirections;
-  DRL_HD static constexpr int row_of_edge(int s) { return P::kFrictions + s; }
-  DRL_HD static constexpr int row_of_cone(int c) { return P::kFrictions + P::kPairRows + kAcross * c; }
-
   DRL_HD void find_response(const F* along, F* response) {
     for (int i = 0; i < nv; ++i) response[i] = along[i];
-    solve_dense<nv>(w_.matrix, response);
+    ChainMatrix(of_mass_, w_.matrix, w_.inverse).solve(response);
   }
-  // Computes M^-1 times all rows, and replaces the stiffnesses of cones by ones.
+  // Calls body(c, env, contacts, rows, l) for each contact c of each environment, which is in lane l of its pack.
+  template <class Body>
+  DRL_HD void each_contact(const Body& body) {
+    if constexpr (P::kPairs > 0)
+      for (int env = 0; env < kLanesOf<F>; ++env)
+        for (int k = w_.first_contact[env]; k < w_.first_contact[env + 1]; ++k) {
+          const int pack = k / kLanesOf<F>;
+          body(k - w_.first_contact[env], env, w_.pair_contacts[pack], w_.pair_rows[pack], k % kLanesOf<F>);
+        }
+  }
+  // Computes M^-1 times all rows.
   DRL_HD void find_responses() {
     for (F& x : w_.matrix) x = F(0);
     P::mass_matrix(w_, w_.matrix);
     if constexpr (P::kNoslipUsesTrace)
-      for (int i = 0; i < nv; ++i) trace_ = trace_ + w_.matrix[i * (i + 3) / 2];
-    factorise_dense<nv>(w_.matrix);
+      for (int i = 0; i < nv; ++i) trace_ = trace_ + w_.matrix[packed(i, i)];
+    of_mass_.set(nullptr);
+    ChainMatrix(of_mass_, w_.matrix, w_.inverse).factorise();
     if constexpr (P::kFrictions > 0) {
       for (auto& row : w_.friction_along)
         for (F& x : row) x = F(0);
       P::friction_rows(w_, w_.friction_along);
-      for (int f = 0; f < P::kFrictions; ++f) find_response(w_.friction_along[f], w_.response[f]);
+      for (int f = 0; f < P::kFrictions; ++f) find_response(w_.friction_along[f], w_.friction_response[f]);
     }
-    if constexpr (P::kPairRows > 0)
-      for (int s = 0; s < w_.pair_rows; ++s)
-        if (any(w_.opposes_next[s] != F(0)) || (s > 0 && any(w_.opposes_next[s - 1] != F(0))))
-          find_response(w_.pair_row[s].along, w_.response[row_of_edge(s)]);
-    if constexpr (kAcross > 0)
-      for (int c = 0; c < w_.pair_cones; ++c) {
-        for (int k = 0; k < kAcross; ++k)
-          find_response(w_.pair_cone[c].row[1 + k].along, w_.response[row_of_cone(c) + k]);
-        Cone<F>& cone = w_.pair_cone[c];
-        F push[kResiduals];
-        cone.next.times(cone.next_u, kResiduals, push);
-        for (int k = 0; k < kResiduals; ++k) cone.next_u[k] = push[k];
-        cone.next = {F(1), F(0), F(0), F(1), F(1), {F(0), F(0), F(0), F(0), F(0)}};
+    each_contact([&](int c, int, auto&, const auto&, int) DRL_LAMBDA { contacts_ = c < contacts_ ? contacts_ : c + 1; });
+    if constexpr (P::kPairs > 0) {
+      for (int s = 0; s < kRows * contacts_; ++s) {
+        auto& row = w_.noslip_row[s];
+        row.rest = row.force = row.weight = F(0);
+        for (F& x : row.along) x = F(0);
+      }
+      each_contact([&](int c, int env, auto& contacts, const auto& rows, int l)
+                       DRL_LAMBDA { begin_rows(c, env, contacts, rows, l); });
+      for (int s = 0; s < kRows * contacts_; ++s) find_response(w_.noslip_row[s].along, w_.noslip_row[s].response);
+    }
+  }
+  DRL_HD void begin_rows(int c, int env, const auto& contacts, const auto& rows, int l) {
+    F pushed[kResiduals];
+    contacts.respond(P::kPairDimensions, pushed);
+    const auto number = [&](int r, int j) DRL_LAMBDA { return numbers_of(rows[r * P::kPairColumns + j])[l]; };
+    for (int r = 0; r < kRows; ++r) {
+      auto& row = w_.noslip_row[kRows * c + r];
+      const int across = P::kElliptic || kRows == 1 ? 0 : 1 + r / 2;
+      const S side = across == 0 ? S(0) : r % 2 == 0 ? S(1) : S(-1);
+      const int main = across == 0 ? r : 0;
+      for (int j = 0; j < contacts.columns[l]; ++j)
+        numbers_of(row.along[contacts.place[j][l] / kLanesOf<F>])[env] =
+            across == 0 ? number(main, j) : number(main, j) + side * number(across, j);
+      numbers_of(row.rest)[env] = numbers_of(contacts.rest[main])[l] +
+                                  (across == 0 ? S(0) : side * numbers_of(contacts.rest[across])[l]);
+      if constexpr (P::kElliptic) {
+        numbers_of(row.weight)[env] = numbers_of(contacts.hardness)[l];
+        numbers_of(row.force)[env] = -numbers_of(pushed[r])[l];
+      } else {
+        numbers_of(row.weight)[env] = numbers_of(contacts.weight[r / 2])[l];
+        const F active = contacts.active_edge(contacts.next_u, P::kPairDimensions, r);
+        const F force = -(active * contacts.edge(contacts.next_u, P::kPairDimensions, r));
+        numbers_of(row.force)[env] = numbers_of(force)[l];
+      }
+    }
+    if constexpr (P::kElliptic)
+      for (int r = 0; r < P::kPairDimensions; ++r) {
+        const F scale = contacts.scale(r);
+        numbers_of(scale_[c][r])[env] = numbers_of(scale)[l];
       }
   }
-  // Adds change * M^-1 row to the acceleration of these lanes.
-  DRL_HD void move(Mask<F> lanes, int row, F change) {
-    const F* response = w_.response[row];
-    for (int i = 0; i < nv; ++i) qacc_[i] = math::select(lanes, math::fma(response[i], change, qacc_[i]), qacc_[i]);
+  DRL_HD void keep_forces(int c, int env, auto& contacts, int l) {
+    S force[kResiduals] = {};
+    for (int r = 0; r < kRows; ++r) {
+      const S of_row = numbers_of(w_.noslip_row[kRows * c + r].force)[env];
+      if constexpr (P::kElliptic) {
+        force[r] = numbers_of(scale_[c][r])[env] * of_row;
+      } else {
+        force[0] += of_row;
+        if (kRows > 1) force[1 + r / 2] += (r % 2 == 0 ? 1 : -1) * numbers_of(contacts.friction[r / 2])[l] * of_row;
+      }
+    }
+    for (int k = 0; k < kResiduals; ++k) numbers_of(contacts.without_slip[k])[l] = force[k];
   }
-  DRL_HD F edge_force(int s) const {
-    const F y = w_.next_y[Work::kFixedRows + s];
-    return -(active_weight(w_.weight[Work::kFixedWeights + s], y) * y);
+  // Adds change * M^-1 row to the acceleration of these lanes.
+  DRL_HD void move(Mask<F> lanes, const F* response, F change) {
+    for (int i = 0; i < nv; ++i) qacc_[i] = math::select(lanes, math::fma(response[i], change, qacc_[i]), qacc_[i]);
   }
 
   // Returns the part of the solution's cost that this solver leaves out, sum of force^2 / weight / 2 over all rows. The
@@ -170,21 +216,17 @@ class NoslipSolver {
     const auto add = [&](F weight, F y) DRL_LAMBDA { sum = math::fma(active_weight(weight, y) * y, y, sum); };
     if constexpr (P::kLimits > 0)
       for (int l = 0; l < P::kLimits; ++l) add(w_.weight[P::kContacts + l], w_.next_y[Work::kContactResiduals + l]);
-    if constexpr (P::kPairRows > 0)
-      for (int s = 0; s < w_.pair_rows; ++s) add(w_.weight[Work::kFixedWeights + s], w_.next_y[Work::kFixedRows + s]);
+    if constexpr (P::kPairs > 0)
+      for (int s = 0; s < kRows * contacts_; ++s) {
+        const auto& row = w_.noslip_row[s];
+        sum = sum + math::select(F(0) < row.weight, row.force * row.force / row.weight, F(0));
+      }
     if constexpr (P::kEqualityRows > 0)
       for (const EqualityRow<F>& row : w_.equality) sum = sum + row.push * row.push / row.weight;
     each_friction<P>(w_, [&](const auto& friction, const FrictionRow<F>& row) DRL_LAMBDA {
       const F push = row.push(friction);
       sum = sum + push * push / F(friction.weight);
     });
-    if constexpr (kAcross > 0)
-      for (int c = 0; c < w_.pair_cones; ++c) {
-        const Cone<F>& cone = w_.pair_cone[c];
-        F square = F(0);
-        for (int k = 0; k < kResiduals; ++k) square = math::fma(cone.next_u[k], cone.next_u[k], square);
-        sum = sum + math::select(F(0) < cone.hardness, square / cone.hardness, F(0));
-      }
     return F(0.5) * sum;
   }
 
@@ -193,27 +235,29 @@ class NoslipSolver {
       for (int f = 0; f < P::kFrictions; ++f) {
         const auto friction = friction_of<P>(f, w_);
         FrictionRow<F>& row = w_.friction[f];
-        const F* along = w_.friction_along[f];
-        const F inverse_inertia = math::max(long_dot<nv>(along, w_.response[f], F(0)), F(kLeast));
+        const F *along = w_.friction_along[f], *response = w_.friction_response[f];
+        const F inverse_inertia = math::max(long_dot<nv>(along, response, F(0)), F(kLeast));
         const F residual = long_dot<nv>(along, qacc_, row.rest), before = row.push(friction);
         const F after = math::clamp(before - residual / inverse_inertia, F(-friction.most), F(friction.most));
         const F change = after - before;
         gain_ = gain_ - math::fma(F(0.5) * inverse_inertia * change, change, change * residual);
         row.next_y = math::select(goes_on_, -after / F(friction.weight), row.next_y);
-        move(goes_on_, f, change);
+        move(goes_on_, response, change);
       }
   }
 
-  // In lanes in which rows s and s + 1 are opposite edges, moves force from one to the other; the sum stays.
+  // Moves force between the opposite edges s and s + 1; the sum stays.
   DRL_HD void update_edges(int s) {
-    const Mask<F> lanes = goes_on_ & (w_.opposes_next[s] != F(0));
+    auto* edge = &w_.noslip_row[s];
+    F differs = F(0);  // the edges of a contact without friction are equal
+    for (int i = 0; i < nv; ++i) differs = math::max(differs, math::abs(edge[0].along[i] - edge[1].along[i]));
+    const Mask<F> lanes = goes_on_ & (F(0) < edge[0].weight) & (F(0) < differs);
     if (!any(lanes)) return;
     F a[2][2], residual[2], before[2], force[2], rest[2];
     for (int k = 0; k < 2; ++k) {
-      const PairRow<F, nv>& row = w_.pair_row[s + k];
-      for (int l = 0; l < 2; ++l) a[k][l] = long_dot<nv>(row.along, w_.response[row_of_edge(s + l)], F(0));
+      for (int l = 0; l < 2; ++l) a[k][l] = long_dot<nv>(edge[k].along, edge[l].response, F(0));
       a[k][k] = math::max(a[k][k], F(kLeastInverseInertia));
-      residual[k] = long_dot<nv>(row.along, qacc_, row.rest), before[k] = edge_force(s + k);
+      residual[k] = long_dot<nv>(edge[k].along, qacc_, edge[k].rest), before[k] = edge[k].force;
     }
     for (int k = 0; k < 2; ++k) rest[k] = residual[k] - math::fma(a[k][0], before[0], a[k][1] * before[1]);
     // The forces are middle + y and middle - y, whose cost is quadratic in y.
@@ -224,9 +268,8 @@ class NoslipSolver {
     force[0] = middle + y, force[1] = middle - y;
     const Mask<F> moves = lanes & accept<2>(lanes, a, residual, before, force);
     for (int k = 0; k < 2; ++k) {
-      F& next_y = w_.next_y[Work::kFixedRows + s + k];
-      next_y = math::select(moves, -(force[k] / w_.weight[Work::kFixedWeights + s + k]), next_y);
-      move(moves, row_of_edge(s + k), force[k] - before[k]);
+      edge[k].force = math::select(moves, force[k], edge[k].force);
+      move(moves, edge[k].response, force[k] - before[k]);
     }
   }
   // Adds the decrease of the cost to the gain. Returns the lanes in which the cost does not rise.
@@ -249,19 +292,18 @@ class NoslipSolver {
   // is at most that of the normal force.
   DRL_HD void update_cone(int c) {
     if constexpr (kAcross > 0) {
-      PairCone<F, nv>& cone = w_.pair_cone[c];
-      const Mask<F> lanes = goes_on_ & (F(0) < cone.hardness);
+      auto* row = &w_.noslip_row[kRows * c];
+      const Mask<F> lanes = goes_on_ & (F(0) < row[0].weight);
       if (!any(lanes)) return;
-      const F normal = -(cone.mu * cone.next_u[0]);
+      const F normal = scale_[c][0] * row[0].force;
       F a[kAcross][kAcross], residual[kAcross], before[kAcross], rest[kAcross], after[kAcross];
       BoundedQuadratic<kAcross, F> quadratic(a, rest, normal);
       for (int k = 0; k < kAcross; ++k) {
-        const PairRow<F, nv>& row = cone.row[1 + k];
-        const F scale = cone.scale(1 + k), least = F(kLeastInverseInertia) * (scale * scale);
+        const F scale = scale_[c][1 + k], least = F(kLeastInverseInertia) * (scale * scale);
         quadratic.present[k] = F(0) < scale;
-        for (int l = 0; l < kAcross; ++l) a[k][l] = long_dot<nv>(row.along, w_.response[row_of_cone(c) + l], F(0));
+        for (int l = 0; l < kAcross; ++l) a[k][l] = long_dot<nv>(row[1 + k].along, row[1 + l].response, F(0));
         a[k][k] = math::select(quadratic.present[k], math::max(a[k][k], least), F(1));
-        residual[k] = long_dot<nv>(row.along, qacc_, row.rest), before[k] = -cone.next_u[1 + k];
+        residual[k] = long_dot<nv>(row[1 + k].along, qacc_, row[1 + k].rest), before[k] = row[1 + k].force;
       }
       for (int k = 0; k < kAcross; ++k) {
         rest[k] = residual[k];
@@ -278,14 +320,17 @@ class NoslipSolver {
       }
       const Mask<F> moves = lanes & accept<kAcross>(lanes, a, residual, before, after);
       for (int k = 0; k < kAcross; ++k) {
-        cone.next_u[1 + k] = math::select(moves, -after[k], cone.next_u[1 + k]);
-        move(moves, row_of_cone(c) + k, after[k] - before[k]);
+        row[1 + k].force = math::select(moves, after[k], row[1 + k].force);
+        move(moves, row[1 + k].response, after[k] - before[k]);
       }
     }
   }
 
   Work& w_;
   F* qacc_;
+  ChainPattern<typename Work::AllSizes> of_mass_;
+  int contacts_ = 0;  // of the environment that has most
+  F scale_[P::kElliptic ? P::kPairContacts : 1][P::kElliptic ? P::kPairDimensions : 1];  // of cones' residuals
   F gain_ = F(0);   // decrease of the cost in this sweep
   F trace_ = F(0);  // of M
   Mask<F> goes_on_ = F(0) == F(0);

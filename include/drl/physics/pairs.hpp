@@ -1,41 +1,99 @@
-// What contacts between two geoms (drl/physics/contacts.hpp) add to the solution. Their rows span all of qvel, since
-// such a contact couples two bodies. A lane has few of these contacts. They are stored in as many places as the lane
-// with most of them needs, and each lane stores its own contacts in order, so its results do not depend on other lanes.
+// What contacts between two geoms (drl/physics/contacts.hpp) add to the solution, if both move. Such a contact has rows
+// along qvel, because it couples two bodies: one row for each of its residuals, whose columns are the few degrees of
+// freedom that move one of its geoms and not the other.
+//
+// A lane has few of these contacts, at places that differ between lanes. So they are not computed in the lanes of
+// environments: they are sorted by environment and then fill packs, in which each lane holds a contact of any
+// environment. What the contacts of an environment add is summed in their order, so its results do not depend on others.
 #pragma once
 
+#include "drl/physics/chains.hpp"
 #include "drl/physics/columns.hpp"
-#include "drl/physics/cones.hpp"
 #include "drl/physics/contacts.hpp"
+#include "drl/physics/pyramids.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
-// A row, whose residual is the dot product of `along` and qacc, plus `rest`.
-template <class F, int nv>
-struct PairRow {
-  F along[nv], rest;
+template <class F, class Sizes, int most = kResiduals>
+using ContactFriction = std::conditional_t<Sizes::kElliptic, Cone<F>, Pyramid<F, most>>;
 
-  // Copies another row in these lanes.
-  DRL_HD void take(Mask<F> lanes, const PairRow& other) {
-    DRL_ROLLED
-    for (int i = 0; i < nv; ++i) along[i] = math::select(lanes, other.along[i], along[i]);
-    rest = math::select(lanes, other.rest, rest);
+// A pack of contacts. Lanes without a contact have rows of zeros.
+template <class F, class Sizes>
+struct PairContacts : ContactFriction<F, Sizes, Sizes::kPairDimensions> {
+  static constexpr int kDimensions = Sizes::kPairDimensions, kColumns = Sizes::kPairColumns, kWidth = kLanesOf<F>;
+  static constexpr int kPoints = Sizes::kTrees > 1 ? 2 : 1;
+
+  F rest[kDimensions];          // scaled residuals at zero acceleration
+  F axis[3][3];                 // normal, from the first geom to the second, and tangents
+  F point[kPoints][3];          // about the origins of the trees of both geoms
+  int32_t env[kWidth];          // the lane of the contact's environment
+  int32_t geom[2][kWidth];      // its geoms
+  int32_t columns[kWidth];      // the number of degrees of freedom that its rows have
+  int32_t place[kColumns][kWidth];  // of each column in an array along qvel in lanes: kWidth dof + env
+  int size, most_columns;       // number of contacts; of columns, at most
+  uint32_t envs;                // bits of their environments
+  // Their forces, if the noslip solver computes them.
+  [[no_unique_address]] Array<F, (Sizes::kNoslipIterations > 0 ? kResiduals : 0)> without_slip;
+
+  // Gathers the numbers of each column from an array along qvel.
+  DRL_HD void gather(const F* along_qvel, F* x) const {
+    const Scalar<F>* from = numbers_of(along_qvel[0]);
+    for (int j = 0; j < most_columns; ++j) {
+      Scalar<F> numbers[kWidth];
+      for (int l = 0; l < kWidth; ++l) numbers[l] = from[place[j][l]];
+      x[j] = load<F>(numbers);
+    }
+  }
+  // Returns the bits of these contacts' environments.
+  DRL_HD uint32_t envs_of(uint32_t contacts) const {
+    uint32_t bits = 0;
+    for (; contacts != 0; contacts &= contacts - 1) bits |= uint32_t{1} << env[lowest_bit(contacts)];
+    return bits;
+  }
+  // Returns the lanes whose environment is one of these.
+  DRL_HD Mask<F> of_envs(uint32_t bits) const {
+    Scalar<F> is_one[kWidth];
+    for (int l = 0; l < kWidth; ++l) is_one[l] = static_cast<Scalar<F>>(bits >> env[l] & 1);
+    return load<F>(is_one) != F(0);
+  }
+  // Returns the number of each contact's environment.
+  DRL_HD F of_each(F of_env) const {
+    Scalar<F> numbers[kWidth];
+    for (int l = 0; l < kWidth; ++l) numbers[l] = numbers_of(of_env)[env[l]];
+    return load<F>(numbers);
+  }
+  // Adds a number of each contact to the sum of its environment.
+  DRL_HD void add_to_envs(F numbers, Scalar<F>* sums) const {
+    const Scalar<F>* of = numbers_of(numbers);
+    for (int l = 0; l < size; ++l) sums[env[l]] += of[l];
   }
 };
-// A contact in an elliptic cone, with one row for each of its scaled residuals.
-template <class F, int nv>
-struct PairCone : Cone<F> {
-  PairRow<F, nv> row[kResiduals];
-
-  // Copies another contact in these lanes, before a solution.
-  DRL_HD void take(Mask<F> lanes, const PairCone& other) {
-    this->hardness = math::select(lanes, other.hardness, this->hardness);
-    this->mu = math::select(lanes, other.mu, this->mu);
-    for (int k = 0; k < kResiduals - 1; ++k)
-      this->friction[k] = math::select(lanes, other.friction[k], this->friction[k]);
-    DRL_ROLLED
-    for (int r = 0; r < kResiduals; ++r) row[r].take(lanes, other.row[r]);
-  }
+// A row of the noslip solver (drl/physics/noslip.hpp), in the lanes of environments: an edge of a pyramid, a residual of
+// a cone, or dry friction. `response` is M^-1 times `along`.
+template <class F, class Sizes>
+struct NoslipRow {
+  F along[Sizes::nv], response[Sizes::nv], rest, force, weight;
 };
+// Returns how many rows each contact has in the noslip solver, and all have.
+template <class Sizes>
+constexpr int noslip_rows_of_contact() {
+  return Sizes::kElliptic || Sizes::kPairDimensions == 1 ? Sizes::kPairDimensions : 2 * (Sizes::kPairDimensions - 1);
+}
+template <class Sizes>
+constexpr int count_noslip_rows() {
+  return Sizes::kNoslipIterations > 0 ? Sizes::kPairContacts * noslip_rows_of_contact<Sizes>() : 0;
+}
+// Returns a mask of the lanes whose bits are set.
+template <class F>
+DRL_HD Mask<F> lanes_of_bits(uint32_t bits) {
+  Scalar<F> is_one[kLanesOf<F>];
+  for (int l = 0; l < kLanesOf<F>; ++l) is_one[l] = static_cast<Scalar<F>>(bits >> l & 1);
+  return load<F>(is_one) != F(0);
+}
+// The bits of all lanes.
+template <class F>
+constexpr uint32_t kAllLanes = static_cast<uint32_t>((uint64_t{1} << kLanesOf<F>) - 1);
+
 // Computes two tangents of a contact, as MuJoCo's mju_makeFrame does.
 template <class F>
 DRL_HD void find_tangents(const PairContact<F>& contact, F* tangent, F* second) {
@@ -57,28 +115,32 @@ DRL_HD void find_tangents(const PairContact<F>& contact, F* tangent, F* second) 
   for (int k = 0; k < 3; ++k) tangent[k] = inverse * tangent[k];
   cross(normal, tangent, second);
 }
-// Returns the sliding friction of a pair's pyramid.
-template <class P>
-DRL_HD typename P::Number edge_friction([[maybe_unused]] const typename P::Work& w, const ContactPair& pair) {
-  if constexpr (P::kEdgesVary)
-    return sliding_friction(pair.friction, pair.varies, w.parameters);
-  else
-    return typename P::Number(pair.friction);
+// Returns the number of residuals of a pair's contacts.
+DRL_HD int dimensions_of(const ContactPair& pair) { return pair.edges > 0 ? pair.edges / 2 + 1 : pair.dimensions; }
+// Computes the friction of a pair's contact (see find_friction).
+template <class P, class F>
+DRL_HD void find_pair_friction(const typename P::Work& w, const ContactPair& pair, F* friction) {
+  find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
+  if constexpr (!P::kElliptic) {  // tables of pyramids have only this number if it is the only one
+    friction[0] = F(pair.friction);
+    if constexpr (P::kEdgesVary) friction[0] = sliding_friction(pair.friction, pair.varies, w.parameters);
+    friction[1] = friction[0];
+  }
+  if (pair.second_sliding > 0) friction[1] = F(pair.second_sliding);
+  if (pair.second_rolling > 0) friction[4] = F(pair.second_rolling);
 }
-// Returns the friction of one edge: sliding, torsional or rolling.
-template <class P>
-DRL_HD typename P::Number friction_of_edge([[maybe_unused]] const typename P::Work& w, const ContactPair& pair,
-                                           int edge) {
-  using F = typename P::Number;
-  if (edge / 2 == 1 && pair.second_sliding > 0) return F(pair.second_sliding);
-  if (edge / 2 == 4 && pair.second_rolling > 0) return F(pair.second_rolling);
-  if (edge < 4) return edge_friction<P>(w, pair);
-  const int k = edge < 6 ? 1 : 2;
-  F friction = F(pair.cone_friction[k]);
+// Returns the damping of residual k of a contact in an elliptic cone.
+DRL_HD double damping_of(const ContactPair& pair, int k) {
+  return k > 0 && pair.friction_damping >= 0 ? pair.friction_damping : pair.damping;
+}
+
+// Computes the friction, the weight and the residual at zero velocity of a pair's contact at a distance.
+template <class P, class F>
+DRL_HD void find_softness(const typename P::Work& w, const ContactPair& pair, int dimensions, F distance, F* friction,
+                          F& weight, F& at_rest) {
+  P::pair_softness(pair, distance, weight, at_rest), adapt_pair_weight<P>(w, pair, weight);
   if constexpr (P::kEdgesVary)
-    for (const int parameter : pair.varies)
-      if (parameter >= 0) friction = math::max(friction, w.parameters[parameter + k]);
-  return friction;
+    if (dimensions > 1) weight = weight / weight_of_friction(friction[0]);
 }
 
 // Computes the wrench of a force at a contact's point about the origin of each tree: (torque, force).
@@ -94,32 +156,6 @@ DRL_HD void find_wrenches(const typename P::Work& w, const F* point, const F* fo
   }
 }
 
-// Computes one edge of a contact's friction pyramid: a force along the normal, plus or minus friction times a force
-// along a tangent, a torque about the normal (condim 4), or about a tangent (condim 6). `friction` is that of the edge.
-template <class F>
-DRL_HD void find_edge(const ContactPair& pair, const PairContact<F>& contact, int edge, F friction, F* force,
-                      F* torque) {
-  for (int k = 0; k < 3; ++k) force[k] = contact.normal[k], torque[k] = F(0);
-  if (pair.edges == 1) return;
-  F tangent[3], second[3];
-  find_tangents(contact, tangent, second);
-  const F size = edge % 2 == 0 ? friction : -friction;
-  const F* axis = edge / 2 == 2 ? contact.normal : edge / 2 % 3 == 0 ? tangent : second;
-  F* to = edge < 4 ? force : torque;
-  for (int k = 0; k < 3; ++k) to[k] = math::fma(size, axis[k], to[k]);
-}
-// Computes its wrench about the origin of each tree.
-template <class P, class F>
-DRL_HD void find_edge_wrenches(const typename P::Work& w, const ContactPair& pair, const PairContact<F>& contact,
-                               int edge, F friction, F (*wrench)[6]) {
-  F force[3], torque[3];
-  find_edge(pair, contact, edge, friction, force, torque);
-  find_wrenches<P>(w, contact.point, force, wrench);
-  if (edge < 4) return;
-  for (int tree = 0; tree < P::kTrees; ++tree)
-    for (int k = 0; k < 3; ++k) wrench[tree][k] = wrench[tree][k] + torque[k];
-}
-
 // Returns start plus the dot product of two vectors along qvel, computed in four partial sums.
 template <int n, class F>
 DRL_HD F long_dot(const auto& a, const F* b, F start) {
@@ -132,51 +168,365 @@ DRL_HD F long_dot(const auto& a, const F* b, F start) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Returns the weight of a row if its residual y is negative (the row is active), otherwise 0.
-template <class F>
-DRL_HD F active_weight(F weight, F y) {
-  return math::select(y < F(0), weight, F(0));
-}
-
-// Calls body(place, lanes) for each place that `place` names in some of these lanes.
-template <class F, class Body>
-DRL_HD void each_place(Mask<F> lanes, F place, const Body& body) {
-  for (uint32_t left = lane_bits(lanes); left != 0;) {
-    const auto k = static_cast<int>(lane(place, lowest_bit(left)));
-    const Mask<F> here = lanes & (place == F(k));
-    body(k, here);
-    left &= ~lane_bits(here);
+// A contact of one environment, with up to `most` residuals, before it takes its place in a pack.
+template <class S, int most>
+struct FoundContact {
+  enum { kPoint = 0, kNormal = 3, kWeight = 6, kAtRest, kDamping, kTangent, kDampingAcross = 12, kDimensions, kFriction };
+  static constexpr int kNumbers = most > 1 ? kFriction + most - 1 : kTangent;  // the last ones only with friction
+  S number[kNumbers];
+  int geom[2];
+};
+template <class P>
+using FoundBy = FoundContact<Scalar<typename P::Number>, P::kPairDimensions>;
+// Adds a pair's contact to the lists of these lanes, which have room for P::kPairContacts.
+template <class P, class F>
+DRL_HD_CALLED void list_contact(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes,
+                                const PairContact<F>& contact, FoundBy<P> (*found)[kLanesOf<F>], int* count) {
+  using Found = FoundBy<P>;
+  F number[Found::kNumbers], friction[kResiduals - 1];
+  const int dimensions = dimensions_of(pair);
+  find_pair_friction<P>(w, pair, friction);
+  find_softness<P>(w, pair, dimensions, contact.distance, friction, number[Found::kWeight], number[Found::kAtRest]);
+  for (int k = 0; k < 3; ++k)
+    number[Found::kPoint + k] = contact.point[k], number[Found::kNormal + k] = contact.normal[k];
+  number[Found::kDamping] = F(damping_of(pair, 0));
+  if constexpr (P::kPairDimensions > 1) {
+    F second[3];
+    find_tangents(contact, number + Found::kTangent, second);
+    number[Found::kDampingAcross] = F(damping_of(pair, 1)), number[Found::kDimensions] = F(dimensions);
+    for (int k = 0; k < P::kPairDimensions - 1; ++k)
+      number[Found::kFriction + k] = k + 1 < dimensions ? friction[k] : F(0);
+  }
+  for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
+    const int l = lowest_bit(left);
+    if (count[l]++ >= P::kPairContacts) continue;
+    Found& to = found[count[l] - 1][l];
+    for (int k = 0; k < Found::kNumbers; ++k) to.number[k] = numbers_of(number[k])[l];
+    to.geom[0] = pair.first, to.geom[1] = pair.second;
   }
 }
-// Calls body(place, lanes, is_new) for the next free place of each of these lanes, which have used `count` places so
-// far. `taken` is the number of places that the lane with most of them uses.
-template <class F, class Body>
-DRL_HD void each_next_place(Mask<F> lanes, F count, int places, int& taken, const Body& body) {
-  const int before = taken;
-  each_place(lanes, count, [&](int place, Mask<F> here) DRL_LAMBDA {
-    if (place >= places) return;
-    body(place, here, place == before);
-    if (place == before) taken = before + 1;
+
+// The contacts of one pack while its rows are computed.
+template <class P>
+class PackOfContacts {
+  using F = typename P::Number;
+  using S = Scalar<F>;
+  using Found = FoundBy<P>;
+  static constexpr int W = kLanesOf<F>, kDimensions = P::kPairDimensions;
+
+ public:
+  DRL_HD PackOfContacts(typename P::Work& w, int pack) : w_(w), to_(w.pair_contacts[pack]), rows_(w.pair_rows[pack]) {
+    to_.size = to_.most_columns = 0, to_.envs = 0;
+    for (int l = 0; l < W; ++l) {
+      to_.env[l] = to_.geom[0][l] = to_.geom[1][l] = to_.columns[l] = 0;
+      for (auto& place : to_.place) place[l] = 0;
+    }
+  }
+  DRL_HD bool is_full() const { return to_.size == W; }
+  // Adds a contact of environment `env`.
+  DRL_HD void add(const Found& found, int env) {
+    const int l = to_.size++;
+    const PairGeom &first = P::pair_geom(found.geom[0]), &second = P::pair_geom(found.geom[1]);
+    for (int k = 0; k < Found::kNumbers; ++k) number_[k][l] = found.number[k];
+    to_.env[l] = env, to_.envs |= uint32_t{1} << env;
+    for (int side = 0; side < 2; ++side) to_.geom[side][l] = found.geom[side];
+    for (int side = 0; side < to_.kPoints; ++side)
+      for (int k = 0; k < 3; ++k) offset_[side][k][l] = offset_of(side == 0 ? first : second, k, env);
+    typename P::Work::ChainSet chains;
+    int& columns = to_.columns[l];
+    for (int word = 0; 64 * word < P::nv; ++word)
+      for (uint64_t left = first.movers(word) ^ second.movers(word); left != 0; left &= left - 1) {
+        const int dof = 64 * word + lowest_bit_of_64(left);
+        to_.place[columns][l] = W * dof + env, sign_[columns++][l] = second.is_moved_by(dof) ? S(1) : S(-1);
+        chains.add(P::chain_of(dof));
+      }
+    to_.most_columns = columns > to_.most_columns ? columns : to_.most_columns;
+    for (int c = 0; c < P::kChains; ++c)
+      if (chains.has(c)) w_.touching_chains[c].add(chains);
+  }
+  // Computes the rows of all contacts that were added.
+  DRL_HD void finish(const F* qvel) {
+    F friction[kResiduals - 1], dimensions = F(1), speed[kDimensions];
+    for (int k = 0; k < kResiduals - 1; ++k) friction[k] = F(0);
+    for (int k = 0; k < 3; ++k) {
+      to_.axis[0][k] = number(Found::kNormal + k);
+      for (int side = 0; side < to_.kPoints; ++side)
+        to_.point[side][k] = number(Found::kPoint + k) + load<F>(offset_[side][k]);
+    }
+    if constexpr (kDimensions > 1) {
+      for (int k = 0; k < kDimensions - 1; ++k) friction[k] = number(Found::kFriction + k);
+      for (int k = 0; k < 3; ++k) to_.axis[1][k] = number(Found::kTangent + k);
+      cross(to_.axis[0], to_.axis[1], to_.axis[2]), dimensions = number(Found::kDimensions);
+    }
+    to_.set_friction(kDimensions, friction, P::regularised);
+    set_weight(number(Found::kWeight), dimensions);
+    to_.begin_solution(F(0) != F(0));
+    for (F& x : speed) x = F(0);
+    for (int j = 0; j < to_.most_columns; ++j) find_column(j, qvel, speed);
+    for (int r = 0; r < kDimensions; ++r)
+      to_.rest[r] = number(r == 0 ? int{Found::kDamping} : int{Found::kDampingAcross}) * speed[r];
+    to_.rest[0] = math::fma(to_.scale(0), number(Found::kAtRest), to_.rest[0]);
+  }
+
+ private:
+  DRL_HD F number(int k) const { return load<F>(number_[k]); }
+  DRL_HD S offset_of([[maybe_unused]] const PairGeom& geom, [[maybe_unused]] int k, [[maybe_unused]] int env) const {
+    if constexpr (P::kTrees > 1)
+      if (geom.tree > 0) return numbers_of(w_.tree_offset[geom.tree][k])[env];
+    return S(0);
+  }
+  DRL_HD void set_weight(F weight, F dimensions) {
+    if constexpr (P::kElliptic) {
+      to_.mu = math::select(dimensions == F(1), F(1), to_.mu);
+      to_.set_weight(kDimensions, weight);
+    } else {
+      // The one row of a contact without friction is that of two equal edges of other contacts.
+      if constexpr (kDimensions > 1) weight = math::select(dimensions == F(1), F(0.5) * weight, weight);
+      for (int k = 0; k < to_.kAcross; ++k)
+        to_.weight[k] = k == 0 ? weight : math::select(F(k + 1) < dimensions, weight, F(0));
+    }
+  }
+  // Computes column j of all rows, and adds its part of the contact's velocity to `speed`.
+  DRL_HD void find_column(int j, const F* qvel, F* speed) {
+    S of_axis[6][W], velocity[W];
+    const S *axes = numbers_of(w_.axis[0]), *velocities = numbers_of(qvel[0]);
+    for (int l = 0; l < W; ++l) {
+      const int place = to_.place[j][l], env = to_.env[l], dof = (place - env) / W;
+      for (int k = 0; k < 6; ++k) of_axis[k][l] = axes[W * (6 * dof + k) + env];
+      velocity[l] = velocities[place];
+    }
+    const F sign = load<F>(sign_[j]);
+    F angular[3], linear[3], at[3], turned[3];
+    for (int k = 0; k < 3; ++k) {
+      angular[k] = sign * load<F>(of_axis[k]), linear[k] = sign * load<F>(of_axis[3 + k]);
+      at[k] = to_.point[0][k];
+      if constexpr (P::kTrees > 1) at[k] = math::select(F(0) < sign, to_.point[1][k], at[k]);
+    }
+    cross(angular, at, turned);
+    for (int k = 0; k < 3; ++k) linear[k] = linear[k] + turned[k];
+    for (int r = 0; r < kDimensions; ++r) {
+      const F entry = to_.scale(r) * dot(to_.axis[r % 3], r < 3 ? linear : angular);
+      rows_[r * P::kPairColumns + j] = entry;
+      speed[r] = math::fma(entry, load<F>(velocity), speed[r]);
+    }
+  }
+
+  typename P::Work& w_;
+  typename P::Work::Contacts& to_;
+  decltype(std::declval<typename P::Work&>().pair_rows[0] + 0) rows_;
+  S number_[Found::kNumbers][W] = {}, offset_[2][3][W] = {}, sign_[P::kPairColumns][W] = {};
+};
+
+// Calls body(place, columns) for each row of a block of the matrix: the place of its first entry, and their number.
+template <class P, class Body>
+DRL_HD void each_row_of_block(int c, int d, const Body& body) {
+  const int begin = P::chain_first(d), end = P::chain_first(d + 1);
+  for (int i = P::chain_first(c); i < P::chain_first(c + 1); ++i)
+    body(packed(i, begin), (end <= i ? end : i + 1) - begin);
+}
+
+// Finds the contacts of pairs that touch, and computes their rows. Returns the lanes that have more contacts than there
+// are places.
+template <class P, class F>
+DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
+  constexpr int W = kLanesOf<F>;
+  FoundBy<P> found[P::kPairContacts][W];
+  int count[W] = {};
+  w.pair_packs = 0;
+  for (auto& chains : w.touching_chains) chains = {};
+  find_near_pairs<P>(w);
+  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact)
+                              DRL_LAMBDA { list_contact<P>(w, pair, lanes, contact, found, count); });
+  uint32_t has_too_many = 0;
+  w.first_contact[0] = 0;
+  for (int env = 0; env < W; ++env) {
+    const bool has_all = count[env] <= P::kPairContacts;
+    has_too_many |= has_all ? 0 : uint32_t{1} << env;
+    w.first_contact[env + 1] = w.first_contact[env] + (has_all ? count[env] : P::kPairContacts);
+  }
+  for (int env = 0, k = 0; k < w.first_contact[W];) {
+    PackOfContacts<P> pack(w, w.pair_packs++);
+    for (; k < w.first_contact[W] && !pack.is_full(); ++k) {
+      while (k == w.first_contact[env + 1]) ++env;
+      pack.add(found[k - w.first_contact[env]][env], env);
+    }
+    pack.finish(qvel);
+  }
+  for (F& x : w.pair_force) x = F(0);
+  w.coupled_chains.set(w.touching_chains);
+  for (int c = 0; c < P::kChains; ++c)
+    w.touching_chains[c].each([&](int d) DRL_LAMBDA {
+      if (d > c) return;
+      each_row_of_block<P>(c, d, [&](int first, int columns) DRL_LAMBDA {
+        for (int j = 0; j < columns; ++j) w.pair_matrix[first + j] = F(0);
+      });
+    });
+  return lanes_of_bits<F>(has_too_many);
+}
+
+// Calls body(contacts, rows) for each pack that has contacts of these environments.
+template <class P, class Work, class Body>
+DRL_HD void each_pack(Work& w, uint32_t envs, const Body& body) {
+  for (int k = 0; k < w.pair_packs; ++k)
+    if ((w.pair_contacts[k].envs & envs) != 0) body(w.pair_contacts[k], w.pair_rows[k]);
+}
+
+// Computes the residuals at qacc in these environments. Returns the bits of those in which an edge of a pyramid becomes
+// active or inactive. For cones, adds the squares of forces and of their errors (Cone::compare) to the environments'.
+template <class P, class F = typename P::Number>
+DRL_HD_CALLED uint32_t find_next_pairs(typename P::Work& w, const F* qacc, uint32_t envs,
+                                       [[maybe_unused]] Scalar<F>* size, [[maybe_unused]] Scalar<F>* error) {
+  constexpr int kDimensions = P::kPairDimensions;
+  uint32_t differs = 0;
+  each_pack<P>(w, envs, [&](auto& contacts, const auto& rows) DRL_LAMBDA {
+    F x[P::kPairColumns];
+    contacts.gather(qacc, x);
+    for (int r = 0; r < kDimensions; ++r) {
+      F u = contacts.rest[r];
+      for (int j = 0; j < contacts.most_columns; ++j) u = math::fma(rows[r * P::kPairColumns + j], x[j], u);
+      contacts.next_u[r] = u;
+    }
+    if constexpr (P::kElliptic) {
+      F own_size = F(0), own_error = F(0);
+      contacts.find_next(kDimensions), contacts.compare(kDimensions, own_size, own_error);
+      contacts.add_to_envs(own_size, size), contacts.add_to_envs(own_error, error);
+    } else {
+      differs |= contacts.envs_of(lane_bits(contacts.changes(kDimensions)));
+    }
+  });
+  return differs;
+}
+
+// Adds the changes of these contacts' stiffness, J' K J, and of their forces at rest to those of all contacts.
+template <class P, class Rows, class F = typename P::Number>
+DRL_HD_CALLED void add_changes(typename P::Work& w, const typename P::Work::Contacts& contacts, const Rows& rows,
+                               uint32_t which) {
+  constexpr int kDimensions = P::kPairDimensions, kColumns = P::kPairColumns, W = kLanesOf<F>;
+  F push[kColumns][kDimensions], rest[kDimensions];
+  contacts.times_change(contacts.rest, kDimensions, rest);
+  Scalar<F>* forces = numbers_of(w.pair_force[0]);
+  for (int i = 0; i < contacts.most_columns; ++i) {
+    F column[kDimensions], entry[kColumns], force = F(0);
+    for (int r = 0; r < kDimensions; ++r)
+      column[r] = rows[r * kColumns + i], force = math::fma(column[r], rest[r], force);
+    contacts.times_change(column, kDimensions, push[i]);
+    for (int j = 0; j <= i; ++j) {
+      entry[j] = F(0);
+      for (int r = 0; r < kDimensions; ++r) entry[j] = math::fma(column[r], push[j][r], entry[j]);
+    }
+    for (uint32_t left = which; left != 0; left &= left - 1) {
+      const int l = lowest_bit(left), env = contacts.env[l], place = contacts.place[i][l];
+      if (i >= contacts.columns[l]) continue;
+      forces[place] -= numbers_of(force)[l];
+      const auto row = w.pair_matrix + packed(place / W, 0);
+      for (int j = 0; j <= i; ++j) numbers_of(row[contacts.place[j][l] / W])[env] += numbers_of(entry[j])[l];
+    }
+  }
+}
+// Makes the next residuals the current ones in these environments; in others, contacts stay as they are.
+template <class P>
+DRL_HD_CALLED void take_next_pairs(typename P::Work& w, uint32_t envs) {
+  each_pack<P>(w, envs, [&](auto& contacts, const auto& rows) DRL_LAMBDA {
+    const auto here = contacts.of_envs(envs);
+    uint32_t which = lane_bits(here) & ((uint64_t{1} << contacts.size) - 1);
+    if constexpr (!P::kElliptic) which &= lane_bits(contacts.changes(P::kPairDimensions));
+    if (which != 0) add_changes<P>(w, contacts, rows, which);
+    contacts.take_next(P::kPairDimensions, !here);
   });
 }
 
+// Adds what contacts add to the matrix and to the force. Blocks that only a factorisation fills become 0.
 template <class P, class F>
-DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, const PairRow<F, P::nv>& row,
-                         [[maybe_unused]] bool opposes_next) {
-  each_next_place(lanes, count, P::kPairRows, w.pair_rows, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
-    auto&& to = w.pair_row[place];
-    F& to_weight = w.weight[P::Work::kFixedWeights + place];
-    if constexpr (kLanesOf<F> == 1) {
-      DRL_ROLLED
-      for (int i = 0; i < P::nv; ++i) to.along[i] = row.along[i];
-      to.rest = row.rest, to_weight = weight;
-    } else {
-      if (is_new) to = {}, to_weight = F(0);
-      to.take(here, row), to_weight = math::select(here, weight, to_weight);
+DRL_HD void add_pairs(const typename P::Work& w, auto matrix, F* force) {
+  for (int c = 0; c < P::kChains; ++c) {
+    typename P::Work::ChainSet of_tree;
+    of_tree.add(c);
+    for (int above = P::chain_parent(c); above >= 0; above = P::chain_parent(above)) of_tree.add(above);
+    for (int d = 0; d <= c; ++d) {
+      const bool is_of_tree = of_tree.has(d), touches = w.touching_chains[c].has(d);
+      if (is_of_tree ? !touches : !w.coupled_chains.before[c].has(d)) continue;
+      each_row_of_block<P>(c, d, [&](int first, int columns) DRL_LAMBDA {
+        const auto to = matrix + first;
+        const auto from = w.pair_matrix + first;
+        DRL_ROLLED
+        for (int j = 0; j < columns; ++j)
+          to[j] = !is_of_tree ? touches ? from[j] : F(0) : to[j] + from[j];
+      });
     }
-    if constexpr (P::kNoslipIterations > 0) {
-      if (is_new) w.opposes_next[place] = F(0);
-      w.opposes_next[place] = math::select(here, F(opposes_next ? 1 : 0), w.opposes_next[place]);
+  }
+  if (w.pair_packs == 0) return;
+  DRL_ROLLED
+  for (int i = 0; i < P::nv; ++i) force[i] = force[i] + w.pair_force[i];
+}
+
+// Calls add(contacts, first, second) for each pack of these environments, and adds the sums that it computes to those
+// of the environments.
+template <class P, class F, class Add>
+DRL_HD void sum_over_pairs(const typename P::Work& w, uint32_t envs, F& first, F& second, const Add& add) {
+  Scalar<F> sums[2][kLanesOf<F>] = {};
+  each_pack<P>(w, envs, [&](const auto& contacts, const auto&) DRL_LAMBDA {
+    F of_contacts[2] = {F(0), F(0)};
+    add(contacts, of_contacts[0], of_contacts[1]);
+    for (int k = 0; k < 2; ++k) contacts.add_to_envs(of_contacts[k], sums[k]);
+  });
+  first = first + load<F>(sums[0]), second = second + load<F>(sums[1]);
+}
+// Moves the residuals back to the point `at` of the line (see search_line) in these lanes.
+template <class P, class F>
+DRL_HD void move_pairs_back(typename P::Work& w, Mask<F> lanes, F at) {
+  const uint32_t envs = lane_bits(lanes);
+  each_pack<P>(w, envs, [&](auto& contacts, const auto&) DRL_LAMBDA {
+    contacts.go_back(P::kPairDimensions, contacts.of_envs(envs), contacts.of_each(at));
+  });
+}
+
+// Subtracts the forces of pairs in the solution from `force`.
+template <class P, class F>
+DRL_HD_CALLED void subtract_pairs(const typename P::Work& w, F* force) {
+  each_pack<P>(w, kAllLanes<F>, [&](const auto& contacts, const auto& rows) DRL_LAMBDA {
+    F pushed[P::kPairDimensions];
+    contacts.respond(P::kPairDimensions, pushed);
+    for (int j = 0; j < contacts.most_columns; ++j) {
+      F sum = F(0);
+      for (int r = 0; r < P::kPairDimensions; ++r) sum = math::fma(rows[r * P::kPairColumns + j], pushed[r], sum);
+      for (int l = 0; l < contacts.size; ++l)
+        if (j < contacts.columns[l]) numbers_of(force[0])[contacts.place[j][l]] -= numbers_of(sum)[l];
+    }
+  });
+}
+// Computes the forces of contacts in the solution, along the normal and the tangents, and the torques about them.
+template <class P, class F>
+DRL_HD void find_pair_forces(const typename P::Work::Contacts& contacts, F* force) {
+  if constexpr (P::kNoslipIterations > 0)
+    for (int k = 0; k < kResiduals; ++k) force[k] = contacts.without_slip[k];
+  else
+    contacts.push(P::kPairDimensions, force);
+}
+// Adds the forces of pairs in the solution to the wrenches on frames.
+template <class P, class F>
+DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
+  each_pack<P>(w, kAllLanes<F>, [&](const auto& contacts, const auto&) DRL_LAMBDA {
+    F f[kResiduals], force[3], torque[3];
+    find_pair_forces<P>(contacts, f);
+    for (int i = 0; i < 3; ++i) {
+      force[i] = contacts.axis[0][i] * f[0], torque[i] = F(0);
+      for (int k = 1; k < P::kPairDimensions; ++k) {
+        F& to = k < 3 ? force[i] : torque[i];
+        to = math::fma(contacts.axis[k % 3][i], f[k], to);
+      }
+    }
+    for (int side = 0; side < 2; ++side) {
+      F moment[3];
+      cross(contacts.point[side % contacts.kPoints], force, moment);
+      for (int l = 0; l < contacts.size; ++l) {
+        const int frame = P::pair_geom(contacts.geom[side][l]).frame, env = contacts.env[l];
+        if (frame < 0) continue;
+        const Scalar<F> sign = side == 0 ? -1 : 1;
+        for (int k = 0; k < 3; ++k) {
+          numbers_of(wrenches[frame][k])[env] += sign * (numbers_of(moment[k])[l] + numbers_of(torque[k])[l]);
+          numbers_of(wrenches[frame][3 + k])[env] += sign * numbers_of(force[k])[l];
+        }
+      }
     }
   });
 }
@@ -185,302 +535,15 @@ DRL_HD void put_pair_row(typename P::Work& w, Mask<F> lanes, F count, F weight, 
 template <class P, class F>
 DRL_HD void find_along(const typename P::Work& w, const ContactPair& pair, const F (*wrench)[6], F* along) {
   const PairGeom &a = P::pair_geom(pair.first), &b = P::pair_geom(pair.second);
-  P::along(w, wrench, along);
   DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) {
     const bool first = a.is_moved_by(i), second = b.is_moved_by(i);
-    along[i] = first == second ? F(0) : second ? along[i] : -along[i];
+    along[i] = F(0);
+    if (first == second) continue;
+    const F* of_tree = wrench[first ? a.tree : b.tree];
+    for (int k = 0; k < 6; ++k) along[i] = math::fma(w.axis[6 * i + k], of_tree[k], along[i]);
+    if (first) along[i] = -along[i];
   }
-}
-// The normal and the tangents of a contact in an elliptic cone. The contact's rows are along these axes, then about
-// them.
-template <class F>
-struct ConeAxes {
-  F axis[3][3];
-
-  DRL_HD explicit ConeAxes(const PairContact<F>& contact) {
-    for (int k = 0; k < 3; ++k) axis[0][k] = contact.normal[k];
-    find_tangents(contact, axis[1], axis[2]);
-  }
-  // Converts three residuals, from `first` on, to world axes.
-  DRL_HD void turn(const F* residuals, int first, F* to) const {
-    for (int k = 0; k < 3; ++k)
-      to[k] = math::fma(residuals[first + 2], axis[2][k],
-                        math::fma(residuals[first + 1], axis[1][k], residuals[first] * axis[0][k]));
-  }
-  // Computes the wrench of a unit of one residual at a point, about the origin of each tree.
-  template <class P>
-  DRL_HD void find_wrenches(const typename P::Work& w, const F* point, int residual, F (*wrench)[6]) const {
-    if (residual < 3) return physics::find_wrenches<P>(w, point, axis[residual], wrench);
-    for (int tree = 0; tree < P::kTrees; ++tree)
-      for (int k = 0; k < 3; ++k) wrench[tree][k] = axis[residual - 3][k], wrench[tree][3 + k] = F(0);
-  }
-};
-
-// Computes the friction of a pair's contact (see find_friction).
-template <class P, class F>
-DRL_HD void find_pair_friction(const typename P::Work& w, const ContactPair& pair, F* friction) {
-  find_friction(pair.cone_friction, pair.varies, parameters_of<P>(w), friction);
-  if (pair.second_sliding > 0) friction[1] = F(pair.second_sliding);
-  if (pair.second_rolling > 0) friction[4] = F(pair.second_rolling);
-}
-// Returns the damping of residual k of a contact in an elliptic cone.
-DRL_HD double damping_of(const ContactPair& pair, int k) {
-  return k > 0 && pair.friction_damping >= 0 ? pair.friction_damping : pair.damping;
-}
-
-template <class P, class F>
-DRL_HD_CALLED void put_pair_cone(typename P::Work& w, Mask<F> lanes, F count, const ContactPair& pair,
-                                 const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
-  using Place = PairCone<F, P::nv>;
-  const auto find = [&](Place& cone) DRL_LAMBDA {
-    F friction[kResiduals - 1], wrench[P::kTrees][6];
-    find_pair_friction<P>(w, pair, friction);
-    cone.set_friction(pair.dimensions, friction, P::regularised);
-    cone.hardness = weight / (cone.mu * cone.mu);
-    const ConeAxes<F> axes(contact);
-    DRL_ROLLED
-    for (int r = 0; r < kResiduals; ++r) {
-      PairRow<F, P::nv>& row = cone.row[r];
-      axes.template find_wrenches<P>(w, contact.point, r, wrench);
-      find_along<P>(w, pair, wrench, row.along);
-      const F scale = cone.scale(r);
-      DRL_ROLLED
-      for (F& x : row.along) x = scale * x;
-      row.rest = F(damping_of(pair, r)) * long_dot<P::nv>(row.along, qvel, F(0));
-      if (r == 0) row.rest = math::fma(cone.mu, at_rest, row.rest);
-    }
-  };
-  if constexpr (kLanesOf<F> == 1) {  // a single lane computes its contact where it is stored
-    if (any(lanes) && w.pair_cones < P::kPairCones) find(w.pair_cone[w.pair_cones++]);
-  } else {
-    Place cone;
-    find(cone);
-    each_next_place(lanes, count, P::kPairCones, w.pair_cones, [&](int place, Mask<F> here, bool is_new) DRL_LAMBDA {
-      Place& to = w.pair_cone[place];
-      if (is_new) to = {};
-      to.take(here, cone);
-    });
-  }
-}
-
-// Stores the rows of a contact with a pyramid or without friction. `count` is the number of rows that each lane has so
-// far.
-template <class P, class F>
-DRL_HD_CALLED void put_pair_edges(typename P::Work& w, Mask<F> lanes, F& count, const ContactPair& pair,
-                                  const PairContact<F>& contact, F weight, F at_rest, const F* qvel) {
-  if constexpr (P::kEdgesVary)
-    if (pair.edges > 1) weight = weight / weight_of_friction(edge_friction<P>(w, pair));
-  constexpr int kAxes = P::kDense ? kResiduals : 1;
-  F of_axis[kAxes][P::nv];  // along each of the contact's axes, then about it
-  if constexpr (P::kDense) {
-    const ConeAxes<F> axes(contact);
-    for (int r = 0; r <= pair.edges / 2; ++r) {
-      F wrench[P::kTrees][6];
-      axes.template find_wrenches<P>(w, contact.point, r, wrench);
-      find_along<P>(w, pair, wrench, of_axis[r]);
-    }
-  }
-  for (int e = 0; e < pair.edges; ++e) {
-    PairRow<F, P::nv> row;
-    if constexpr (P::kDense) {
-      const F most = friction_of_edge<P>(w, pair, e), size = e % 2 == 0 ? most : -most;
-      for (int i = 0; i < P::nv; ++i)
-        row.along[i] = pair.edges == 1 ? of_axis[0][i] : math::fma(size, of_axis[1 + e / 2][i], of_axis[0][i]);
-    } else {
-      F wrench[P::kTrees][6];
-      find_edge_wrenches<P>(w, pair, contact, e, friction_of_edge<P>(w, pair, e), wrench);
-      find_along<P>(w, pair, wrench, row.along);
-    }
-    row.rest = math::fma(F(pair.damping), long_dot<P::nv>(row.along, qvel, F(0)), at_rest);
-    put_pair_row<P>(w, lanes, count, weight, row, pair.edges > 1 && e % 2 == 0);
-    count = count + math::select(lanes, F(1), F(0));
-  }
-}
-
-// Computes the rows of the pairs that touch. Returns the lanes that have more rows than there are places.
-template <class P, class F>
-DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
-  F count = F(0), cones = F(0);
-  w.pair_rows = w.pair_cones = 0;
-  find_near_pairs<P>(w);
-  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
-    F weight, at_rest;
-    P::pair_softness(pair, contact.distance, weight, at_rest), adapt_pair_weight<P>(w, pair, weight);
-    if constexpr (P::kPairCones > 0)
-      if (pair.dimensions > 1) {
-        put_pair_cone<P>(w, lanes, cones, pair, contact, weight, at_rest, qvel);
-        cones = cones + math::select(lanes, F(1), F(0));
-        return;
-      }
-    if constexpr (P::kPairRows > 0) put_pair_edges<P>(w, lanes, count, pair, contact, weight, at_rest, qvel);
-  });
-  return (F(P::kPairRows) < count) | (F(P::kPairCones) < cones);
-}
-
-// Adds row s, if it is active, to the first half of a solution (solve_up). The row is a rank-one update of the inverse
-// (J. Sherman and W. J. Morrison, 1950). w.strength holds the factors of the rows before it and receives that of row s.
-template <class P, class F>
-DRL_HD_CALLED void take_pair_row(typename P::Work& w, int s, F weight, const auto& row) {
-  constexpr int nv = P::nv;
-  const Mask<F> pushes = weight != F(0);
-  auto&& strength = w.strength;
-  strength[s] = F(0);
-  if (!any(pushes)) return;
-  F half[nv], scaled[nv];
-  const auto update = w.pair_update[s];
-  P::solve_up(w, gathered<nv>(row.along, scaled), half);
-  DRL_ROLLED
-  for (int i = 0; i < nv; ++i) update[i] = half[i], scaled[i] = w.inverse[i] * half[i];
-  for (int t = 0; t < s; ++t) {
-    const Mask<F> is_before = strength[t] != F(0);
-    if (!any(is_before)) continue;
-    const F share = strength[t] * long_dot<nv>(w.pair_update[t], scaled, F(0));
-    DRL_ROLLED
-    for (int i = 0; i < nv; ++i)
-      update[i] = math::select(is_before, math::fma(-share, w.pair_update[t][i], update[i]), update[i]);
-  }
-  strength[s] = weight / math::fma(weight, long_dot<nv>(update, scaled, F(0)), F(1));
-  const F push = strength[s] * long_dot<nv>(scaled, w.half, row.rest);
-  DRL_ROLLED
-  for (int i = 0; i < nv; ++i) w.half[i] = math::select(pushes, math::fma(-push, update[i], w.half[i]), w.half[i]);
-}
-
-// Calls body(r, weight, row) for six rows that together are a cone, each with its own stiffness: one along N + m T (m =
-// cross / normal of Stiffness), one along T and four across both. The directions across come from A. S. Householder's
-// reflection of the first tangent to T.
-template <int nv, class F, class Body>
-DRL_HD void each_row_of_cone(const PairCone<F, nv>& cone, const Body& body) {
-  constexpr int kAcross = kResiduals - 1;
-  const Stiffness<F>& k = cone.now;
-  F t[kAcross], size = F(0);
-  for (int r = 0; r < kAcross; ++r) size = math::max(size, math::abs(k.t[r]));
-  for (int r = 0; r < kAcross; ++r) t[r] = math::select(F(0) < size, k.t[r], F(r == 0 ? 1 : 0));
-  const F side = math::select(t[0] < F(0), F(-1), F(1)), factor = F(1) / (F(1) + math::abs(t[0]));
-  // `along` is along T, `reflected` is along the vector of the reflection.
-  PairRow<F, nv> along{}, reflected, row;
-  const auto add = [&](PairRow<F, nv>& to, F share, const PairRow<F, nv>& from) DRL_LAMBDA {
-    DRL_ROLLED
-    for (int i = 0; i < nv; ++i) to.along[i] = math::fma(share, from.along[i], to.along[i]);
-    to.rest = math::fma(share, from.rest, to.rest);
-  };
-  along.rest = F(0);
-  for (F& x : along.along) x = F(0);
-  for (int r = 0; r < kAcross; ++r) add(along, t[r], cone.row[1 + r]);
-  reflected = along, add(reflected, side, cone.row[1]);
-  row = cone.row[0], add(row, k.cross / math::select(k.normal == F(0), F(1), k.normal), along);
-  body(0, k.normal, row);
-  body(1, k.alone, along);
-  for (int r = 1; r < kAcross; ++r) {
-    row = cone.row[1 + r], add(row, -(factor * t[r]), reflected);
-    body(1 + r, k.across, row);
-  }
-}
-
-// Adds all active rows of pairs to the first half of a solution.
-template <class P>
-DRL_HD_CALLED void take_pairs(typename P::Work& w) {
-  using F = typename P::Number;
-  if constexpr (P::kPairRows > 0)
-    for (int s = 0; s < w.pair_rows; ++s)
-      take_pair_row<P>(w, s, active_weight(w.weight[P::Work::kFixedWeights + s], w.y[P::Work::kFixedRows + s]),
-                       w.pair_row[s]);
-  if constexpr (P::kPairCones > 0)
-    for (int c = 0; c < w.pair_cones; ++c)
-      each_row_of_cone<P::nv>(w.pair_cone[c], [&](int r, F weight, const PairRow<F, P::nv>& row) DRL_LAMBDA {
-        take_pair_row<P>(w, w.pair_rows + kResiduals * c + r, weight, row);
-      });
-}
-
-// Subtracts the forces of pairs in the solution from `force`, and sets `rest` of each of their rows to 0.
-template <class P, class F>
-DRL_HD_CALLED void subtract_pairs(typename P::Work& w, F* force) {
-  const auto subtract = [&](F push, auto&& row) DRL_LAMBDA {
-    DRL_ROLLED
-    for (int i = 0; i < P::nv; ++i) force[i] = math::fma(-push, row.along[i], force[i]);
-    row.rest = F(0);
-  };
-  if constexpr (P::kPairRows > 0)
-    for (int s = 0; s < w.pair_rows; ++s) {
-      const F y = w.next_y[P::Work::kFixedRows + s];
-      subtract(active_weight(w.weight[P::Work::kFixedWeights + s], y) * y, w.pair_row[s]);
-    }
-  if constexpr (P::kPairCones > 0)
-    for (int c = 0; c < w.pair_cones; ++c) {
-      F push[kResiduals];
-      w.pair_cone[c].next.times(w.pair_cone[c].next_u, kResiduals, push);
-      for (int r = 0; r < kResiduals; ++r) subtract(push[r], w.pair_cone[c].row[r]);
-    }
-}
-
-template <class F>
-DRL_HD void add_wrench(Mask<F> lanes, F push, const F* wrench, F* sum) {
-  for (int k = 0; k < 6; ++k) sum[k] = math::select(lanes, math::fma(push, wrench[k], sum[k]), sum[k]);
-}
-
-// Adds the wrenches of a contact in an elliptic cone, which each lane has stored at `place`.
-template <class P, class F>
-DRL_HD_CALLED void add_cone_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F place,
-                                     const PairContact<F>& contact, F (*wrenches)[6]) {
-  const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
-  F wrench[P::kTrees][6], push[kResiduals], force[kResiduals];
-  for (F& x : force) x = F(0);
-  for (int c = 0; c < w.pair_cones; ++c) {
-    w.pair_cone[c].push(kResiduals, push);
-    for (int r = 0; r < kResiduals; ++r) force[r] = math::select(lanes & (place == F(c)), push[r], force[r]);
-  }
-  const ConeAxes<F> axes(contact);
-  F along[3], about[3];
-  axes.turn(force, 0, along), axes.turn(force, 3, about);
-  find_wrenches<P>(w, contact.point, along, wrench);
-  for (auto& of_tree : wrench)
-    for (int k = 0; k < 3; ++k) of_tree[k] = of_tree[k] + about[k];
-  if (first.frame >= 0) add_wrench(lanes, F(-1), wrench[first.tree], wrenches[first.frame]);
-  if (second.frame >= 0) add_wrench(lanes, F(1), wrench[second.tree], wrenches[second.frame]);
-}
-
-// Returns the force of the row that each of these lanes has stored at `place`.
-template <class P, class F>
-DRL_HD F push_at(const typename P::Work& w, Mask<F> lanes, F place) {
-  F push = F(0);
-  each_place(lanes, place, [&](int s, Mask<F> here) DRL_LAMBDA {
-    if (s >= w.pair_rows) return;
-    const F y = w.next_y[P::Work::kFixedRows + s];
-    const F weight = w.weight[P::Work::kFixedWeights + s];
-    push = math::select(here, -(active_weight(weight, y) * y), push);
-  });
-  return push;
-}
-
-// Adds the wrenches of a contact whose rows begin at `count` in each of these lanes.
-template <class P, class F>
-DRL_HD_CALLED void add_edge_wrenches(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes, F& count,
-                                     const PairContact<F>& contact, F (*wrenches)[6]) {
-  const PairGeom &first = P::pair_geom(pair.first), &second = P::pair_geom(pair.second);
-  for (int e = 0; e < pair.edges; ++e) {
-    F wrench[P::kTrees][6];
-    const F push = push_at<P>(w, lanes, count);
-    find_edge_wrenches<P>(w, pair, contact, e, friction_of_edge<P>(w, pair, e), wrench);
-    if (first.frame >= 0) add_wrench(lanes, -push, wrench[first.tree], wrenches[first.frame]);
-    if (second.frame >= 0) add_wrench(lanes, push, wrench[second.tree], wrenches[second.frame]);
-    count = count + math::select(lanes, F(1), F(0));
-  }
-}
-
-// Adds the forces of pairs in the solution to the wrenches on frames.
-template <class P, class F>
-DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]) {
-  if (w.pair_rows + w.pair_cones == 0) return;
-  F count = F(0), cones = F(0);
-  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
-    if constexpr (P::kPairCones > 0)
-      if (pair.dimensions > 1) {
-        add_cone_wrenches<P>(w, pair, lanes, cones, contact, wrenches);
-        cones = cones + math::select(lanes, F(1), F(0));
-        return;
-      }
-    if constexpr (P::kPairRows > 0) add_edge_wrenches<P>(w, pair, lanes, count, contact, wrenches);
-  });
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -30,8 +30,7 @@ DRL_HD void find_push(const typename P::Work& w, int c, F* push) {
   }
 }
 
-// Calls body(weight, y, next_y) for each row of the current contacts with the floor, between geoms and with the
-// world, and of the limits.
+// Calls body(weight, y, next_y) for each row of the current contacts with the floor and of the limits.
 template <class P, class Body>
 DRL_HD void each_row(typename P::Work& w, const Body& body) {
   using Work = typename P::Work;
@@ -49,17 +48,6 @@ DRL_HD void each_row(typename P::Work& w, const Body& body) {
       body(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
     }
   }
-  if constexpr (P::kPairRows > 0)
-    for (int s = 0; s < w.pair_rows; ++s) {
-      const int r = Work::kFixedRows + s;
-      body(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
-    }
-  if constexpr (!P::kElliptic)
-    each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
-      for (int e = 0; e < contact.edges(pair.dimensions); ++e)
-        body(contact.hardness, contact.edge(contact.u, pair.dimensions, e),
-             contact.edge(contact.next_u, pair.dimensions, e));
-    });
 }
 
 // Calls body(y, next_y) for each residual of these rows.
@@ -71,39 +59,35 @@ DRL_HD void each_residual(typename P::Work& w, const Body& body) {
       const int r = w.touching[t] * Work::kResidualsPerContact;
       for (int k = 0; k < Work::kResidualsPerContact; ++k) body(w.y[r + k], w.next_y[r + k]);
     }
-  if constexpr (P::kLimits + P::kPairRows > 0) {
+  if constexpr (P::kLimits > 0) {
     DRL_ROLLED
-    for (int r = Work::kContactResiduals; r < Work::kFixedRows + w.pair_rows; ++r) body(w.y[r], w.next_y[r]);
+    for (int r = Work::kContactResiduals; r < Work::kRows; ++r) body(w.y[r], w.next_y[r]);
   }
-  if constexpr (!P::kElliptic)
-    each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
-      for (int k = 0; k < pair.dimensions; ++k) body(contact.u[k], contact.next_u[k]);
-    });
 }
 
 // True if the robot has contacts in elliptic cones.
 template <class P>
 constexpr bool has_cones() {
-  return P::kElliptic && P::kCones + P::kPairCones + P::kGround > 0;
+  return P::kElliptic && P::kCones + P::kPairContacts + P::kGround > 0;
 }
-// Calls body(residuals, cone) for each current contact in an elliptic cone. One loop visits the contacts with the
-// floor, those between geoms and those with the world, so that the body is compiled once.
+// Calls body(residuals, contact) for each current contact with the floor in an elliptic cone, and with the world. One
+// loop visits both, so that the body is compiled once.
 template <class P, class Work, class Body>
-DRL_HD void each_cone([[maybe_unused]] Work& w, const Body& body) {
-  if constexpr (has_cones<P>()) {
-    const int of_floor = P::kCones > 0 ? w.touches : 0, all_but_ground = of_floor + w.pair_cones;
-    for (int t = 0; t < all_but_ground + (P::kGround > 0 ? w.grounded : 0); ++t) {
+DRL_HD void each_friction_of_body([[maybe_unused]] Work& w, const Body& body) {
+  if constexpr (P::kCones + P::kGround > 0) {
+    const int of_floor = P::kCones > 0 ? w.touches : 0;
+    for (int t = 0; t < of_floor + (P::kGround > 0 ? w.grounded : 0); ++t) {
       int residuals = kResiduals;
-      Cone<typename P::Number>* cone = nullptr;
-      if constexpr (P::kPairCones > 0) cone = w.pair_cone + (t < of_floor ? 0 : t - of_floor);
+      std::conditional_t<(P::kGround > 0), ContactFriction<typename P::Number, P>, Cone<typename P::Number>>* contact =
+          nullptr;
       if constexpr (P::kCones > 0)
-        if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, cone = w.cone + w.touching[t];
+        if (t < of_floor) residuals = P::cone(w.touching[t]).dimensions, contact = w.cone + w.touching[t];
       if constexpr (P::kGround > 0)
-        if (t >= all_but_ground) {
-          const auto& on_ground = w.on_ground[t - all_but_ground];
-          residuals = P::pair(on_ground.pair).dimensions, cone = w.ground + on_ground.place;
+        if (t >= of_floor) {
+          const auto& on_ground = w.on_ground[t - of_floor];
+          residuals = P::pair(on_ground.pair).dimensions, contact = w.ground + on_ground.place;
         }
-      body(residuals, *cone);
+      body(residuals, *contact);
     }
   }
 }
@@ -132,12 +116,6 @@ constexpr bool reuses_active_rows() {
 template <class P>
 constexpr bool tracks_changes() {
   return P::kContacts > 0 && P::kEdges != 3;
-}
-
-// Notes that an active row of this branch (-1: of the trunk) changes.
-template <class P>
-DRL_HD void note_change(typename P::Work& w, int branch) {
-  if (branch >= 0) w.changed_branches |= uint32_t{1} << branch;
 }
 
 // Sets the contacts' contribution to all bodies to 0.
@@ -203,7 +181,6 @@ template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
   Mask<F> has_too_many = F(0) != F(0);
-  if constexpr (P::kBranches > 0) w.changed_branches = (uint32_t{1} << P::kBranches) - 1;
   if (!w.has_solution) clear_last_solution<P>(w);
   w.has_solution = true;
   if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);
@@ -248,11 +225,6 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   for (int k = 0; k < P::kHeightFields; ++k)
     if constexpr (P::kHeightFields > 0)  // heights that nobody has set count as not solved
       if (w.fields.height_maps[k].heights == nullptr) has_too_many = F(0) == F(0);
-  // These places belonged to other contacts in the last solution.
-  if constexpr (P::kPairRows > 0)
-    for (int s = 0; s < w.pair_rows; ++s) w.y[P::Work::kFixedRows + s] = F(0);
-  if constexpr (P::kPairCones > 0)
-    for (int c = 0; c < w.pair_cones; ++c) w.pair_cone[c].begin_solution(F(0) != F(0));
   each_friction<P>(w, [&](const auto&, FrictionRow<F>& row) DRL_LAMBDA { row.begin_solution(); });
   return has_too_many;
 }
@@ -288,15 +260,9 @@ DRL_HD void guess_active_rows(typename P::Work& w) {
       take(w.y[r] < F(0), w.y[r], w.next_y[r]);
     }
   }
-  if constexpr (!P::kElliptic)
-    each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
-      Mask<F> pushed = F(0) != F(0);
-      for (int e = 0; e < contact.edges(pair.dimensions); ++e)
-        pushed = pushed | (contact.edge(contact.u, pair.dimensions, e) < F(0));
-      for (int k = 0; k < pair.dimensions; ++k) take(pushed, contact.u[k], contact.next_u[k]);
-    });
   if constexpr (reuses_active_rows<P>())
-    each_cone<P>(w, [](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.reuse_last(residuals); });
+    each_friction_of_body<P>(
+        w, [&](int residuals, auto& contact) DRL_LAMBDA { contact.reuse_last(residuals, kShare); });
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -10,10 +10,12 @@ struct DefaultSizes {
   static constexpr int kAdhesions = 0;    // actuators that adhere to contacts (drl/physics/adhesion.hpp)
   static constexpr int kMotors = 0;       // actuators that a network can drive
   static constexpr int kFrictions = 0;    // degrees of freedom and tendons with dry friction
-  // Tendons with limits or dry friction, rows of equality constraints, branches whose factors are computed separately;
-  // and the numbers that are stored for them.
+  // Tendons with limits or dry friction, and rows of equality constraints; and the numbers that are stored for them.
   static constexpr int kTendons = 0, kTendonAlong = 0, kEqualityRows = 0, kEqualityAlong = 0;
-  static constexpr int kBranches = 0, kBranchPlaces = 0;
+  // Of contacts between bodies that move: those that a lane has places for, the most residuals of one, and the most
+  // degrees of freedom that move one; the chains of the matrix (drl/physics/chains.hpp).
+  static constexpr int kPairContacts = 0, kPairDimensions = 1, kPairColumns = 1, kChains = 0;
+  static constexpr double regularised = 1;  // mu of a cone with sliding friction 1
   static constexpr int kNoslipIterations = 0,
                        kNoslipDirections = 0;  // of the solver that follows each solution (drl/physics/noslip.hpp)
   static constexpr int kHeightFields = 0, kWorldPlanes = 0, kPairGroups = 0, kKeyframes = 0;

@@ -3,48 +3,50 @@
 
 #include "drl/math.hpp"
 #include "drl/physics/adhesion.hpp"
-#include "drl/physics/dense.hpp"
 #include "drl/physics/rows.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
-// The part of find_next for elliptic cones, whose stiffness changes a little until a solution is found. Returns the
-// lanes in which the forces differ from those that the solution assumed.
+// The part of find_next for contacts between bodies that move, and for elliptic cones, whose stiffness changes a little
+// until a solution is found. Only environments whose bits are set in `envs` are still unsolved. Returns the lanes in
+// which the forces differ from those that the solution assumed.
 template <class P>
-DRL_HD Mask<typename P::Number> find_next_cones(typename P::Work& w, const typename P::Number* qacc,
-                                                [[maybe_unused]] bool is_end) {
+DRL_HD Mask<typename P::Number> find_next_contacts(typename P::Work& w, const typename P::Number* qacc,
+                                                   [[maybe_unused]] uint32_t envs, [[maybe_unused]] bool is_end) {
   using F = typename P::Number;
   // Relative, of forces; in double, what rounding leaves. It may leave more (1.5e-12 was seen): a solution that has not
   // become better until the last iteration is accepted with 4e-12.
   constexpr double kSame = !kIsDouble<F> ? 1e-5 : P::kWide && !P::kWideForNoslip ? 1e-9 : 1e-12;
-  if constexpr (P::kCones > 0) {
-    if (P::kGround == 0 && w.touches > 0) P::accelerations(w, qacc);
-    for (int t = 0; t < w.touches; ++t) {
-      const ConePoint& point = P::cone(w.touching[t]);
-      FloorCone<F>& cone = w.cone[w.touching[t]];
-      cone.along(w.body[point.body].motion, point.dimensions, cone.rest, cone.next_u);
-    }
-  }
-  if constexpr (P::kPairCones > 0)
-    for (int c = 0; c < w.pair_cones; ++c)
-      for (int r = 0; r < kResiduals; ++r) {
-        const PairRow<F, P::nv>& row = w.pair_cone[c].row[r];
-        w.pair_cone[c].next_u[r] = long_dot<P::nv>(row.along, qacc, row.rest);
+  [[maybe_unused]] Scalar<F> size_of[kLanesOf<F>] = {}, error_of[kLanesOf<F>] = {};
+  [[maybe_unused]] uint32_t differs = 0;
+  if constexpr (P::kPairs > 0) differs = find_next_pairs<P>(w, qacc, envs, size_of, error_of);
+  if constexpr (!P::kElliptic) {
+    if constexpr (P::kPairs > 0) return lanes_of_bits<F>(differs);
+    return F(0) != F(0);
+  } else {
+    if constexpr (P::kCones > 0) {
+      if (P::kGround == 0 && w.touches > 0) P::accelerations(w, qacc);
+      for (int t = 0; t < w.touches; ++t) {
+        const ConePoint& point = P::cone(w.touching[t]);
+        FloorCone<F>& cone = w.cone[w.touching[t]];
+        cone.along(w.body[point.body].motion, point.dimensions, cone.rest, cone.next_u);
       }
-  F size = F(0), error = F(0);
-  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA {
-    cone.find_next(residuals);
-    cone.compare(residuals, size, error);
-  });
-  if constexpr (kIsDouble<F>) size = is_end ? F(16) * size : size;
-  return F(kSame * kSame) * size < error;
+    }
+    F size = load<F>(size_of), error = load<F>(error_of);
+    each_friction_of_body<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA {
+      cone.find_next(residuals);
+      cone.compare(residuals, size, error);
+    });
+    if constexpr (kIsDouble<F>) size = is_end ? F(16) * size : size;
+    return F(kSame * kSame) * size < error;
+  }
 }
 
 // Computes the residuals at qacc, and lists the floor contacts whose active edges change there. Returns the lanes in
 // which any row becomes active or inactive. is_end: this is the last iteration.
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc,
-                                                 [[maybe_unused]] bool is_end) {
+                                                 uint32_t envs, bool is_end) {
   using F = typename P::Number;
   using Work = typename P::Work;
   Mask<F> differs = F(0) != F(0);
@@ -81,18 +83,9 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
       w.next_y[r] = math::fma(w.limit_sign[l], of[moved], w.limit_rest[l]);
       const Mask<F> changed = changes(w.weight[P::kContacts + l], w.y[r], w.next_y[r]);
       differs = differs | changed;
-      if constexpr (P::kBranches > 0)
-        if (any(changed)) note_change<P>(w, P::branch_of_limit(l));
     }
   }
-  if constexpr (P::kPairRows > 0)
-    for (int s = 0; s < w.pair_rows; ++s) {
-      const auto& row = w.pair_row[s];
-      const int r = Work::kFixedRows + s;
-      w.next_y[r] = long_dot<P::nv>(row.along, qacc, row.rest);
-      differs = differs | changes(w.weight[Work::kFixedWeights + s], w.y[r], w.next_y[r]);
-    }
-  if constexpr (has_cones<P>()) differs = differs | find_next_cones<P>(w, qacc, is_end);
+  if constexpr (P::kPairs > 0 || has_cones<P>()) differs = differs | find_next_contacts<P>(w, qacc, envs, is_end);
   if constexpr (P::kFrictions > 0) {
     P::out_of_solver(w, qacc, along);
     each_friction<P>(w, [&](const auto& friction, FrictionRow<F>& row) DRL_LAMBDA {
@@ -121,8 +114,12 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     const F change = next_y - y, push = active_weight(weight, y) * change;
     slope = math::fma(-push, next_y, slope), start = math::fma(push, change, start);
   });
-  each_cone<P>(w, [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.begin_line(residuals, slope, start); });
+  each_friction_of_body<P>(w, [&](int residuals, const auto& contact) DRL_LAMBDA { contact.begin_line(residuals, slope, start); });
   each_friction<P>(w, [&](const auto&, const FrictionRow<F>& row) DRL_LAMBDA { row.begin_line(slope, start); });
+  if constexpr (P::kPairs > 0)
+    sum_over_pairs<P>(w, lane_bits(lanes), slope, start, [](const auto& contacts, F& of_slope, F& of_start) DRL_LAMBDA {
+      contacts.begin_line(P::kPairDimensions, of_slope, of_start);
+    });
   F low = F(0), high = F(1), at = F(1), moved = F(4);
   Mask<F> goes_on = lanes;
   for (int k = 0; k < kSteps; ++k) {
@@ -131,10 +128,13 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
       const F change = next_y - y, here = math::fma(at, change, y), push = active_weight(weight * change, here);
       first = math::fma(push, here, first), second = math::fma(push, change, second);
     });
-    each_cone<P>(w,
-                 [&](int residuals, const Cone<F>& cone) DRL_LAMBDA { cone.add_slopes(residuals, at, first, second); });
+    each_friction_of_body<P>(w,
+                 [&](int residuals, const auto& contact) DRL_LAMBDA { contact.add_slopes(residuals, at, first, second); });
     each_friction<P>(w, [&](const auto& friction, const FrictionRow<F>& row)
                             DRL_LAMBDA { row.add_slopes(friction, at, first, second); });
+    if constexpr (P::kPairs > 0)
+      sum_over_pairs<P>(w, lane_bits(goes_on), first, second, [&](const auto& contacts, F& of_first, F& of_second)
+                            DRL_LAMBDA { contacts.add_slopes(P::kPairDimensions, contacts.of_each(at), of_first, of_second); });
     const F steep = F(enough) * start;
     goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
     if (!any(goes_on)) break;
@@ -153,8 +153,9 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, next[i] - qacc[i], qacc[i]), next[i]);
   each_residual<P>(
       w, [&](F y, F& next_y) DRL_LAMBDA { next_y = math::select(is_back, math::fma(at, next_y - y, y), next_y); });
-  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.go_back(residuals, is_back, at); });
+  each_friction_of_body<P>(w, [&](int residuals, auto& contact) DRL_LAMBDA { contact.go_back(residuals, is_back, at); });
   each_friction<P>(w, [&](const auto&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
+  if constexpr (P::kPairs > 0) move_pairs_back<P>(w, is_back, at);
 }
 
 // Makes the next residuals the current ones, and updates the contacts' contribution to bodies. In solved lanes, cones
@@ -174,11 +175,11 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
       }
       const ContactPoint& point = P::point(c);
       P::add_coupling(point, w.contact[c].row, change, w.body[point.body].coupling);
-      if constexpr (P::kBranches > 0) note_change<P>(w, P::branch_of_body(point.body));
     }
   if constexpr (P::kGround > 0 && !P::kElliptic) take_next_pyramids<P>(w);
+  if constexpr (P::kPairs > 0) take_next_pairs<P>(w, lane_bits(!is_solved) & kAllLanes<F>);
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
-  each_cone<P>(w, [&](int residuals, Cone<F>& cone) DRL_LAMBDA { cone.take_next(residuals, is_solved); });
+  each_friction_of_body<P>(w, [&](int residuals, auto& contact) DRL_LAMBDA { contact.take_next(residuals, is_solved); });
   each_friction<P>(w, [&](const auto& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones + (P::kElliptic ? P::kGround : 0) > 0) clear_coupling<P>(w);
   if constexpr (P::kElliptic && P::kGround > 0) add_ground_cones<P>(w);
@@ -193,17 +194,11 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
 // Computes the accelerations at which forces are in balance for the active rows of the work.
 template <class P>
 DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
-  if constexpr (P::kDense) {
-    balance_dense<P>(w, qacc);
-  } else if constexpr (P::kPairs > 0) {
-    if constexpr (P::kBranches > 0) {
-      for (int branch = 0; branch < P::kBranches; ++branch)
-        if (w.changed_branches >> branch & 1) P::factorise_branch(w, branch);
-      w.changed_branches = 0;
-    }
-    P::factorise(w);
-    take_pairs<P>(w);
-    P::solve_down(w, qacc);
+  if constexpr (P::kPairs > 0) {
+    P::assemble(w, w.matrix + 0, qacc);
+    add_pairs<P>(w, w.matrix + 0, qacc);
+    ChainMatrix matrix(w.coupled_chains, w.matrix + 0, w.inverse + 0);
+    matrix.factorise(), matrix.solve(qacc);
   } else {
     P::newton(w, qacc);
   }
@@ -229,7 +224,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
   for (int iteration = 0;; ++iteration) {
-    const Mask<F> differs = find_next<P>(w, next, iteration == kIterations);
+    const Mask<F> differs = find_next<P>(w, next, lane_bits(!is_solved) & kAllLanes<F>, iteration == kIterations);
     const bool is_last = iteration > 0 && (!any(differs) || iteration == kIterations);
     if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
     if (!is_last && iteration > kFullSteps)
@@ -238,8 +233,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;
     if (iteration == 0) guess_active_rows<P>(w);
-    if constexpr (has_cones<P>())
-      if (iteration > 0) is_solved = is_solved | !differs;
+    if (iteration > 0) is_solved = is_solved | !differs;
     take_next<P>(w, is_solved);
     balance<P>(w, next);
     // Without this, a solution with active cones would change a little in each iteration that other lanes need.

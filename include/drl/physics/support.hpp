@@ -131,18 +131,11 @@ DRL_HD void find_forces(typename P::Work& w, [[maybe_unused]] typename P::Stage&
 template <class P>
 DRL_HD_CALLED void refine(typename P::Work& w, typename P::Stage& stage, Mask<typename P::Number> lanes) {
   using F = typename P::Number;
-  F force[P::nv], change[P::nv];
+  F change[P::nv];
   find_floor_forces<P>(w);
-  P::unbalanced(w, stage.qacc, force);
-  subtract_pairs<P>(w, force);
-  if constexpr (P::kDense) {
-    for (int i = 0; i < P::nv; ++i) change[i] = force[i];
-    solve_dense<P::nv>(w.matrix, change);
-  } else {
-    P::solve_up(w, force, w.half);
-    take_pairs<P>(w);
-    P::solve_down(w, change);
-  }
+  P::unbalanced(w, stage.qacc, change);
+  subtract_pairs<P>(w, change);
+  ChainMatrix(w.coupled_chains, w.matrix + 0, w.inverse + 0).solve(change);
   DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) stage.qacc[i] = stage.qacc[i] + math::select(lanes, change[i], F(0));
 }

@@ -26,9 +26,6 @@ struct LackingSensor {
   const char *name, *why;
 };
 
-// C++ has no arrays of length 0.
-constexpr int at_least_one(int n) { return n > 0 ? n : 1; }
-
 // A state that the model's file names.
 template <class Sizes>
 struct Keyframe {
@@ -47,12 +44,6 @@ struct ContactPoint {
   double stiffness, damping, least, most, width, midpoint;  // solver parameters
   int varies[2] = {-1, -1};                                 // parameters that raise the friction, or -1
 };
-
-// An array that takes no space if it is empty.
-template <class T, int n>
-struct Empty {};
-template <class T, int n>
-using Array = std::conditional_t<(n > 0), T[at_least_one(n)], Empty<T, n>>;
 
 // Parts of a stage or state that only some models have: the values of the model's parameters in this environment,
 // followed by the ratios of derived constants, which stay until they are set again, activations, forces of adhesion,
@@ -102,12 +93,6 @@ struct TimeValue {
 template <class F>
 struct TimeValue<F, false> {};
 
-// Returns the number of rows whose forces the noslip solver may change.
-template <class Sizes>
-constexpr int count_noslip_rows() {
-  if (Sizes::kNoslipIterations == 0) return 0;
-  return Sizes::kFrictions + Sizes::kPairRows + Sizes::kNoslipDirections * Sizes::kPairCones;
-}
 // A row of an equality constraint: its residual at zero acceleration, and the force in the solution. The row's other
 // contributions are part of `mass` and `force` of the Work.
 template <class F>
@@ -174,17 +159,16 @@ template <class Sizes>
 struct WorkSizes {
   static constexpr int kResidualsPerContact = Sizes::kEdges == 3 ? 2 : Sizes::kEdges;
   static constexpr int kContactResiduals = Sizes::kContacts * kResidualsPerContact,
-                       kFixedRows = kContactResiduals + Sizes::kLimits;
-  static constexpr int kFixedWeights = Sizes::kContacts + Sizes::kLimits;
-  static constexpr int kRows = kFixedRows + Sizes::kPairRows, kPairDofs = Sizes::kPairs > 0 ? Sizes::nv : 0;
-  static constexpr int kUpdates = Sizes::kDense ? 0 : Sizes::kPairRows + kResiduals * Sizes::kPairCones;
-  static constexpr int kPairNumbers = Sizes::kPairRows * (kPairDofs + 1), kUpdateNumbers = kUpdates * kPairDofs;
-  static constexpr int kWeights = kFixedWeights + Sizes::kPairRows;
-  static constexpr int kNearPairs = Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0;  // with room for one more
+                       kRows = kContactResiduals + Sizes::kLimits;
+  static constexpr int kWeights = Sizes::kContacts + Sizes::kLimits;
+  static constexpr int kPairDofs = Sizes::kPairs + Sizes::kNoslipIterations > 0 ? Sizes::nv : 0;
+  static constexpr int kEntries = packed_entries(kPairDofs);  // of the matrix
+  static constexpr int kPairNumbers = Sizes::kPairDimensions * Sizes::kPairColumns;  // of a contact's rows
+  static constexpr int kNearPairs = Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0;       // with room for one more
   // The numbers of an environment in columns; 0 if all its arrays are on the stack.
   static constexpr int kInColumns = [] {
-    constexpr int kFewNumbers = 2048,
-                  all = kPairNumbers + kUpdateNumbers + kUpdates + 2 * (kRows + Sizes::kLimits) + kWeights + kNearPairs;
+    constexpr int kFewNumbers = 2048, all = Sizes::kPairContacts * kPairNumbers + 2 * kEntries +
+                                            2 * (kRows + Sizes::kLimits) + kWeights + kNearPairs;
     return Sizes::kWide || Sizes::kNoslipIterations > 0 || all < kFewNumbers ? 0 : all;
   }();
 };
@@ -193,19 +177,22 @@ template <bool is_column, class T, int n, class InColumn = Column<T>>
 using WorkArray = std::conditional_t<is_column, InColumn, Array<T, n>>;
 
 // The memory of one stage. Rows are the inequality constraints: kEdges rows of each floor contact, then one of each
-// limit, then those of pairs. A row has a residual y that is linear in qacc, and pushes with -weight * y if y < 0. All
+// limit. A row has a residual y that is linear in qacc, and pushes with -weight * y if y < 0. All
 // edges of a contact have the same weight. For a robot in a plane, y holds a contact's residuals along its normal and
 // its tangent.
 template <class F, class Sizes>
 struct Work : WorkSizes<Sizes> {
   using S = WorkSizes<Sizes>;
-  static constexpr int kPairDofs = S::kPairDofs;
+  using Contacts = PairContacts<F, Sizes>;
+  using ChainSet = Chains<Sizes>;
+  using AllSizes = Sizes;
   static constexpr bool kHasColumns = DRL_ON_GPU && std::is_same_v<F, float> && S::kInColumns > 0;
   // Places the arrays that are in columns, of which `first` is the environment's first number.
   DRL_HD void place_columns([[maybe_unused]] F* first) {
     if constexpr (kHasColumns) {
       const auto take = [&](int numbers) DRL_LAMBDA { return std::exchange(first, first + kColumnEnvs * numbers); };
-      pair_row = {take(S::kPairNumbers)}, pair_update = {take(S::kUpdateNumbers)}, strength = {take(S::kUpdates)};
+      pair_rows = {take(Sizes::kPairContacts * S::kPairNumbers)};
+      matrix = {take(S::kEntries)}, pair_matrix = {take(S::kEntries)};
       y = {take(S::kRows)}, next_y = {take(S::kRows)}, weight = {take(S::kWeights)};
       limit_sign = {take(Sizes::kLimits)}, limit_rest = {take(Sizes::kLimits)};
       near_pair = {reinterpret_cast<uint32_t*>(take(S::kNearPairs))};
@@ -238,48 +225,45 @@ struct Work : WorkSizes<Sizes> {
   bool has_still_geoms = false;       // the axes of the world's geoms have been written (place_still_geoms)
   int grounded = 0, ground_step = 1;  // the number of contacts with the world, and that of solutions so far
   int near_pairs = 0;
-  uint32_t changed_branches = 0;  // bits of the branches whose factors have to be computed
   [[no_unique_address]] Array<FloorCone<F>, Sizes::kCones> cone;
   [[no_unique_address]] Array<FrictionRow<F>, Sizes::kFrictions> friction;
   [[no_unique_address]] Array<EqualityRow<F>, Sizes::kEqualityRows> equality;
   [[no_unique_address]] Array<F, Sizes::kEqualityAlong> equality_along;
-  // For pairs: the geoms' axes, the first tree's origin relative to that of each tree, the rows, and the factors of M
-  // plus what floor contacts and limits add.
+  // For pairs: the geoms' axes, the first tree's origin relative to that of each tree.
   [[no_unique_address]] Array<GeomAxis<F>, Sizes::kPairGeoms> geom_axis;
   [[no_unique_address]] Array<F, (Sizes::kPairGroups > 0 ? 3 : 0)> origin;  // of the first tree
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
-  [[no_unique_address]] WorkArray<kHasColumns, PairRow<F, at_least_one(kPairDofs)>, Sizes::kPairRows,
-                                  PairRowColumn<F, kPairDofs>>
-      pair_row;
-  int pair_rows = 0, pair_cones = 0;  // of the lane that has most
-  [[no_unique_address]] Array<F, Sizes::kFactor> factor;
-  [[no_unique_address]] Array<F, (Sizes::kDense ? 0 : kPairDofs)> inverse, half;
-  [[no_unique_address]] WorkArray<kHasColumns, F[at_least_one(kPairDofs)], S::kUpdates, VectorColumn<F, kPairDofs>>
-      pair_update;
-  [[no_unique_address]] WorkArray<kHasColumns, F, S::kUpdates> strength;  // of each update
   [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
-  [[no_unique_address]] Array<PairCone<F, at_least_one(kPairDofs)>, Sizes::kPairCones> pair_cone;
+  // Packs of their contacts and of the rows of these, of which each environment has those from first_contact[l] to
+  // first_contact[l + 1] - 1; the chains that they couple, and what they add to the matrix and the force; the matrix of
+  // Newton's method, which is then factorised, and the blocks of it that are not 0.
+  [[no_unique_address]] Array<Contacts, Sizes::kPairContacts> pair_contacts;
+  [[no_unique_address]] WorkArray<kHasColumns, F[at_least_one(S::kPairNumbers)], Sizes::kPairContacts,
+                                  VectorColumn<F, S::kPairNumbers>>
+      pair_rows;
+  int pair_packs = 0, first_contact[kLanesOf<F> + 1] = {};
+  ChainSet touching_chains[at_least_one(Sizes::kChains)];
+  ChainPattern<Sizes> coupled_chains;
+  [[no_unique_address]] WorkArray<kHasColumns, F, S::kEntries> matrix, pair_matrix;
+  [[no_unique_address]] Array<F, S::kPairDofs> inverse, pair_force;
   // Contacts with geoms of the world: one place for each that a pair can have, and the pairs and places of those that
   // exist in some lane.
   struct OnGround {
     uint16_t pair, place;
   };
-  [[no_unique_address]] Array<GroundContact<F>, Sizes::kGround> ground;
+  [[no_unique_address]] Array<GroundContact<F, Sizes>, Sizes::kGround> ground;
   [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
   // Indices of the pairs that are near in some lane; what is remembered of them, to save time.
   [[no_unique_address]] WorkArray<kHasColumns, uint32_t, S::kNearPairs> near_pair;
   [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
-  [[no_unique_address]] Array<F, Sizes::kBranchPlaces> branch;
-  [[no_unique_address]] Array<F, (Sizes::kDense ? Sizes::nv * (Sizes::nv + 1) / 2 : 0)> matrix;  // dense.hpp
   [[no_unique_address]] Array<F, Sizes::kTendonAlong> tendon_along;
   // The forces of actuators that adhere to contacts, and what these forces add along qvel in the solver's axes.
   [[no_unique_address]] Array<F, Sizes::kAdhesions> adhesive_force;
   [[no_unique_address]] Array<F, (Sizes::kAdhesions > 0 ? Sizes::nv : 0)> adhesion;
-  // For the noslip solver: the rows of dry friction, the products of M^-1 and each row, and 1 for each row of a pair
-  // that is an edge of a pyramid whose opposite edge is the next row.
-  [[no_unique_address]] Array<F[Sizes::nv], (Sizes::kNoslipIterations > 0 ? Sizes::kFrictions : 0)> friction_along;
-  [[no_unique_address]] Array<F[Sizes::nv], count_noslip_rows<Sizes>()> response;
-  [[no_unique_address]] Array<F, (Sizes::kNoslipIterations > 0 ? Sizes::kPairRows : 0)> opposes_next;
+  // For the noslip solver: the rows of dry friction and the products of M^-1 and each of them; those of contacts.
+  [[no_unique_address]] Array<F[Sizes::nv], (Sizes::kNoslipIterations > 0 ? Sizes::kFrictions : 0)> friction_along,
+      friction_response;
+  [[no_unique_address]] Array<NoslipRow<F, Sizes>, count_noslip_rows<Sizes>()> noslip_row;
 };
 
 // The memory of one stage of a robot whose steps lanes of float compute in double (Sizes::kWide): that of each half of

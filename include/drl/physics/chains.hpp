@@ -1,0 +1,300 @@
+// The matrix of Newton's method for robots whose bodies touch each other, and its factors.
+//
+// The degrees of freedom are in chains: one chain is a part of the tree without branches, such as the joints of a leg.
+// The matrix is in blocks, of the rows of one chain and the columns of another (or the same). Which of them are not 0
+// follows from the tree, and from the contacts: a contact between two legs couples their chains. So the work of a
+// factorisation is that of the tree and of the legs that touch.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "drl/lanes/lanes.hpp"
+#include "drl/math.hpp"
+
+namespace drl::inline DRL_ISA::physics {
+
+// Returns where entry (i, j) of a symmetric matrix is stored; j <= i.
+DRL_HD constexpr int packed(int i, int j) { return (i * (i + 1) >> 1) + j; }
+
+// Bits of chains. Chain c is that of the degrees of freedom from Sizes::chain_first(c) to Sizes::chain_first(c + 1) - 1.
+template <class Sizes>
+struct Chains {
+  static constexpr int kWords = Sizes::kChains > 0 ? (Sizes::kChains + 63) / 64 : 1;
+  uint64_t bits[kWords] = {};
+
+  DRL_HD void add(int c) { bits[c / 64] |= uint64_t{1} << c % 64; }
+  DRL_HD void remove(int c) { bits[c / 64] &= ~(uint64_t{1} << c % 64); }
+  DRL_HD void add(const Chains& others) {
+    for (int k = 0; k < kWords; ++k) bits[k] |= others.bits[k];
+  }
+  DRL_HD bool has(int c) const { return (bits[c / 64] >> c % 64 & 1) != 0; }
+  DRL_HD Chains common(const Chains& others) const {
+    Chains both;
+    for (int k = 0; k < kWords; ++k) both.bits[k] = bits[k] & others.bits[k];
+    return both;
+  }
+  DRL_HD bool operator==(const Chains& others) const {
+    for (int k = 0; k < kWords; ++k)
+      if (bits[k] != others.bits[k]) return false;
+    return true;
+  }
+  DRL_HD bool empty() const { return *this == Chains{}; }
+  // Calls body(c) for each of them.
+  template <class Body>
+  DRL_HD void each(const Body& body) const {
+    for (int k = 0; k < kWords; ++k)
+      for (uint64_t left = bits[k]; left != 0; left &= left - 1) body(64 * k + lowest_bit_of_64(left));
+  }
+};
+
+// Returns whether chain d is above chain c in the tree.
+template <class Sizes>
+DRL_HD bool is_chain_above(int d, int c) {
+  while (c > d) c = Sizes::chain_parent(c);
+  return c == d;
+}
+
+// Which blocks of a matrix are not 0: the chains before and after each chain that are coupled to it.
+template <class Sizes>
+struct ChainPattern {
+  static constexpr int kChains = Sizes::kChains > 0 ? Sizes::kChains : 1;
+  Chains<Sizes> before[kChains], after[kChains];
+
+  // Becomes the pattern of M, to which `more` are coupled (of which bits of chain d in more[c] count if d < c), and of
+  // its factors. M couples each chain to the chains above it. A factorisation from the last row to the first couples all
+  // chains before one that are coupled to it; here it suffices to couple the last of them to the others.
+  DRL_HD void set(const Chains<Sizes>* more) {
+    for (int c = 0; c < Sizes::kChains; ++c) {
+      const int above = Sizes::chain_parent(c);
+      before[c] = after[c] = {};
+      if (above >= 0) before[c] = before[above], before[c].add(above);
+    }
+    for (int c = Sizes::kChains - 1; c > 0; --c) {
+      if (more != nullptr)
+        for (int d = 0; d < c; ++d)
+          if (more[c].has(d)) before[c].add(d);
+      int last = -1;
+      before[c].each([&](int d) DRL_LAMBDA { last = d, after[d].add(c); });
+      if (last <= 0) continue;
+      Chains<Sizes> others = before[c];
+      others.remove(last);
+      before[last].add(others);
+    }
+  }
+};
+
+// The number of entries for which a matrix has room: a few behind its last row are read.
+constexpr int packed_entries(int n) { return n > 0 ? n * (n + 1) / 2 + 7 : 0; }
+// A matrix [nv, nv], packed by rows of its lower half, of which only the blocks of a pattern count. It is factorised in place as L' D L: row k then holds L(k, i) D(k), and inverse[k] is 1 / D(k).
+template <class Sizes, class F, class Numbers>
+class ChainMatrix {
+ public:
+  DRL_HD ChainMatrix(const ChainPattern<Sizes>& pattern, Numbers numbers, F* inverse)
+      : pattern_(pattern), m_(numbers), inverse_(inverse) {}
+
+  DRL_HD_CALLED void factorise() {
+    if constexpr (kIsUnrolled)
+      eliminate_all(std::make_integer_sequence<int, Sizes::kChains>());
+    else
+      for (int c = Sizes::kChains - 1; c >= 0; --c) eliminate(c);
+  }
+  // Replaces a force by the acceleration.
+  DRL_HD_CALLED void solve(F* x) const {
+    if constexpr (kIsUnrolled) {
+      each_chain<0, Sizes::kChains>([&](auto k) DRL_LAMBDA { solve_up(Sizes::kChains - 1 - k(), x); });
+      each_chain<0, Sizes::kChains>([&](auto c) DRL_LAMBDA { solve_down(c(), x); });
+    } else {
+      for (int c = Sizes::kChains - 1; c >= 0; --c) solve_up(c, x);
+      for (int c = 0; c < Sizes::kChains; ++c) solve_down(c, x);
+    }
+  }
+
+ private:
+  // Code for each chain of robots with few chains, in which loops have fixed lengths.
+  static constexpr bool kIsUnrolled = [] {
+    if constexpr (requires { Sizes::kChainFirst[0]; }) return Sizes::kChains <= 8;
+    return false;
+  }();
+  static constexpr int first_of(int c) {
+    if constexpr (kIsUnrolled) return Sizes::kChainFirst[c];
+    return 0;
+  }
+  static constexpr int size_of(int c) { return first_of(c + 1) - first_of(c); }
+
+  template <int... k>
+  DRL_HD void eliminate_all(std::integer_sequence<int, k...>) {
+    (eliminate_chain<Sizes::kChains - 1 - k>(), ...);
+  }
+  template <int c>
+  DRL_HD void eliminate_chain() {
+    constexpr int n = size_of(c), first = first_of(c), later = Sizes::nv - first - n;
+    const uint64_t after = pattern_.after[c].bits[0], before = pattern_.before[c].bits[0];
+    if (after != 0) {
+      DRL_ROLLED
+      for (int i = 0; i < n; ++i) {
+        F factor[later > 0 ? later : 1];
+        const Numbers row = m_ + packed(first + i, 0);
+        each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
+          if (after >> e() & 1)
+            for (int k = 0; k < size_of(e()); ++k)
+              factor[first_of(e()) - first - n + k] =
+                  -(inverse_[first_of(e()) + k] * m_[packed(first_of(e()) + k, first + i)]);
+        });
+        each_chain<0, c + 1>([&](auto d) DRL_LAMBDA {
+          if (d() != c && !(before >> d() & 1)) return;
+          const uint64_t shared = d() == c ? after : after & pattern_.after[d()].bits[0];
+          F sum[size_of(d())];
+          for (int s = 0; s < size_of(d()); ++s) sum[s] = row[first_of(d()) + s];
+          each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
+            if (!(shared >> e() & 1)) return;
+            DRL_ROLLED
+            for (int k = 0; k < size_of(e()); ++k) {
+              const Numbers from = m_ + packed(first_of(e()) + k, first_of(d()));
+              const F of_row = factor[first_of(e()) - first - n + k];
+              for (int s = 0; s < size_of(d()); ++s) sum[s] = math::fma(of_row, from[s], sum[s]);
+            }
+          });
+          for (int s = 0; s < size_of(d()); ++s)
+            if (d() != c || s <= i) row[first_of(d()) + s] = sum[s];
+        });
+      }
+    }
+    for (int i = n - 1; i >= 0; --i) {
+      F factor[n];
+      const Numbers row = m_ + packed(first + i, 0);
+      for (int k = i + 1; k < n; ++k) factor[k] = -(inverse_[first + k] * m_[packed(first + k, first + i)]);
+      each_chain<0, c + 1>([&](auto d) DRL_LAMBDA {
+        if (d() != c && !(before >> d() & 1)) return;
+        for (int s = 0; s < size_of(d()); ++s) {
+          if (d() == c && s > i) break;
+          F sum = row[first_of(d()) + s];
+          for (int k = i + 1; k < n; ++k) sum = math::fma(factor[k], m_[packed(first + k, first_of(d()) + s)], sum);
+          row[first_of(d()) + s] = sum;
+        }
+      });
+      inverse_[first + i] = F(1) / row[first + i];
+    }
+  }
+  // Calls body(std::integral_constant<int, c>()) for each chain from `begin` to `end` - 1.
+  template <int begin, int end, class Body>
+  DRL_HD static void each_chain(const Body& body) {
+    if constexpr (begin < end) {
+      body(std::integral_constant<int, begin>());
+      each_chain<begin + 1, end>(body);
+    }
+  }
+
+  DRL_HD void eliminate(int c) {
+      const int first = Sizes::chain_first(c), end = Sizes::chain_first(c + 1);
+      // First the rows of later chains, which do not depend on the order of this chain's rows.
+      const auto& after = pattern_.after[c];
+      for (int i = first; i < end && !after.empty(); ++i) {
+        Range range{};
+        auto taken = after;
+        rows_ = 0, take_chains(after, i);
+        pattern_.before[c].each([&](int d) DRL_LAMBDA {
+          const auto shared = after.common(pattern_.after[d]);
+          if (shared == taken) return extend(range, i, Sizes::chain_first(d), Sizes::chain_first(d + 1));
+          subtract_rows(i, range);
+          range = {Sizes::chain_first(d), Sizes::chain_first(d + 1)};
+          rows_ = 0, take_chains(shared, i), taken = shared;
+        });
+        if (!(taken == after)) {
+          subtract_rows(i, range);
+          range = {first, first}, rows_ = 0, take_chains(after, i);
+        }
+        extend(range, i, first, i + 1), subtract_rows(i, range);
+      }
+      for (int i = end - 1; i >= first; --i) {
+        Range range{};
+        rows_ = 0;
+        for (int k = i + 1; k < end; ++k) take_row(k, i);
+        if (rows_ > 0) {
+          pattern_.before[c].each(
+              [&](int d) DRL_LAMBDA { extend(range, i, Sizes::chain_first(d), Sizes::chain_first(d + 1)); });
+          extend(range, i, first, i + 1), subtract_rows(i, range);
+        }
+        inverse_[i] = F(1) / m_[packed(i, i)];
+      }
+  }
+  DRL_HD void solve_up(int c, F* x) const {
+    for (int k = Sizes::chain_first(c + 1) - 1; k >= Sizes::chain_first(c); --k) {
+      const F z = -(inverse_[k] * x[k]);
+      const Numbers row = m_ + packed(k, 0);
+      each_column(c, k, [&](int j) DRL_LAMBDA { x[j] = math::fma(z, row[j], x[j]); });
+    }
+  }
+  DRL_HD void solve_down(int c, F* x) const {
+    for (int k = Sizes::chain_first(c); k < Sizes::chain_first(c + 1); ++k) {
+      const Numbers row = m_ + packed(k, 0);
+      F sum = x[k];
+      each_column(c, k, [&](int j) DRL_LAMBDA { sum = math::fma(-row[j], x[j], sum); });
+      x[k] = inverse_[k] * sum;
+    }
+  }
+  // Calls body(j) for each column before k of row k, which belongs to chain c.
+  template <class Body>
+  DRL_HD void each_column(int c, int k, const Body& body) const {
+    const auto visit = [&](int begin, int end) DRL_LAMBDA {
+      DRL_ROLLED
+      for (int j = begin; j < end; ++j) body(j);
+    };
+    pattern_.before[c].each([&](int d) DRL_LAMBDA { visit(Sizes::chain_first(d), Sizes::chain_first(d + 1)); });
+    visit(Sizes::chain_first(c), k);
+  }
+  // Takes row k into the list of those that are subtracted from row i.
+  DRL_HD void take_row(int k, int i) {
+    row_[rows_] = packed(k, 0);
+    factor_[rows_++] = -(inverse_[k] * m_[packed(k, i)]);
+  }
+  DRL_HD void take_chains(const Chains<Sizes>& chains, int i) {
+    chains.each([&](int e) DRL_LAMBDA {
+      for (int k = Sizes::chain_first(e); k < Sizes::chain_first(e + 1); ++k) take_row(k, i);
+    });
+  }
+  struct Range {
+    int begin, end;
+  };
+  // Adds columns to a range of row i; if they do not follow it, subtracts from those that it has first.
+  DRL_HD void extend(Range& range, int i, int begin, int end) {
+    if (begin == range.end && range.begin < begin) {
+      range.end = end;
+    } else {
+      subtract_rows(i, range);
+      range = {begin, end};
+    }
+  }
+  // Subtracts the rows of the list from these columns of row i.
+  DRL_HD void subtract_rows(int i, Range range) {
+    int j = range.begin;
+    for (; j + 8 <= range.end; j += 8) subtract<8>(i, j, 8);
+    if (j + 4 < range.end)
+      subtract<8>(i, j, range.end - j);
+    else if (j < range.end)
+      subtract<4>(i, j, range.end - j);
+  }
+  // Does so for n columns, of which `count` are stored. The others may be behind the row.
+  template <int n>
+  DRL_HD void subtract(int i, int j, int count) {
+    const Numbers to = m_ + (packed(i, 0) + j);
+    F sum[n];
+    for (int s = 0; s < n; ++s) sum[s] = to[s];
+    DRL_ROLLED
+    for (int t = 0; t < rows_; ++t) {
+      const F factor = factor_[t];
+      const Numbers from = m_ + (row_[t] + j);
+      for (int s = 0; s < n; ++s) sum[s] = math::fma(factor, from[s], sum[s]);
+    }
+    for (int s = 0; s < n; ++s)
+      if (s < count) to[s] = sum[s];
+  }
+
+  const ChainPattern<Sizes>& pattern_;
+  Numbers m_;
+  F* inverse_;
+  int row_[Sizes::nv], rows_ = 0;  // where the rows that are subtracted begin
+  F factor_[Sizes::nv];            // minus their factors
+};
+
+}  // namespace drl::inline DRL_ISA::physics
