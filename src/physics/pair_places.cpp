@@ -1,8 +1,6 @@
 #include <cmath>
 #include <map>
-#include <memory>
 
-#include "drl/lanes/philox.hpp"
 #include "drl/physics/height_fields.hpp"
 #include "drl/physics/mujoco_version.hpp"
 #include "drl/physics/multiccd.hpp"
@@ -26,7 +24,8 @@ int most_contacts(physics::ShapeKind a, physics::ShapeKind b) {
 
 class Places {
  public:
-  Places(const mjModel& model, const RobotModel& robot) : m_(model), r_(robot), most_on_field_(robot.ground_pairs) {
+  Places(VisitedStates& visited, const RobotModel& robot)
+      : visited_(visited), r_(robot), most_on_field_(robot.ground_pairs) {
     for (size_t p = 0; p < r_.pairs.size(); ++p)
       pair_of_[std::minmax(geom(r_.pairs[p].first).geom, geom(r_.pairs[p].second).geom)] = p;
   }
@@ -64,9 +63,6 @@ class Places {
 
  private:
   static constexpr int kEnough = 16;
-  // Runs from initial states, then from random ones, of which many short runs follow: bodies may land on each other.
-  static constexpr int kRuns = 6, kSteps = 500, kShortRuns = 40, kShortSteps = 50;
-  static constexpr int kMostCost = 200'000;  // of a run: degrees of freedom and rows, summed over its steps
 
   // Returns the most contacts that a pair has.
   int most_contacts(const GeomPair& pair) const {
@@ -92,41 +88,16 @@ class Places {
     const int most = robot_compiler::most_contacts(PairGeom::height_field, other.kind);
     return static_cast<int>(std::min({double(most), prisms, double(wanted)}));
   }
-  // Runs the model from its initial states and from random ones, with random controls, the first time it is called.
   void visit_states() {
     if (has_visited_) return;
     has_visited_ = true;
-    const std::unique_ptr<mjData, void (*)(mjData*)> data(mj_makeData(&m_), mj_deleteData);
-    mjData& d = *data;
-    uint64_t draws = 0;
-    const auto draw = [&](double low, double high) {
-      return low + (high - low) * static_cast<double>(uniform01(random_bits(1, Purpose::benchmark, draws++, 0)[0]));
-    };
-    for (int run = 0; run < kRuns + kShortRuns; ++run) {
-      mj_resetData(&m_, &d);
-      if (m_.nkey > 0 && run < m_.nkey) mj_resetDataKeyframe(&m_, &d, run);
-      for (int j = 0; j < m_.njnt && run >= kRuns / 2; ++j) {
-        const bool is_short = m_.jnt_type[j] == mjJNT_HINGE || m_.jnt_type[j] == mjJNT_SLIDE;
-        const mjtNum* range = m_.jnt_range + 2 * j;
-        if (is_short && m_.jnt_limited[j]) d.qpos[m_.jnt_qposadr[j]] = draw(range[0], range[1]);
-      }
-      int cost = 0;
-      for (int step = 0; step < (run < kRuns ? kSteps : kShortSteps) && cost < kMostCost; ++step) {
-        for (int a = 0; a < m_.nu; ++a) {
-          const mjtNum* range = m_.actuator_ctrlrange + 2 * a;
-          if (step % 10 == 0) d.ctrl[a] = m_.actuator_ctrllimited[a] ? draw(range[0], range[1]) : draw(-1, 1);
-        }
-        mj_step(&m_, &d);
-        cost += static_cast<int>(m_.nv) + d.nefc;
-        count(d);
-      }
-    }
+    for (const VisitedStep& step : visited_.steps()) count(step);
   }
-  void count(const mjData& d) {
+  void count(const VisitedStep& step) {
     int here = 0;
     std::vector<int> on_field(most_on_field_.size());
-    for (int c = 0; c < d.ncon; ++c) {
-      const auto pair = pair_of_.find(std::minmax(d.contact[c].geom[0], d.contact[c].geom[1]));
+    for (const VisitedContact& contact : step.contacts) {
+      const auto pair = pair_of_.find(std::minmax(contact.first, contact.second));
       if (pair == pair_of_.end()) continue;
       if (pair->second >= r_.ground_pairs)
         most_ = std::max(most_, ++here);
@@ -135,7 +106,7 @@ class Places {
     }
   }
 
-  const mjModel& m_;
+  VisitedStates& visited_;
   const RobotModel& r_;
   std::map<std::pair<int, int>, size_t> pair_of_;  // by geoms
   int most_ = 0;                    // contacts of other pairs
@@ -145,18 +116,18 @@ class Places {
 
 }  // namespace
 
-void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts) {
+void choose_pair_places(VisitedStates& visited, RobotModel& robot, int contacts) {
   // Beyond, a lane's memory would be mostly for contacts that never exist.
   const int kMostGround = robot.height_fields.empty() ? 256 : 1024;
   const auto is_of_world = [&](int g) { return robot.pair_geoms[g].body < 0; };
   const auto moving = std::ranges::stable_partition(
       robot.pairs, [&](const GeomPair& pair) { return is_of_world(pair.first) || is_of_world(pair.second); });
   robot.ground_pairs = robot.pairs.size() - moving.size();
-  int ground = Places(model, robot).place_ground_pairs(robot, contacts);
+  int ground = Places(visited, robot).place_ground_pairs(robot, contacts);
   if (ground > kMostGround || robot.noslip) robot.ground_pairs = 0, ground = 0;
   // The noslip solver goes through the contacts in MuJoCo's order.
   if (robot.noslip) std::ranges::sort(robot.pairs, {}, [](const GeomPair& pair) { return pair.sensed.order; });
-  robot.pair_places = {.contacts = Places(model, robot).choose(contacts), .ground = ground};
+  robot.pair_places = {.contacts = Places(visited, robot).choose(contacts), .ground = ground};
 }
 
 }  // namespace drl::robot_compiler

@@ -7,6 +7,7 @@
 
 #include "physics/robot_counts.hpp"
 #include "physics/robot_reader.hpp"
+#include "physics/stiffness.hpp"
 
 namespace drl::robot_compiler {
 namespace {
@@ -422,7 +423,9 @@ RobotModel read_robot_model(const std::string& file, int places, bool randomised
   std::erase_if(robot.warnings, [](const std::string& text) { return text.find("'settotalmass'") != text.npos; });
   Reader(*model, robot, file).read();
   if (!robot.unsupported.empty()) return robot;
-  choose_pair_places(*model, robot, places);
+  VisitedStates visited(*model, depends_on_motion(robot));
+  choose_pair_places(visited, robot, places);
+  if (depends_on_motion(robot)) try_float(visited, robot);
   group_pairs(robot);
   if (randomised) read_constants(*model, robot);
   return robot;

@@ -8,6 +8,7 @@
 #include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/mujoco_version.hpp"
 #include "physics/robot_model.hpp"
+#include "physics/visited_states.hpp"
 
 namespace drl::robot_compiler {
 
@@ -143,7 +144,7 @@ void read_contacts(const mjModel& model, RobotModel& robot);
 // Chooses how many contacts between geoms a lane has places for: `contacts` if it is not 0, else all that its pairs can
 // have, or, where these are many, half as many again as libmujoco has in random motions of the model. Requires
 // contacts.
-void choose_pair_places(const mjModel& model, RobotModel& robot, int contacts);
+void choose_pair_places(VisitedStates& visited, RobotModel& robot, int contacts);
 // Reads the tendons. Requires joints and sites.
 void read_tendons(const mjModel& model, RobotModel& robot);
 // Reads the actuators. Requires tendons.

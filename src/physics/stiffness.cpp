@@ -1,11 +1,17 @@
 #include "physics/stiffness.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
 
 #include "physics/robot_counts.hpp"
+#include "physics/visited_states.hpp"
 
 namespace drl::robot_compiler {
 namespace {
+
+constexpr double kRigid = 1e9, kAlmost = 0.9;
 
 // Returns how much stiffer a contact is along its stiffest direction than without friction, where its weight is
 // d / (1 - d) times the inertia, for the impedance d. The tangents of an elliptic cone are stiffer by impratio. A
@@ -38,32 +44,82 @@ double stiffness_of_rows(const RobotModel& model, const Equality& equality) {
   return equality.kind == Equality::weld ? std::max(1.0, turn * turn) : 1;
 }
 
-}  // namespace
+// Returns the impedance of a constraint at a depth (MuJoCo, "Modeling", solver parameters).
+double impedance(const Softness& s, double depth) {
+  const double x = std::clamp(depth / s.width, 0.0, 1.0), power = s.power;
+  const double y = x < s.midpoint ? std::pow(x, power) / std::pow(s.midpoint, power - 1)
+                                  : 1 - std::pow(1 - x, power) / std::pow(1 - s.midpoint, power - 1);
+  return s.least + y * (s.most - s.least);
+}
+double stiffness_at(double impedance, double share) { return impedance / (1 - impedance) * share; }
+double most_impedance(const Softness& softness) { return std::max(softness.least, softness.most); }
 
-StiffestConstraint stiffest_constraint(const RobotModel& model) {
-  StiffestConstraint stiffest;
-  const auto add_stiffness = [&](const std::string& name, double stiffness) {
-    if (stiffness > stiffest.stiffness) stiffest = {name, stiffness};
-  };
-  const auto add = [&](const std::string& name, const auto& constraint, double share) {
-    const double d = std::max(constraint.softness.least, constraint.softness.most);
-    add_stiffness(name, d / (1 - d) * share);
-  };
-  const auto of_contact = [&](const auto& c) { return stiffness_of_friction(model, c.friction, c.cone); };
-  for (const FloorContact& contact : model.contacts) add(contact.name, contact, of_contact(contact));
+// Calls body(name, geoms, softness, share) for each contact. `share` is how stiff it is for impedance / (1 -
+// impedance).
+template <class Body>
+void each_contact(const RobotModel& model, const Body& body) {
+  const auto share = [&](const auto& c) { return stiffness_of_friction(model, c.friction, c.cone); };
+  for (const FloorContact& c : model.contacts) body(c.name, std::minmax(c.geom, c.plane), c.softness, share(c));
   for (const GeomPair& pair : model.pairs) {
+    const PairGeom &first = model.pair_geoms[pair.first], &second = model.pair_geoms[pair.second];
     // Contacts of a body whose inverse weight is kLeastWeight (robot_contacts.cpp) are rigid. That of a column with the
     // floor pushes along its axis, so contacts with the floor do not count.
     const bool is_rigid = pair.weight_without_friction < 1e-9;
-    add(model.pair_geoms[pair.first].name, pair, is_rigid ? 1e9 : of_contact(pair));
+    body(first.name, std::minmax(first.geom, second.geom), pair.softness, is_rigid ? kRigid : share(pair));
   }
-  for (const Equality& equality : model.equalities) add(equality.name, equality, stiffness_of_rows(model, equality));
+}
+
+}  // namespace
+
+StiffestConstraint stiffest_constraint(const RobotModel& model) {
+  StiffestConstraint contact, other;
+  const auto raise = [](StiffestConstraint& stiffest, const std::string& name, double stiffness) {
+    if (stiffness > stiffest.stiffness) stiffest = {name, stiffness};
+  };
+  const auto add = [&](const std::string& name, double stiffness) { raise(other, name, stiffness); };
+  each_contact(model, [&](const std::string& name, const auto&, const Softness& softness, double share) {
+    raise(share < kRigid ? contact : other, name, stiffness_at(most_impedance(softness), share));
+  });
+  for (const Equality& equality : model.equalities)
+    add(equality.name, stiffness_at(most_impedance(equality.softness), stiffness_of_rows(model, equality)));
   for (const Tendon& tendon : model.tendons) {
     if (!tendon.has_rows() || dofs_of_tendon(model, tendon).size() < 2) continue;
-    if (tendon.limit) add(tendon.name, *tendon.limit, 1);
-    if (tendon.friction) add_stiffness(tendon.name, tendon.friction->weight * tendon.inverse_weight);
+    if (tendon.limit) add(tendon.name, stiffness_at(most_impedance(tendon.limit->softness), 1));
+    if (tendon.friction) add(tendon.name, tendon.friction->weight * tendon.inverse_weight);
   }
-  return stiffest;
+  if (other.stiffness > contact.stiffness) return other;
+  contact.is_alone = other.stiffness <= kMostStiffInFloat;
+  return contact;
+}
+
+bool depends_on_motion(const RobotModel& model) {
+  const StiffestConstraint stiffest = stiffest_constraint(model);
+  return stiffest.stiffness > kMostStiffInFloat && stiffest.is_alone && model.equalities.empty() && !model.noslip;
+}
+
+void try_float(VisitedStates& visited, RobotModel& model) {
+  std::map<std::pair<int, int>, std::pair<const Softness*, double>> contacts;  // and their shares
+  each_contact(model, [&](const auto&, const auto& geoms, const Softness& softness, double share) {
+    contacts[geoms] = {&softness, share};
+  });
+  FloatTrial trial;
+  for (const VisitedStep& step : visited.steps())
+    for (const VisitedContact& contact : step.contacts)
+      if (const auto known = contacts.find(std::minmax(contact.first, contact.second)); known != contacts.end()) {
+        const auto& [softness, share] = known->second;
+        trial.stiffest = std::max(trial.stiffest, stiffness_at(impedance(*softness, contact.depth), share));
+      }
+  std::vector<double> errors = visited.float_errors();
+  std::ranges::sort(errors);
+  if (!errors.empty()) trial.error = errors[errors.size() * 99 / 100];
+  model.float_trial = trial;
+}
+
+bool is_stiff(const RobotModel& model) {
+  const StiffestConstraint stiffest = stiffest_constraint(model);
+  if (stiffest.stiffness <= kMostStiffInFloat) return false;
+  const std::optional<FloatTrial>& trial = model.float_trial;
+  return !trial || trial->error > kMostFloatError || trial->stiffest < kAlmost * stiffest.stiffness;
 }
 
 }  // namespace drl::robot_compiler

@@ -14,6 +14,7 @@
 #include "drl/physics/height_fields.hpp"
 #include "drl/physics/mujoco_model.hpp"
 #include "drl/physics/mujoco_version.hpp"
+#include "physics/float_error.hpp"
 #include "physics/stiffness.hpp"
 
 namespace drl::robot_compiler {
@@ -721,6 +722,7 @@ class Constrained {
     mj_forward(model_.get(), data_.get());
   }
   const mjData& data() const { return *data_; }
+  double error_of_float() { return float_error(*model_, *data_); }
   RobotModel robot() const { return read_robot_model(file_); }
   // Returns the largest weight of a row, times the inverse inertia along it.
   double stiffest_row() const {
@@ -768,6 +770,44 @@ TEST(Stiffness, IsTheWeightOfRowsRelativeToTheInertia) {
         EXPECT_NEAR(stiffest.stiffness * kMass / std::max(ball.weight_along(2), ball.weight_along(0)), 1, 1e-6)
             << cone << mu << condim;
       }
+}
+
+// A ball rests on the floor, where d / (1 - d) d x / (d_most time)^2 = 9.81, for an impedance d that rises linearly
+// with the depth x.
+TEST(Stiffness, ThatOccursIsThatOfTheDepth) {
+  constexpr double kLeast = 0.1, kMost = 0.9999, kWidth = 0.01, kTime = 0.02;
+  const auto impedance = [](double depth) { return kLeast + (kMost - kLeast) * depth / kWidth; };
+  double depth = 0;
+  for (double step = kWidth; step > 1e-15; step /= 2) {
+    const double d = impedance(depth + step);
+    if (depth + step < kWidth && d / (1 - d) * d * (depth + step) < 9.81 * std::pow(kMost * kTime, 2)) depth += step;
+  }
+  const Constrained ball(
+      "<default><geom condim='1' solimp='0.1 0.9999 0.01 0.5 1'/></default><worldbody><geom type='plane' size='1 1 1'/>"
+      "<body pos='0 0 0.1'><joint type='slide' axis='0 0 1'/><geom size='0.1' mass='2' pos='0 0 " +
+      testing::PrintToString(-depth) + "'/></body></worldbody>");
+  const RobotModel robot = ball.robot();
+  ASSERT_TRUE(robot.float_trial);
+  EXPECT_NEAR(robot.float_trial->stiffest / (impedance(depth) / (1 - impedance(depth))), 1, 1e-4);
+  EXPECT_LT(robot.float_trial->error, 1e-6);  // M has one entry
+}
+
+// A ball lies on a sliding ball, and sticks to it. The stiffness of their contact across the normal is 1e4 impratio
+// times the inertia. In float, 1 + 1e10 is 1e10: the sum loses the inertia of both.
+TEST(Stiffness, DecidesByTheDigitsThatFloatKeeps) {
+  for (const bool is_stiff : {false, true}) {
+    Constrained balls(std::string("<option cone='elliptic' gravity='1 0 -9.81' impratio='") + (is_stiff ? "1e6" : "1") +
+                      "'/><default><geom size='0.1' mass='2' solimp='0.9999 0.9999 0.01'/></default><worldbody>"
+                      "<body><joint type='slide' axis='1 0 0'/><geom/></body><body pos='0 0 0.1999'>"
+                      "<joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 1'/><geom/></body></worldbody>");
+    if (is_stiff)
+      EXPECT_GT(balls.error_of_float(), 0.1);
+    else
+      EXPECT_LT(balls.error_of_float(), 1e4 * std::pow(2, -23));
+    const RobotModel robot = balls.robot();
+    EXPECT_GT(stiffest_constraint(robot).stiffness, kMostStiffInFloat);
+    EXPECT_EQ(needs_double(robot), is_stiff);
+  }
 }
 
 // Compares the stiffness of an equality constraint with the weights of libmujoco's rows, times the inverse inertia
