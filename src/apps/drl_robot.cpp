@@ -270,7 +270,7 @@ void explain(const RobotModel& model, const Program& program) {
       std::printf(
           "; in random motion %.2g, and float's error is below %.1e in 99%% of the steps with contacts, at most %g",
           model.float_trial->stiffest, model.float_trial->error, kMostFloatError);
-    std::printf(")\n");
+    std::printf(")%s\n", deepest_contacts(model).empty() ? "" : "; steps with stiffer ones count in Metrics/unsolved");
   }
   if (!model.equalities.empty())
     std::printf("%s with %d rows\n",

@@ -279,7 +279,15 @@ std::string emit_rare_sizes(const RobotModel& model, const Program& program) {
   flag("kSensesEnergies", senses(model, &Sensor::shows_energy));
   flag("kSensesTime", senses(model, Sensor::time));
   size("kActivations", model.na);
-  flag("kWide", program.is_wide);
+  flag("kWide", program.is_wide), flag("kStiff", model.float_trial && !program.is_wide);
+  if (const std::vector<double> deepest = deepest_contacts(model); !deepest.empty()) {
+    flag("kStiffer", true);
+    text +=
+        Table("Distances of points from the floor and of pairs, below which they are stiffer than in random motion.",
+              "double", "deepest", in_cpp(deepest.size()))
+            .add_all(deepest)
+            .text();
+  }
   if (model.noslip) {
     text += constants("int", {{"kNoslipIterations", model.noslip->iterations},
                               {"kNoslipDirections", most_friction_directions(model)}}) +

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "physics/robot_counts.hpp"
-#include "physics/visited_states.hpp"
+#include "physics/robot_reader.hpp"
 
 namespace drl::robot_compiler {
 namespace {
 
-constexpr double kRigid = 1e9, kAlmost = 0.9;
+constexpr double kRigid = 1e15;
 
 // Returns how much stiffer a contact is along its stiffest direction than without friction, where its weight is
 // d / (1 - d) times the inertia, for the impedance d. The tangents of an elliptic cone are stiffer by impratio. A
@@ -54,18 +54,20 @@ double impedance(const Softness& s, double depth) {
 double stiffness_at(double impedance, double share) { return impedance / (1 - impedance) * share; }
 double most_impedance(const Softness& softness) { return std::max(softness.least, softness.most); }
 
-// Calls body(name, geoms, softness, share) for each contact. `share` is how stiff it is for impedance / (1 -
-// impedance).
+// Calls body(name, geoms, softness, share, edge) for each contact. `share` is how stiff it is for impedance / (1 -
+// impedance), and `edge` the distance at which it begins to push.
 template <class Body>
 void each_contact(const RobotModel& model, const Body& body) {
   const auto share = [&](const auto& c) { return stiffness_of_friction(model, c.friction, c.cone); };
-  for (const FloorContact& c : model.contacts) body(c.name, std::minmax(c.geom, c.plane), c.softness, share(c));
+  for (const FloorContact& c : model.contacts)
+    body(c.name, std::minmax(c.geom, c.plane), c.softness, share(c), c.margin);
   for (const GeomPair& pair : model.pairs) {
     const PairGeom &first = model.pair_geoms[pair.first], &second = model.pair_geoms[pair.second];
     // Contacts of a body whose inverse weight is kLeastWeight (robot_contacts.cpp) are rigid. That of a column with the
     // floor pushes along its axis, so contacts with the floor do not count.
     const bool is_rigid = pair.weight_without_friction < 1e-9;
-    body(first.name, std::minmax(first.geom, second.geom), pair.softness, is_rigid ? kRigid : share(pair));
+    body(first.name, std::minmax(first.geom, second.geom), pair.softness, is_rigid ? kRigid : share(pair),
+         pair.margin - pair.gap);
   }
 }
 
@@ -77,8 +79,8 @@ StiffestConstraint stiffest_constraint(const RobotModel& model) {
     if (stiffness > stiffest.stiffness) stiffest = {name, stiffness};
   };
   const auto add = [&](const std::string& name, double stiffness) { raise(other, name, stiffness); };
-  each_contact(model, [&](const std::string& name, const auto&, const Softness& softness, double share) {
-    raise(share < kRigid ? contact : other, name, stiffness_at(most_impedance(softness), share));
+  each_contact(model, [&](const std::string& name, const auto&, const Softness& softness, double share, double) {
+    raise(contact, name, stiffness_at(most_impedance(softness), share));
   });
   for (const Equality& equality : model.equalities)
     add(equality.name, stiffness_at(most_impedance(equality.softness), stiffness_of_rows(model, equality)));
@@ -99,7 +101,7 @@ bool depends_on_motion(const RobotModel& model) {
 
 void try_float(VisitedStates& visited, RobotModel& model) {
   std::map<std::pair<int, int>, std::pair<const Softness*, double>> contacts;  // and their shares
-  each_contact(model, [&](const auto&, const auto& geoms, const Softness& softness, double share) {
+  each_contact(model, [&](const auto&, const auto& geoms, const Softness& softness, double share, double) {
     contacts[geoms] = {&softness, share};
   });
   FloatTrial trial;
@@ -119,7 +121,25 @@ bool is_stiff(const RobotModel& model) {
   const StiffestConstraint stiffest = stiffest_constraint(model);
   if (stiffest.stiffness <= kMostStiffInFloat) return false;
   const std::optional<FloatTrial>& trial = model.float_trial;
-  return !trial || trial->error > kMostFloatError || trial->stiffest < kAlmost * stiffest.stiffness;
+  return !trial || trial->error > kMostFloatError || trial->stiffest > kLeastImpedance * kRigid;
+}
+
+std::vector<double> deepest_contacts(const RobotModel& model) {
+  std::vector<double> deepest;
+  if (!model.float_trial || is_stiff(model)) return deepest;
+  constexpr double kNever = -1e30, kRounding = 1.001;
+  const double most = kRounding * std::max(kMostStiffInFloat, model.float_trial->stiffest);
+  bool exist = false;
+  each_contact(model, [&](const auto&, const auto&, const Softness& softness, double share, double edge) {
+    if (stiffness_at(most_impedance(softness), share) <= most) return deepest.push_back(kNever);
+    double low = 0, high = softness.width;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double depth = (low + high) / 2;
+      (stiffness_at(impedance(softness, depth), share) < most ? low : high) = depth;
+    }
+    deepest.push_back(edge - low), exist = true;
+  });
+  return exist ? deepest : std::vector<double>();
 }
 
 }  // namespace drl::robot_compiler

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "physics/robot_model.hpp"
 
@@ -28,7 +29,7 @@ constexpr double kMostFloatError = 2.5e-3;
 struct StiffestConstraint {
   std::string name;  // of a contact's geom, the equality constraint, the tendon or the ball joint
   double stiffness = 0;
-  bool is_alone = false;  // a contact that is not rigid, and only contacts are too stiff for float
+  bool is_alone = false;  // a contact, and only contacts are too stiff for float
 };
 StiffestConstraint stiffest_constraint(const RobotModel& model);
 
@@ -38,8 +39,12 @@ bool depends_on_motion(const RobotModel& model);
 // Sets what decides then (RobotModel::float_trial). Requires contacts.
 void try_float(VisitedStates& visited, RobotModel& model);
 
-// Returns whether constraints are too stiff for float.
+// Returns whether constraints are too stiff for float. Rigid contacts are, if any occurred in random motion.
 bool is_stiff(const RobotModel& model);
+// Returns, for each contact with the floor and each pair, the distance below which it is stiffer than any contact of
+// random motion, and too stiff for float. Empty for robots that have no such contact or are computed in double. Lanes
+// count steps with such contacts (Metrics/unsolved).
+std::vector<double> deepest_contacts(const RobotModel& model);
 // Returns whether lanes compute a robot in double: also with the noslip solver, which tells singular matrices from
 // others by determinants of 1e-10.
 inline bool needs_double(const RobotModel& model) { return model.noslip || is_stiff(model); }

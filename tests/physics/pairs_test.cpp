@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "drl/physics/loop.hpp"
+#include "physics/cushions.hpp"
 #include "physics/pile.hpp"
 #include "physics/stairs.hpp"
 #include "tested_robots.hpp"
@@ -92,6 +93,24 @@ TEST(PairContacts, TooManyCountAsUnsolved) {
       EXPECT_EQ(stage.unsolved, has_seventh ? 1 : 0);
       if (has_seventh) continue;
       EXPECT_LE(test::difference(stage.qacc, expected.qacc, P::nv), 1e-10);
+    }
+  }
+}
+
+// A contact with the floor, the table or another ball counts if d / (1 - d) exceeds 500, for the impedance
+// d = 0.1 + 0.8999 depth / 0.01. The balls lie higher in random motion, so that float is accurate there.
+TEST(PairRows, StifferContactsThanInRandomMotionCountAsUnsolved) {
+  using P = cushions_robot::Physics<double>;
+  static_assert(P::kContacts > 0 && P::kGroundPairs > 0 && P::kPairs > 0 && !P::kWide);
+  const double start = 0.005;  // the depth of all contacts at qpos 0
+  for (const auto& [stiffness, count] : {std::pair(400.0, 0.0), {600.0, 1.0}}) {
+    const double lower = (stiffness / (1 + stiffness) - 0.1) / 0.8999 * 0.01 - start;
+    for (const std::array<double, 3>& qpos : {std::array{-lower, 0.0, 0.0}, {0.0, -lower, 0.0}, {0.0, 0.0, -lower}}) {
+      P::State state{};
+      P::Stage stage;
+      std::ranges::copy(qpos, state.qpos);
+      evaluate<P>(state, nullptr, stage);
+      EXPECT_EQ(stage.unsolved, count) << qpos[0] << ' ' << qpos[1] << ' ' << qpos[2];
     }
   }
 }

@@ -95,7 +95,7 @@ class ChainMatrix {
 
   DRL_HD_CALLED void factorise() {
     if constexpr (kIsUnrolled)
-      eliminate_all(std::make_integer_sequence<int, Sizes::kChains>());
+      each_chain<0, Sizes::kChains>([&](auto k) DRL_LAMBDA { eliminate_chain<Sizes::kChains - 1 - k()>(); });
     else
       for (int c = Sizes::kChains - 1; c >= 0; --c) eliminate(c);
   }
@@ -111,7 +111,7 @@ class ChainMatrix {
   }
 
  private:
-  // Code for each chain of robots with few chains, in which loops have fixed lengths.
+  // Robots with few chains have code for each of them, in which loops have fixed lengths.
   static constexpr bool kIsUnrolled = [] {
     if constexpr (requires { Sizes::kChainFirst[0]; }) return Sizes::kChains <= 8;
     return false;
@@ -122,55 +122,50 @@ class ChainMatrix {
   }
   static constexpr int size_of(int c) { return first_of(c + 1) - first_of(c); }
 
-  template <int... k>
-  DRL_HD void eliminate_all(std::integer_sequence<int, k...>) {
-    (eliminate_chain<Sizes::kChains - 1 - k>(), ...);
-  }
+  // Computes the rows of chain c from those of later chains, and then from each other.
   template <int c>
   DRL_HD void eliminate_chain() {
-    constexpr int n = size_of(c), first = first_of(c), later = Sizes::nv - first - n;
+    constexpr int n = size_of(c), first = first_of(c), end = first + n;
     const uint64_t after = pattern_.after[c].bits[0], before = pattern_.before[c].bits[0];
-    if (after != 0) {
-      DRL_ROLLED
-      for (int i = 0; i < n; ++i) {
-        F factor[later > 0 ? later : 1];
-        const Numbers row = m_ + packed(first + i, 0);
+    DRL_ROLLED
+    for (int i = 0; i < n && after != 0; ++i) {
+      F factor[Sizes::nv - end > 0 ? Sizes::nv - end : 1];
+      const Numbers row = m_ + packed(first + i, 0);
+      each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
+        constexpr int from = first_of(decltype(e)::value), rows = size_of(decltype(e)::value);
+        if (after >> e() & 1)
+          for (int k = from; k < from + rows; ++k) factor[k - end] = -(inverse_[k] * m_[packed(k, first + i)]);
+      });
+      each_chain<0, c + 1>([&](auto d) DRL_LAMBDA {
+        constexpr int column = first_of(decltype(d)::value), columns = size_of(decltype(d)::value);
+        if (d() != c && !(before >> d() & 1)) return;
+        const uint64_t shared = d() == c ? after : after & pattern_.after[d()].bits[0];
+        F sum[columns];
+        for (int s = 0; s < columns; ++s) sum[s] = row[column + s];
         each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
-          if (after >> e() & 1)
-            for (int k = 0; k < size_of(e()); ++k)
-              factor[first_of(e()) - first - n + k] =
-                  -(inverse_[first_of(e()) + k] * m_[packed(first_of(e()) + k, first + i)]);
+          constexpr int from = first_of(decltype(e)::value), rows = size_of(decltype(e)::value);
+          if (!(shared >> e() & 1)) return;
+          DRL_ROLLED
+          for (int k = from; k < from + rows; ++k) {
+            const Numbers of = m_ + packed(k, column);
+            for (int s = 0; s < columns; ++s) sum[s] = math::fma(factor[k - end], of[s], sum[s]);
+          }
         });
-        each_chain<0, c + 1>([&](auto d) DRL_LAMBDA {
-          if (d() != c && !(before >> d() & 1)) return;
-          const uint64_t shared = d() == c ? after : after & pattern_.after[d()].bits[0];
-          F sum[size_of(d())];
-          for (int s = 0; s < size_of(d()); ++s) sum[s] = row[first_of(d()) + s];
-          each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
-            if (!(shared >> e() & 1)) return;
-            DRL_ROLLED
-            for (int k = 0; k < size_of(e()); ++k) {
-              const Numbers from = m_ + packed(first_of(e()) + k, first_of(d()));
-              const F of_row = factor[first_of(e()) - first - n + k];
-              for (int s = 0; s < size_of(d()); ++s) sum[s] = math::fma(of_row, from[s], sum[s]);
-            }
-          });
-          for (int s = 0; s < size_of(d()); ++s)
-            if (d() != c || s <= i) row[first_of(d()) + s] = sum[s];
-        });
-      }
+        for (int s = 0; s < columns; ++s)
+          if (d() != c || s <= i) row[column + s] = sum[s];
+      });
     }
     for (int i = n - 1; i >= 0; --i) {
       F factor[n];
       const Numbers row = m_ + packed(first + i, 0);
       for (int k = i + 1; k < n; ++k) factor[k] = -(inverse_[first + k] * m_[packed(first + k, first + i)]);
       each_chain<0, c + 1>([&](auto d) DRL_LAMBDA {
+        constexpr int column = first_of(decltype(d)::value), columns = size_of(decltype(d)::value);
         if (d() != c && !(before >> d() & 1)) return;
-        for (int s = 0; s < size_of(d()); ++s) {
-          if (d() == c && s > i) break;
-          F sum = row[first_of(d()) + s];
-          for (int k = i + 1; k < n; ++k) sum = math::fma(factor[k], m_[packed(first + k, first_of(d()) + s)], sum);
-          row[first_of(d()) + s] = sum;
+        for (int s = 0; s < (d() == c ? i + 1 : columns); ++s) {
+          F sum = row[column + s];
+          for (int k = i + 1; k < n; ++k) sum = math::fma(factor[k], m_[packed(first + k, column + s)], sum);
+          row[column + s] = sum;
         }
       });
       inverse_[first + i] = F(1) / row[first + i];
@@ -185,38 +180,25 @@ class ChainMatrix {
     }
   }
 
+  // Does the same for any chain.
   DRL_HD void eliminate(int c) {
-      const int first = Sizes::chain_first(c), end = Sizes::chain_first(c + 1);
-      // First the rows of later chains, which do not depend on the order of this chain's rows.
-      const auto& after = pattern_.after[c];
-      for (int i = first; i < end && !after.empty(); ++i) {
-        Range range{};
-        auto taken = after;
-        rows_ = 0, take_chains(after, i);
-        pattern_.before[c].each([&](int d) DRL_LAMBDA {
-          const auto shared = after.common(pattern_.after[d]);
-          if (shared == taken) return extend(range, i, Sizes::chain_first(d), Sizes::chain_first(d + 1));
-          subtract_rows(i, range);
-          range = {Sizes::chain_first(d), Sizes::chain_first(d + 1)};
-          rows_ = 0, take_chains(shared, i), taken = shared;
-        });
-        if (!(taken == after)) {
-          subtract_rows(i, range);
-          range = {first, first}, rows_ = 0, take_chains(after, i);
-        }
-        extend(range, i, first, i + 1), subtract_rows(i, range);
-      }
-      for (int i = end - 1; i >= first; --i) {
-        Range range{};
-        rows_ = 0;
-        for (int k = i + 1; k < end; ++k) take_row(k, i);
-        if (rows_ > 0) {
-          pattern_.before[c].each(
-              [&](int d) DRL_LAMBDA { extend(range, i, Sizes::chain_first(d), Sizes::chain_first(d + 1)); });
-          extend(range, i, first, i + 1), subtract_rows(i, range);
-        }
-        inverse_[i] = F(1) / m_[packed(i, i)];
-      }
+    const int first = Sizes::chain_first(c), end = Sizes::chain_first(c + 1);
+    const auto& after = pattern_.after[c];
+    for (int i = first; i < end && !after.empty(); ++i) {
+      take_chains(after, i), subtract_rows(i, first, i + 1);
+      pattern_.before[c].each([&](int d) DRL_LAMBDA {
+        take_chains(after.common(pattern_.after[d]), i);
+        subtract_rows(i, Sizes::chain_first(d), Sizes::chain_first(d + 1));
+      });
+    }
+    for (int i = end - 1; i >= first; --i) {
+      rows_ = 0;
+      for (int k = i + 1; k < end; ++k) take_row(k, i);
+      pattern_.before[c].each(
+          [&](int d) DRL_LAMBDA { subtract_rows(i, Sizes::chain_first(d), Sizes::chain_first(d + 1)); });
+      subtract_rows(i, first, i + 1);
+      inverse_[i] = F(1) / m_[packed(i, i)];
+    }
   }
   DRL_HD void solve_up(int c, F* x) const {
     for (int k = Sizes::chain_first(c + 1) - 1; k >= Sizes::chain_first(c); --k) {
@@ -249,45 +231,27 @@ class ChainMatrix {
     factor_[rows_++] = -(inverse_[k] * m_[packed(k, i)]);
   }
   DRL_HD void take_chains(const Chains<Sizes>& chains, int i) {
+    rows_ = 0;
     chains.each([&](int e) DRL_LAMBDA {
       for (int k = Sizes::chain_first(e); k < Sizes::chain_first(e + 1); ++k) take_row(k, i);
     });
   }
-  struct Range {
-    int begin, end;
-  };
-  // Adds columns to a range of row i; if they do not follow it, subtracts from those that it has first.
-  DRL_HD void extend(Range& range, int i, int begin, int end) {
-    if (begin == range.end && range.begin < begin) {
-      range.end = end;
-    } else {
-      subtract_rows(i, range);
-      range = {begin, end};
+  // Subtracts the rows of the list from the columns from `begin` to `end` - 1 of row i.
+  DRL_HD void subtract_rows(int i, int begin, int end) {
+    constexpr int kColumns = 6;
+    for (int j = begin; j < end; j += kColumns) {
+      const Numbers to = m_ + (packed(i, 0) + j);
+      F sum[kColumns];
+      for (int s = 0; s < kColumns; ++s) sum[s] = to[s];
+      DRL_ROLLED
+      for (int t = 0; t < rows_; ++t) {
+        const F factor = factor_[t];
+        const Numbers from = m_ + (row_[t] + j);
+        for (int s = 0; s < kColumns; ++s) sum[s] = math::fma(factor, from[s], sum[s]);
+      }
+      for (int s = 0; s < kColumns; ++s)
+        if (j + s < end) to[s] = sum[s];
     }
-  }
-  // Subtracts the rows of the list from these columns of row i.
-  DRL_HD void subtract_rows(int i, Range range) {
-    int j = range.begin;
-    for (; j + 8 <= range.end; j += 8) subtract<8>(i, j, 8);
-    if (j + 4 < range.end)
-      subtract<8>(i, j, range.end - j);
-    else if (j < range.end)
-      subtract<4>(i, j, range.end - j);
-  }
-  // Does so for n columns, of which `count` are stored. The others may be behind the row.
-  template <int n>
-  DRL_HD void subtract(int i, int j, int count) {
-    const Numbers to = m_ + (packed(i, 0) + j);
-    F sum[n];
-    for (int s = 0; s < n; ++s) sum[s] = to[s];
-    DRL_ROLLED
-    for (int t = 0; t < rows_; ++t) {
-      const F factor = factor_[t];
-      const Numbers from = m_ + (row_[t] + j);
-      for (int s = 0; s < n; ++s) sum[s] = math::fma(factor, from[s], sum[s]);
-    }
-    for (int s = 0; s < n; ++s)
-      if (s < count) to[s] = sum[s];
   }
 
   const ChainPattern<Sizes>& pattern_;

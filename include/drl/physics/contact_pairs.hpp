@@ -150,6 +150,13 @@ DRL_HD int index_of(const ContactPair& pair) {
     return static_cast<int>(&pair - &P::pair(0));
 }
 
+// Returns the lanes in which a pair's contact is stiffer than those for which the robot's compiler chose float
+// (Sizes::kStiffer).
+template <class P, class F>
+DRL_HD Mask<F> is_too_stiff(const ContactPair& pair, F distance) {
+  return distance < F(P::deepest(P::kContacts + P::kCones + index_of<P>(pair)));
+}
+
 // A geom's centre, relative to the origin of the first tree, and the vector from the centre to the end of its axis (0
 // if it is no capsule).
 template <class F>

@@ -192,8 +192,8 @@ DRL_HD void each_ground_contact([[maybe_unused]] Work& w, const Body& body) {
 }
 
 // Finds the contacts with the world. Their residuals u become those of the last solution, or 0 for contacts that were
-// not part of it. Returns the lanes that have more contacts with a height field than there are places, or whose heights
-// are not set.
+// not part of it. Returns the lanes that have more contacts with a height field than there are places, or too stiff
+// ones, or whose heights are not set.
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
   using F = typename P::Number;
@@ -228,6 +228,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
       here.template begin<P>(w, pair, pushing_lanes<P>(pair, lanes, contact), contact, w.body[pair.body].motion);
       if constexpr (P::kSensesGaps) here.distance = math::select(lanes, here.distance, F(here.kAbsent));
       here.begin_solution(was_here);
+      if constexpr (P::kStiffer) has_too_many = has_too_many | (lanes & is_too_stiff<P>(pair, contact.distance));
       here.step = w.ground_step;
       w.on_ground[count++] = {static_cast<uint16_t>(k), static_cast<uint16_t>(place)};
     };

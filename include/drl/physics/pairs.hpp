@@ -326,7 +326,7 @@ DRL_HD void each_row_of_block(int c, int d, const Body& body) {
 }
 
 // Finds the contacts of pairs that touch, and computes their rows. Returns the lanes that have more contacts than there
-// are places.
+// are places, or too stiff ones.
 template <class P, class F>
 DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   constexpr int W = kLanesOf<F>;
@@ -335,9 +335,11 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   w.pair_packs = 0;
   for (auto& chains : w.touching_chains) chains = {};
   find_near_pairs<P>(w);
-  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact)
-                              DRL_LAMBDA { list_contact<P>(w, pair, lanes, contact, found, count); });
   uint32_t has_too_many = 0;
+  each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
+    list_contact<P>(w, pair, lanes, contact, found, count);
+    if constexpr (P::kStiffer) has_too_many |= lane_bits(lanes & is_too_stiff<P>(pair, contact.distance));
+  });
   w.first_contact[0] = 0;
   for (int env = 0; env < W; ++env) {
     const bool has_all = count[env] <= P::kPairContacts;

@@ -176,7 +176,8 @@ DRL_HD void clear_last_solution(typename P::Work& w) {
 }
 
 // Computes the rows of the contacts that exist in some lane. Their residuals y (or u) become those of the last
-// solution, or 0 (not active) for contacts that were not part of it. Returns the lanes that have too many contacts.
+// solution, or 0 (not active) for contacts that were not part of it. Returns the lanes that have too many contacts, or
+// too stiff ones.
 template <class P>
 DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typename P::Number* qvel) {
   using F = typename P::Number;
@@ -184,6 +185,9 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
   if (!w.has_solution) clear_last_solution<P>(w);
   w.has_solution = true;
   if constexpr (P::kContacts + P::kCones > 0) find_touching<P>(w);
+  if constexpr (P::kStiffer && P::kContacts + P::kCones > 0)
+    for (int t = 0; t < w.touches; ++t)
+      has_too_many = has_too_many | (w.contact[w.touching[t]].touch.distance < F(P::deepest(w.touching[t])));
   if constexpr (P::kContacts > 0) {
     for (int t = 0; t < w.touches; ++t) {
       const int c = w.touching[t];
@@ -201,7 +205,7 @@ DRL_HD_CALLED Mask<typename P::Number> begin_rows(typename P::Work& w, const typ
       for (int k = 0; k < P::Work::kResidualsPerContact; ++k) y[k] = math::select(was_here, last_y[k], F(0));
     }
   }
-  if constexpr (P::kGround > 0) has_too_many = begin_ground<P>(w);
+  if constexpr (P::kGround > 0) has_too_many = P::kStiffer ? has_too_many | begin_ground<P>(w) : begin_ground<P>(w);
   if constexpr (P::kContacts + (P::kElliptic ? 0 : P::kGround) > 0) clear_coupling<P>(w);
   if constexpr (P::kLimits > 0) {
     DRL_ROLLED

@@ -27,6 +27,8 @@ struct DefaultSizes {
   static constexpr int kMeshTriangles = 0;  // that rays may meet
 
   static constexpr bool kWide = false;              // lanes of float compute a step in double: contacts are stiff
+  static constexpr bool kStiff = false;             // contacts are stiff, but float was accurate in random motion
+  static constexpr bool kStiffer = false;           // some may become stiffer than in random motion: see deepest(k)
   static constexpr bool kWideForNoslip = false;     // they do so only because of the noslip solver
   static constexpr bool kNoslipUsesTrace = false;   // the noslip solver's tolerance is relative to the trace of M
   static constexpr bool kExactDistances = false;    // distances from the floor are computed in double

@@ -153,7 +153,10 @@ DRL_HD_CALLED void forward(typename P::Stage& stage, const typename P::Number* w
   P::into_solver(w, warm_start, stage.qacc);
   [[maybe_unused]] const typename P::Number unsolved = stage.unsolved;
   solve<P>(w, stage.qvel, stage.qacc, stage.unsolved);
-  if constexpr (P::kExactDistances && P::kPairs > 0) refine<P>(w, stage, stage.unsolved == unsolved);
+  if constexpr (P::kExactDistances && P::kPairs > 0) {
+    // Stiff contacts count as not solved.
+    refine<P>(w, stage, P::kStiffer ? unsolved == unsolved : stage.unsolved == unsolved);
+  }
   if constexpr (P::kEqualityRows > 0) P::equality_forces(w, stage.qacc);
   if constexpr (P::kNoslipIterations > 0) noslip<P>(w, stage.qacc);
   if constexpr (P::kImplicitDamping) P::damp(w, stage.qacc, damped);
