@@ -183,11 +183,11 @@ TEST(Shapes, CountCornersOfParallelBoxesAsLibmujocoDoes) {
   EXPECT_LE(other_counts, touching / 100);
 }
 
-// Moves convex shapes past each other in small steps.
+// Moves convex shapes past each other in small steps. What is remembered is a lower bound of their distance.
 TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
   TwoGeoms geoms;
   Draws draw(1);
-  int touching = 0;
+  int touching = 0, apart = 0;
   for (int n = 0; n < 1000; ++n) {
     const ShapeKind kinds[] = {ShapeKind::capsule, ShapeKind::ellipsoid, ShapeKind::cylinder, ShapeKind::mesh};
     const ShapeKind first = kinds[draw.below(4)];
@@ -204,8 +204,13 @@ TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
       ASSERT_EQ(collide(shape_a, shape_b, 0.01, kOptions, with, &memory), count);
       for (int c = 0; c < count; ++c) EXPECT_EQ(with[c].distance, without[c].distance);
       touching += count;
+      if (!(memory.gap > 0)) continue;
+      apart += 1;
+      double points[6];
+      EXPECT_LE(memory.gap, geoms.distance(a, b, 10, points) + 1e-6);
     }
   }
+  EXPECT_GT(apart, 1000);
   EXPECT_GT(touching, 1000);
   EXPECT_LT(touching, 20000);
 }

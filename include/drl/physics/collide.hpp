@@ -22,8 +22,9 @@ namespace drl::inline DRL_ISA::physics {
 struct PairMemory {
   float apart[3] = {0, 0, 0};  // a direction from b to a along which they have been apart, or 0
   int vertex[2] = {-1, -1};    // the vertices that are farthest in this direction
+  float gap = 0;               // how far they were apart along it when it was tried last, or 0
 };
-// Returns whether two shapes are still farther apart than the margin.
+// Returns whether two shapes are still farther apart than the margin. Otherwise forgets the direction.
 DRL_HD bool are_apart(const Shape& a, const Shape& b, double margin, PairMemory& memory) {
   const Vec3 direction{double(memory.apart[0]), double(memory.apart[1]), double(memory.apart[2])};
   if (!(dot(direction, direction) > 0.5)) return false;
@@ -31,14 +32,18 @@ DRL_HD bool are_apart(const Shape& a, const Shape& b, double margin, PairMemory&
   Supported of_a(a, 0), of_b(b, 0);
   of_a.vertex = memory.vertex[0], of_b.vertex = memory.vertex[1];
   of_a.skips_start = of_b.skips_start = false;
-  const Vec3 between = of_a.farthest(-way) - of_b.farthest(way);
+  const double gap = dot(way, of_a.farthest(-way) - of_b.farthest(way));
   memory.vertex[0] = of_a.vertex, memory.vertex[1] = of_b.vertex;
-  return dot(way, between) > margin;
+  memory.gap = gap > margin ? float(gap) : 0;
+  if (!(gap > margin)) memory.apart[0] = memory.apart[1] = memory.apart[2] = 0;
+  return gap > margin;
 }
+// Remembers the direction along which a search has found its shapes apart, if this holds.
 DRL_HD void remember(const Gjk& search, PairMemory& memory) {
   const Vec3 way = unit(search.apart);
   for (int k = 0; k < 3; ++k) memory.apart[k] = float(way[k]);
   memory.vertex[0] = search.a.vertex, memory.vertex[1] = search.b.vertex;
+  are_apart(*search.a.shape, *search.b.shape, 0, memory);
 }
 
 // Both shapes are grown by half of the margin, so that they overlap if they are closer than the margin.

@@ -3,6 +3,7 @@
 
 #include "drl/physics/contact_pairs.hpp"
 #include "drl/physics/multiccd.hpp"
+#include "drl/physics/separations.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
@@ -17,21 +18,6 @@ DRL_HD void set_axis(const double* along, double length, double (*turn)[3]) {
   for (double& number : x) number = inverse * number;
   cross(z, x, y);
   for (int k = 0; k < 3; ++k) turn[k][0] = x[k], turn[k][1] = y[k], turn[k][2] = z[k];
-}
-
-// Returns the number of pairs for which each lane keeps a PairMemory: all or none.
-template <class Sizes>
-constexpr int count_remembered() {
-  return Sizes::kRemembersPairs ? Sizes::kGroundPairs + Sizes::kPairs : 0;
-}
-// Returns what lane l remembers of a pair, or null.
-template <class P>
-DRL_HD PairMemory* memory_of([[maybe_unused]] const typename P::Work& w, [[maybe_unused]] int number,
-                             [[maybe_unused]] int l) {
-  if constexpr (count_remembered<P>() > 0)
-    return &w.remembered[number][l];
-  else
-    return nullptr;
 }
 
 // Returns a geom's shape in lane l, with its centre relative to that of geom `origin`. A mesh's hull stays in `hull`.
@@ -138,15 +124,20 @@ template <class P, class F, class Body>
 DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, Mask<F> lanes, const Body& body) {
   const ContactPair& pair = P::pair(number);
   ContactsOfLanes<F, kMostShapeContacts> contacts;
+  [[maybe_unused]] uint32_t separated = 0;
   for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
     const int l = lowest_bit(left);
     ShapeContact found[kMostShapeContacts];
     Hull hulls[2];
     const Shape first = shape_of<P>(w, pair.first, pair.first, l, hulls[0]);
     const Shape second = shape_of<P>(w, pair.second, pair.first, l, hulls[1]);
-    const int count = collide_pair<P>(pair, first, second, found, memory_of<P>(w, number, l));
+    PairMemory* memory = memory_of<P>(w, number, l);
+    const int count = collide_pair<P>(pair, first, second, found, memory);
     for (int c = 0; c < count; ++c) contacts.add(l, found[c]);
+    if constexpr (has_separations<P, F>()) separated |= uint32_t(memory->gap > 0) << l;
   }
+  if constexpr (has_separations<P, F>())
+    if (separated != 0) keep_separations<P, F>(w, number, pair, separated);
   contacts.each(pair, lanes, w.geom_axis[pair.first].center, body);
 }
 

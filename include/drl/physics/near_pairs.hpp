@@ -60,6 +60,24 @@ DRL_HD Mask<F> are_separated(const typename P::Work& w, int first, int second, c
   add_extent<P>(w, second, axes, wide);
   return (wide[0] < math::abs(off[0])) | (wide[1] < math::abs(off[1])) | (wide[2] < math::abs(off[2]));
 }
+// Returns the lanes in which the box around the second geom, which has axes, reaches a plane.
+template <class P, class F>
+DRL_HD Mask<F> reach_plane(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes) {
+  const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+  const PairGeom& geom = P::pair_geom(pair.second);
+  const auto& plane = w.geom_turn[P::pair_geom(pair.first).turn].turn;
+  const F normal[3] = {plane[0][2], plane[1][2], plane[2][2]};
+  const F apart[3] = {b.center[0] - a.center[0], b.center[1] - a.center[1], b.center[2] - a.center[2]};
+  F along[3], below(0), far(1);
+  w.geom_turn[geom.turn].into(normal, along);
+  for (int k = 0; k < 3; ++k) {
+    below = math::fma(F(geom.extent[k]), math::abs(along[k]), below);
+    far = far + math::abs(apart[k]);
+  }
+  if constexpr (P::kSizes) below = scale_of<P>(pair.second, parameters_of<P>(w)) * below;
+  constexpr double kRounding = 1e-6;  // for a distance of 1
+  return lanes & (dot(normal, apart) - below < math::fma(far, F(kRounding), F(pair.margin)));
+}
 // Returns the lanes in which two geoms are near: no axis of either separates the boxes around them.
 template <class P, class F>
 DRL_HD Mask<F> are_near(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes) {

@@ -255,7 +255,7 @@ struct Work : WorkSizes<Sizes> {
   [[no_unique_address]] Array<OnGround, Sizes::kGround> on_ground;
   // Indices of the pairs that are near in some lane; what is remembered of them, to save time.
   [[no_unique_address]] WorkArray<kHasColumns, uint32_t, S::kNearPairs> near_pair;
-  [[no_unique_address]] mutable Array<PairMemory[kLanesOf<F>], count_remembered<Sizes>()> remembered;
+  [[no_unique_address]] mutable Array<RememberedPair<F>, count_remembered<Sizes>()> remembered;
   [[no_unique_address]] Array<F, Sizes::kTendonAlong> tendon_along;
   // The forces of actuators that adhere to contacts, and what these forces add along qvel in the solver's axes.
   [[no_unique_address]] Array<F, Sizes::kAdhesions> adhesive_force;
