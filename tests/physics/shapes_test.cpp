@@ -215,5 +215,45 @@ TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
   EXPECT_LT(touching, 20000);
 }
 
+// Moves meshes that overlap in small steps.
+TEST(Shapes, KeptFacesGiveTheResultsOfNewSearches) {
+  TwoGeoms geoms;
+  Draws draw(2);
+  int held = 0, tried = 0;
+  for (int n = 0; n < 600; ++n) {
+    GeomPose a = draw_pose(draw, ShapeKind::mesh, Poses::random, geoms.meshes());
+    GeomPose b = draw_pose(draw, ShapeKind::mesh, Poses::random, geoms.meshes());
+    const Vec3 along = draw.direction();
+    b.position = a.position + draw.direction();
+    double points[6];
+    const double apart = geoms.distance(a, b, 10, points);
+    for (int k = 0; k < 3; ++k) b.position[k] += (1 + 0.002 / apart) * (points[k] - points[3 + k]);
+    physics::KeptFace kept;
+    for (int step = 0; step < 30; ++step) {
+      b.position = b.position + 1e-4 * along, b.quat[1] += 2e-3, mju_normalize4(b.quat);
+      geoms.contacts(a, b, 0);
+      const Shape shape_a = geoms.shape(0), shape_b = geoms.shape(1);
+      const auto begin = [&] { return physics::Gjk({shape_a, 0}, {shape_b, 0}, kOptions); };
+      physics::Gjk by_face = begin(), anew = begin(), next = begin();
+      physics::Overlap actual, expected, last;
+      physics::DifferencePoint corners[3];
+      const bool overlaps = find_overlap(anew, expected);
+      tried += kept.exists() ? 1 : 0;
+      if (kept.exists() && overlap_by(kept, by_face, actual.depth, actual.on_a, actual.on_b, corners)) {
+        held += 1;
+        ASSERT_TRUE(overlaps);
+        EXPECT_EQ(actual.depth, expected.depth);
+        for (int k = 0; k < 3; ++k) {
+          EXPECT_EQ(actual.on_a[k], expected.on_a[k]);
+          EXPECT_EQ(actual.on_b[k], expected.on_b[k]);
+        }
+      }
+      EXPECT_EQ(find_overlap(next, last, nullptr, &kept), overlaps);
+    }
+  }
+  EXPECT_GT(held, 1000);
+  EXPECT_GT(tried, held + 1000);
+}
+
 }  // namespace
 }  // namespace drl

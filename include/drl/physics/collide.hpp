@@ -23,6 +23,7 @@ struct PairMemory {
   float apart[3] = {0, 0, 0};  // a direction from b to a along which they have been apart, or 0
   int vertex[2] = {-1, -1};    // the vertices that are farthest in this direction
   float gap = 0;               // how far they were apart along it when it was tried last, or 0
+  KeptFace face;               // that decided how two meshes overlapped
 };
 // Returns whether two shapes are still farther apart than the margin. Otherwise forgets the direction.
 DRL_HD bool are_apart(const Shape& a, const Shape& b, double margin, PairMemory& memory) {
@@ -53,7 +54,8 @@ DRL_HD_CALLED void collide_convex(const Shape& a, const Shape& b, const ConvexOp
   if (memory != nullptr && are_apart(a, b, margin + options.tolerance, *memory)) return;
   Gjk search(Supported(a, 0.5 * margin), Supported(b, 0.5 * margin), options);
   Overlap overlap;
-  if (find_overlap(search, overlap)) list.add(overlap.middle(), overlap.normal(), margin - overlap.depth);
+  if (find_overlap(search, overlap, nullptr, memory != nullptr ? &memory->face : nullptr))
+    list.add(overlap.middle(), overlap.normal(), margin - overlap.depth);
   if (memory != nullptr && search.distance == Gjk::kFar) remember(search, *memory);
 }
 

@@ -8,6 +8,15 @@
 
 namespace drl::inline DRL_ISA::physics {
 
+// Computes the points of both shapes at a point of a face of their difference. `stable`: ConvexOptions::is_stable.
+DRL_HD void weigh_corners(bool is_stable, const DifferencePoint* corners, const Vec3& at, Vec3& on_a, Vec3& on_b) {
+  const DifferencePoint &u = corners[0], &v = corners[1], &w = corners[2];
+  const Vec3 weights = is_stable ? TriangleWeights<true>(u.at, v.at, w.at, at).all()
+                                 : TriangleWeights<false>(u.at, v.at, w.at, at).all();
+  on_a = weights[0] * u.of_a + weights[1] * v.of_a + weights[2] * w.of_a;
+  on_b = weights[0] * u.of_b + weights[1] * v.of_b + weights[2] * w.of_b;
+}
+
 class Polytope {
  public:
   // Starts from GJK's simplex of 2 to 4 points around the origin. `search` must outlive the polytope.
@@ -50,10 +59,8 @@ class Polytope {
                              : search_.count == 3 ? start_from_triangle(search_.simplex)
                                                   : start_from_tetrahedron();
     if (!has_started || !expand(best)) return false;
-    const DifferencePoint &u = point_[best.corner[0]], &v = point_[best.corner[1]], &w = point_[best.corner[2]];
-    const Vec3 weights = weigh(u.at, v.at, w.at, best.nearest);
-    on_a = weights[0] * u.of_a + weights[1] * v.of_a + weights[2] * w.of_a;
-    on_b = weights[0] * u.of_b + weights[1] * v.of_b + weights[2] * w.of_b;
+    const DifferencePoint corners[3] = {point_[best.corner[0]], point_[best.corner[1]], point_[best.corner[2]]};
+    weigh_corners(is_stable_, corners, best.nearest, on_a, on_b);
     depth = std::sqrt(best.square);
     return true;
   }

@@ -124,7 +124,7 @@ DRL_HD_CALLED void collide_convex_multiccd(const Shape& a, const Shape& b, const
   Gjk search(Supported(a, 0.5 * margin), Supported(b, 0.5 * margin), options);
   Overlap overlap;
   if (options.sides_touch)
-    collide_sides(search, list);
+    collide_sides(search, memory != nullptr ? &memory->face : nullptr, list);
   else if (has_face_contacts(a.kind, b.kind, margin))
     collide_polyhedra(search, list);
   else if (find_overlap(search, overlap))

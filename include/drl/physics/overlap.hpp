@@ -2,7 +2,7 @@
 // and otherwise by GJK and EPA.
 #pragma once
 
-#include "drl/physics/epa.hpp"
+#include "drl/physics/kept_faces.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
@@ -47,8 +47,17 @@ DRL_HD bool find_shallow_overlap(Gjk& search, Overlap& overlap, double most = 0)
 
 // Returns whether the shapes of a search that has not begun overlap, and how. If they do not and `distance` is kFar
 // afterwards, `apart` of the search says how they are apart. If they do, `deepest` [3] becomes the points of their
-// difference that decide it, of which some may repeat; it may be null.
-DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap, DifferencePoint* deepest = nullptr) {
+// difference that decide it, of which some may repeat; it may be null. So may `kept`, which is kept for these shapes
+// from call to call.
+DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap, DifferencePoint* deepest = nullptr,
+                                KeptFace* kept = nullptr) {
+  const bool are_meshes = can_keep_face(search.a, search.b);
+  DifferencePoint own[3];
+  if (are_meshes && deepest == nullptr) deepest = own;
+  if (are_meshes && kept != nullptr && kept->exists()) {
+    if (overlap_by(*kept, search, overlap.depth, overlap.on_a, overlap.on_b, deepest)) return search.distance = 0, true;
+    kept->forget();
+  }
   if ((is_grown(search.a, search.options) || is_grown(search.b, search.options)) &&
       find_shallow_overlap(search, overlap)) {
     for (int k = 0; k < 3 && deepest != nullptr; ++k) deepest[k] = search.simplex[k < search.count ? k : 0];
@@ -57,9 +66,12 @@ DRL_HD_CALLED bool find_overlap(Gjk& search, Overlap& overlap, DifferencePoint* 
   search.run(0);
   if (!search.has_overlap()) return false;
   Polytope polytope(search);
-  return (deepest != nullptr ? polytope.run(overlap.depth, overlap.on_a, overlap.on_b, deepest)
-                             : polytope.run(overlap.depth, overlap.on_a, overlap.on_b)) &&
-         overlap.depth > 0;
+  const bool overlaps = (deepest != nullptr ? polytope.run(overlap.depth, overlap.on_a, overlap.on_b, deepest)
+                                            : polytope.run(overlap.depth, overlap.on_a, overlap.on_b)) &&
+                        overlap.depth > 0;
+  if (overlaps && are_meshes) settle(search, deepest, overlap.depth, overlap.on_a, overlap.on_b);
+  if (overlaps && are_meshes && kept != nullptr) keep_face(search, deepest, overlap.normal(), *kept);
+  return overlaps;
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -197,11 +197,11 @@ class SideContacts {
   const TouchingSide* side_[2];
 };
 
-// Adds the contacts of two shapes; `search` has not begun.
-DRL_HD_CALLED void collide_sides(Gjk& search, ContactList& list) {
+// Adds the contacts of two shapes; `search` has not begun. `kept`: see find_overlap().
+DRL_HD_CALLED void collide_sides(Gjk& search, KeptFace* kept, ContactList& list) {
   Overlap overlap;
   DifferencePoint points[3];
-  if (!find_overlap(search, overlap, points)) return;
+  if (!find_overlap(search, overlap, points, kept)) return;
   const Vec3 outwards = overlap.on_a - overlap.on_b;
   const double inflation = 0.5 * list.margin();
   const TouchingSide a(*search.a.shape, inflation, points, &DifferencePoint::vertex_a, &DifferencePoint::of_a,
