@@ -38,7 +38,7 @@ const std::vector<VisitedStep>& VisitedStates::steps() {
       }
       mj_step(&m_, &d);
       cost += static_cast<int>(m_.nv) + d.nefc;
-      VisitedStep& to = steps_.emplace_back(VisitedStep{.is_usual = run < kRuns / 2, .contacts = {}});
+      VisitedStep& to = steps_.emplace_back();
       for (int c = 0; c < d.ncon; ++c) {
         const mjContact& contact = d.contact[c];
         to.contacts.push_back({contact.geom[0], contact.geom[1], contact.includemargin - contact.dist});

@@ -13,7 +13,6 @@ struct VisitedContact {
   double depth = 0;           // how far the geoms are inside the margin
 };
 struct VisitedStep {
-  bool is_usual = false;  // it is of a run that began in an initial state
   std::vector<VisitedContact> contacts;
 };
 
