@@ -404,24 +404,29 @@ template <class P, class Rows, class F = typename P::Number>
 DRL_HD_CALLED void add_changes(typename P::Work& w, const typename P::Work::Contacts& contacts, const Rows& rows,
                                uint32_t which) {
   constexpr int kDimensions = P::kPairDimensions, kColumns = P::kPairColumns, W = kLanesOf<F>;
-  F push[kColumns][kDimensions], rest[kDimensions];
+  F push[kColumns][kDimensions], rest[kDimensions], entry[packed(kColumns, 0)], force[kColumns];
   contacts.times_change(contacts.rest, kDimensions, rest);
-  Scalar<F>* forces = numbers_of(w.pair_force[0]);
   for (int i = 0; i < contacts.most_columns; ++i) {
-    F column[kDimensions], entry[kColumns], force = F(0);
+    F column[kDimensions];
+    force[i] = F(0);
     for (int r = 0; r < kDimensions; ++r)
-      column[r] = rows[r * kColumns + i], force = math::fma(column[r], rest[r], force);
+      column[r] = rows[r * kColumns + i], force[i] = math::fma(column[r], rest[r], force[i]);
     contacts.times_change(column, kDimensions, push[i]);
     for (int j = 0; j <= i; ++j) {
-      entry[j] = F(0);
-      for (int r = 0; r < kDimensions; ++r) entry[j] = math::fma(column[r], push[j][r], entry[j]);
+      F& sum = entry[packed(i, j)];
+      sum = F(0);
+      for (int r = 0; r < kDimensions; ++r) sum = math::fma(column[r], push[j][r], sum);
     }
-    for (uint32_t left = which; left != 0; left &= left - 1) {
-      const int l = lowest_bit(left), env = contacts.env[l], place = contacts.place[i][l];
-      if (i >= contacts.columns[l]) continue;
-      forces[place] -= numbers_of(force)[l];
+  }
+  // One contact after the other, because the columns of several may be the same degree of freedom.
+  for (; which != 0; which &= which - 1) {
+    const int l = lowest_bit(which), env = contacts.env[l];
+    for (int i = 0; i < contacts.columns[l]; ++i) {
+      const int place = contacts.place[i][l];
+      numbers_of(w.pair_force[0])[place] -= numbers_of(force[i])[l];
       const auto row = w.pair_matrix + packed(place / W, 0);
-      for (int j = 0; j <= i; ++j) numbers_of(row[contacts.place[j][l] / W])[env] += numbers_of(entry[j])[l];
+      for (int j = 0; j <= i; ++j)
+        numbers_of(row[contacts.place[j][l] / W])[env] += numbers_of(entry[packed(i, j)])[l];
     }
   }
 }
@@ -488,12 +493,14 @@ DRL_HD_CALLED void subtract_pairs(const typename P::Work& w, F* force) {
   each_pack<P>(w, kAllLanes<F>, [&](const auto& contacts, const auto& rows) DRL_LAMBDA {
     F pushed[P::kPairDimensions];
     contacts.respond(P::kPairDimensions, pushed);
+    F sum[P::kPairColumns];
     for (int j = 0; j < contacts.most_columns; ++j) {
-      F sum = F(0);
-      for (int r = 0; r < P::kPairDimensions; ++r) sum = math::fma(rows[r * P::kPairColumns + j], pushed[r], sum);
-      for (int l = 0; l < contacts.size; ++l)
-        if (j < contacts.columns[l]) numbers_of(force[0])[contacts.place[j][l]] -= numbers_of(sum)[l];
+      sum[j] = F(0);
+      for (int r = 0; r < P::kPairDimensions; ++r) sum[j] = math::fma(rows[r * P::kPairColumns + j], pushed[r], sum[j]);
     }
+    for (int l = 0; l < contacts.size; ++l)
+      for (int j = 0; j < contacts.columns[l]; ++j)
+        numbers_of(force[0])[contacts.place[j][l]] -= numbers_of(sum[j])[l];
   });
 }
 // Computes the forces of contacts in the solution, along the normal and the tangents, and the torques about them.
@@ -517,19 +524,21 @@ DRL_HD_CALLED void add_pair_wrenches(const typename P::Work& w, F (*wrenches)[6]
         to = math::fma(contacts.axis[k % 3][i], f[k], to);
       }
     }
+    F moment[2][3];
     for (int side = 0; side < 2; ++side) {
-      F moment[3];
-      cross(contacts.point[side % contacts.kPoints], force, moment);
-      for (int l = 0; l < contacts.size; ++l) {
+      cross(contacts.point[side % contacts.kPoints], force, moment[side]);
+      for (int k = 0; k < 3; ++k) moment[side][k] = moment[side][k] + torque[k];
+    }
+    for (int l = 0; l < contacts.size; ++l)
+      for (int side = 0; side < 2; ++side) {
         const int frame = P::pair_geom(contacts.geom[side][l]).frame, env = contacts.env[l];
         if (frame < 0) continue;
         const Scalar<F> sign = side == 0 ? -1 : 1;
         for (int k = 0; k < 3; ++k) {
-          numbers_of(wrenches[frame][k])[env] += sign * (numbers_of(moment[k])[l] + numbers_of(torque[k])[l]);
+          numbers_of(wrenches[frame][k])[env] += sign * numbers_of(moment[side][k])[l];
           numbers_of(wrenches[frame][3 + k])[env] += sign * numbers_of(force[k])[l];
         }
       }
-    }
   });
 }
 
