@@ -16,7 +16,7 @@ DRL_HD Mask<typename P::Number> find_next_contacts(typename P::Work& w, const ty
   using F = typename P::Number;
   // Relative, of forces; in double, what rounding leaves. It may leave more (1.5e-12 was seen): a solution that has not
   // become better until the last iteration is accepted with 4e-12. Rounding changes the forces of stiff contacts more.
-  constexpr double kSame = !kIsDouble<F> ? (P::kStiff ? 1e-3 : 1e-5) : P::kWide && !P::kWideForNoslip ? 1e-9 : 1e-12;
+  constexpr double kSame = !kIsDouble<F> ? (P::kStiff ? 1e-4 : 1e-5) : P::kWide && !P::kWideForNoslip ? 1e-9 : 1e-12;
   [[maybe_unused]] Scalar<F> size_of[kLanesOf<F>] = {}, error_of[kLanesOf<F>] = {};
   [[maybe_unused]] uint32_t differs = 0;
   if constexpr (P::kPairs > 0) differs = find_next_pairs<P>(w, qacc, envs, size_of, error_of);
