@@ -109,8 +109,8 @@ class Places {
   VisitedStates& visited_;
   const RobotModel& r_;
   std::map<std::pair<int, int>, size_t> pair_of_;  // by geoms
-  int most_ = 0;                    // contacts of other pairs
-  std::vector<int> most_on_field_;  // contacts of each ground pair
+  int most_ = 0;                                   // contacts of other pairs
+  std::vector<int> most_on_field_;                 // contacts of each ground pair
   bool has_visited_ = false;
 };
 

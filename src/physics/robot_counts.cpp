@@ -186,7 +186,9 @@ std::vector<int> tree_movers(const RobotModel& model) {
 std::vector<int> chains(const RobotModel& model) {
   std::vector<int> chain;
   for (size_t i = 0, next = 0; i < model.dofs.size(); ++i) {
-    const auto parent = [&](size_t dof) { return model.dofs[dof].ancestors.empty() ? -1 : model.dofs[dof].ancestors[0]; };
+    const auto parent = [&](size_t dof) {
+      return model.dofs[dof].ancestors.empty() ? -1 : model.dofs[dof].ancestors[0];
+    };
     const int before = static_cast<int>(i) - 1;
     bool has_branch = false;
     for (size_t other = i + 1; other < model.dofs.size(); ++other) has_branch = has_branch || parent(other) == before;

@@ -80,8 +80,8 @@ std::vector<int> tree_movers(const RobotModel& model);
 // Returns for each degree of freedom its chain in Newton's matrix (drl/physics/chains.hpp): a part of the tree without
 // branches.
 std::vector<int> chains(const RobotModel& model);
-// The number of residuals of a pair's contacts; the most of all pairs that are not ground pairs, and the most degrees of
-// freedom that move one of their geoms and not the other.
+// The number of residuals of a pair's contacts; the most of all pairs that are not ground pairs, and the most degrees
+// of freedom that move one of their geoms and not the other.
 int dimensions_of(const GeomPair& pair);
 int pair_dimensions(const RobotModel& model);
 int pair_columns(const RobotModel& model);

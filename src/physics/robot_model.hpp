@@ -293,8 +293,8 @@ struct PairGroup {
 // Beyond this number of pairs, they are in groups, and the header has a short table of them.
 constexpr size_t kMostPairsInFull = 1000;
 
-// The number of places for contacts between geoms that move, and that of all contacts that ground pairs can have. A lane
-// with more contacts counts as not solved.
+// The number of places for contacts between geoms that move, and that of all contacts that ground pairs can have. A
+// lane with more contacts counts as not solved.
 struct PairPlaces {
   int contacts = 0, ground = 0;
 };

@@ -37,11 +37,7 @@ struct Row {
 class Tracer {
  public:
   Tracer(const RobotModel& model, const Kept& kept, Program& p)
-      : model_(model),
-        kept_(kept),
-        p_(p),
-        bodies_(touching_bodies(model)),
-        edges_(p.edges) {}
+      : model_(model), kept_(kept), p_(p), bodies_(touching_bodies(model)), edges_(p.edges) {}
 
   void trace() {
     trace_newton();

@@ -71,8 +71,8 @@ struct Capacity : physics::DefaultSizes {
     F point_x, point_y, point_z, tangent_x, tangent_y, rest_normal, rest_first, rest_second;
   };
   // Elliptic cones, boxes and sensors are not supported.
-  static constexpr int kDamping = 28, kCones = 0, kTurnedGeoms = 0, kHulls = 0, kParameters = 0,
-                       kSensed = 0, kGroundPairs = 0, kGround = 0;
+  static constexpr int kDamping = 28, kCones = 0, kTurnedGeoms = 0, kHulls = 0, kParameters = 0, kSensed = 0,
+                       kGroundPairs = 0, kGround = 0;
   static constexpr bool kElliptic = false;
   static constexpr int kSensorNumbers = 0, kFrictions = kKind.has_dry_friction ? 36 : 0;
   // Tables of the current robot.

@@ -137,7 +137,8 @@ struct Pile {
   }
 };
 
-// The metrics of the task count the time steps with more contacts than places. Here these are both time steps of the step.
+// The metrics of the task count the time steps with more contacts than places. Here these are both time steps of the
+// step.
 TEST(PairContacts, TooManyAppearInTheMetrics) {
   using Task = PhysicsTask<Pile>::Of<double>;
   ASSERT_STREQ(Task::metrics.back(), "unsolved");

@@ -277,8 +277,7 @@ struct Pack {
   // F(0.5) selects the first of these two constructors, because its constraint is stronger. A plain 0.5, as in x * 0.5,
   // can only select the second one, which is not explicit.
   template <class X>
-  requires RoundedTo<X, T> && std::is_arithmetic_v<X>
-  DRL_HD explicit Pack(X x) : Pack(static_cast<T>(x)) {}
+  requires RoundedTo<X, T> && std::is_arithmetic_v<X> DRL_HD explicit Pack(X x) : Pack(static_cast<T>(x)) {}
   template <RoundedTo<T> X>
   Pack(X) {
     static_assert(!std::is_same_v<X, X>, "write a constant as F(0.5) instead of 0.5, since drl computes in F");
@@ -362,9 +361,8 @@ struct Pack {
   // previous one.
   template <class Number>
   DRL_HD static Pack of_lanes(const Number& number) {
-    return [&]<int... L>(std::integer_sequence<int, L...>) DRL_LAMBDA {
-      return of(Vector{number(L)...});
-    }(std::make_integer_sequence<int, W>());
+    return [&]<int... L>(std::integer_sequence<int, L...>) DRL_LAMBDA { return of(Vector{number(L)...}); }
+    (std::make_integer_sequence<int, W>());
   }
 
   DRL_HD friend Pack operator+(Pack a, Pack b) { return of(a.v + b.v); }
@@ -537,11 +535,11 @@ DRL_HD void while_any(M mask, Body&& body) {
 
 #if !defined(DRL_GPU_COMPILER)
 // Only explains an error: functions of the standard library do not take packs.
-#define DRL_EXPLAIN(function)                                                             \
-  template <class T, int W, class... More>                                                \
-  drl::Pack<T, W> function(drl::Pack<T, W> x, More...) {                                  \
+#define DRL_EXPLAIN(function)                                                                   \
+  template <class T, int W, class... More>                                                      \
+  drl::Pack<T, W> function(drl::Pack<T, W> x, More...) {                                        \
     static_assert(W < 0, "call math::" #function " (drl/math.hpp) instead of std::" #function); \
-    return x;                                                                             \
+    return x;                                                                                   \
   }
 namespace std {
 DRL_EXPLAIN(abs)

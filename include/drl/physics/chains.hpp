@@ -17,7 +17,8 @@ namespace drl::inline DRL_ISA::physics {
 // Returns where entry (i, j) of a symmetric matrix is stored; j <= i.
 DRL_HD constexpr int packed(int i, int j) { return (i * (i + 1) >> 1) + j; }
 
-// Bits of chains. Chain c is that of the degrees of freedom from Sizes::chain_first(c) to Sizes::chain_first(c + 1) - 1.
+// Bits of chains. Chain c is that of the degrees of freedom from Sizes::chain_first(c) to Sizes::chain_first(c + 1)
+// - 1.
 template <class Sizes>
 struct Chains {
   static constexpr int kWords = Sizes::kChains > 0 ? (Sizes::kChains + 63) / 64 : 1;
@@ -62,8 +63,8 @@ struct ChainPattern {
   Chains<Sizes> before[kChains], after[kChains];
 
   // Becomes the pattern of M, to which `more` are coupled (of which bits of chain d in more[c] count if d < c), and of
-  // its factors. M couples each chain to the chains above it. A factorisation from the last row to the first couples all
-  // chains before one that are coupled to it; here it suffices to couple the last of them to the others.
+  // its factors. M couples each chain to the chains above it. A factorisation from the last row to the first couples
+  // all chains before one that are coupled to it; here it suffices to couple the last of them to the others.
   DRL_HD void set(const Chains<Sizes>* more) {
     for (int c = 0; c < Sizes::kChains; ++c) {
       const int above = Sizes::chain_parent(c);
@@ -86,7 +87,8 @@ struct ChainPattern {
 
 // The number of entries for which a matrix has room: a few behind its last row are read.
 constexpr int packed_entries(int n) { return n > 0 ? n * (n + 1) / 2 + 7 : 0; }
-// A matrix [nv, nv], packed by rows of its lower half, of which only the blocks of a pattern count. It is factorised in place as L' D L: row k then holds L(k, i) D(k), and inverse[k] is 1 / D(k).
+// A matrix [nv, nv], packed by rows of its lower half, of which only the blocks of a pattern count. It is factorised in
+// place as L' D L: row k then holds L(k, i) D(k), and inverse[k] is 1 / D(k).
 template <class Sizes, class F, class Numbers>
 class ChainMatrix {
  public:
@@ -194,8 +196,8 @@ class ChainMatrix {
     for (int i = end - 1; i >= first; --i) {
       rows_ = 0;
       for (int k = i + 1; k < end; ++k) take_row(k, i);
-      pattern_.before[c].each(
-          [&](int d) DRL_LAMBDA { subtract_rows(i, Sizes::chain_first(d), Sizes::chain_first(d + 1)); });
+      pattern_.before[c].each([&](int d)
+                                  DRL_LAMBDA { subtract_rows(i, Sizes::chain_first(d), Sizes::chain_first(d + 1)); });
       subtract_rows(i, first, i + 1);
       inverse_[i] = F(1) / m_[packed(i, i)];
     }

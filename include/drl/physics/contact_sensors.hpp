@@ -129,8 +129,8 @@ DRL_HD void show_floor_contact(const typename P::Work& w, int c, ContactShown<F>
   }
 }
 
-// Computes the force of a contact between geoms along its axes. In each of these lanes, it is the contact `count`, which
-// then moves on. Others have no force.
+// Computes the force of a contact between geoms along its axes. In each of these lanes, it is the contact `count`,
+// which then moves on. Others have no force.
 template <class P, class F>
 DRL_HD void find_pair_force(const typename P::Work& w, Mask<F> lanes, int* count, F* force) {
   for (int k = 0; k < 3; ++k) force[k] = F(0);

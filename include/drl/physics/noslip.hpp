@@ -94,7 +94,8 @@ class NoslipSolver {
   using S = Scalar<F>;
   static constexpr int nv = P::nv;
   static constexpr double kLeast = 1e-15, kLeastInverseInertia = 1e-10, kMostIncrease = 1e-10;
-  static constexpr int kRows = noslip_rows_of_contact<P>(), kAcross = P::kElliptic && P::kPairs > 0 ? P::kNoslipDirections : 0;
+  static constexpr int kRows = noslip_rows_of_contact<P>(),
+                       kAcross = P::kElliptic && P::kPairs > 0 ? P::kNoslipDirections : 0;
 
  public:
   // qacc [nv] is the solution's acceleration in the solver's axes, which this solver changes.
@@ -117,7 +118,8 @@ class NoslipSolver {
       goes_on_ = goes_on_ & !(gain_ < least);
       if (!any(goes_on_)) break;
     }
-    each_contact([&](int c, int env, auto& contacts, const auto&, int l) DRL_LAMBDA { keep_forces(c, env, contacts, l); });
+    each_contact([&](int c, int env, auto& contacts, const auto&, int l)
+                     DRL_LAMBDA { keep_forces(c, env, contacts, l); });
   }
 
  private:
@@ -149,7 +151,8 @@ class NoslipSolver {
       P::friction_rows(w_, w_.friction_along);
       for (int f = 0; f < P::kFrictions; ++f) find_response(w_.friction_along[f], w_.friction_response[f]);
     }
-    each_contact([&](int c, int, auto&, const auto&, int) DRL_LAMBDA { contacts_ = c < contacts_ ? contacts_ : c + 1; });
+    each_contact([&](int c, int, auto&, const auto&, int)
+                     DRL_LAMBDA { contacts_ = c < contacts_ ? contacts_ : c + 1; });
     if constexpr (P::kPairs > 0) {
       for (int s = 0; s < kRows * contacts_; ++s) {
         auto& row = w_.noslip_row[s];
@@ -173,8 +176,8 @@ class NoslipSolver {
       for (int j = 0; j < contacts.columns[l]; ++j)
         numbers_of(row.along[contacts.place[j][l] / kLanesOf<F>])[env] =
             across == 0 ? number(main, j) : number(main, j) + side * number(across, j);
-      numbers_of(row.rest)[env] = numbers_of(contacts.rest[main])[l] +
-                                  (across == 0 ? S(0) : side * numbers_of(contacts.rest[across])[l]);
+      numbers_of(row.rest)[env] =
+          numbers_of(contacts.rest[main])[l] + (across == 0 ? S(0) : side * numbers_of(contacts.rest[across])[l]);
       if constexpr (P::kElliptic) {
         numbers_of(row.weight)[env] = numbers_of(contacts.hardness)[l];
         numbers_of(row.force)[env] = -numbers_of(pushed[r])[l];

@@ -4,7 +4,8 @@
 //
 // A lane has few of these contacts, at places that differ between lanes. So they are not computed in the lanes of
 // environments: they are sorted by environment and then fill packs, in which each lane holds a contact of any
-// environment. What the contacts of an environment add is summed in their order, so its results do not depend on others.
+// environment. What the contacts of an environment add is summed in their order, so its results do not depend on
+// others.
 #pragma once
 
 #include "drl/physics/chains.hpp"
@@ -23,15 +24,15 @@ struct PairContacts : ContactFriction<F, Sizes, Sizes::kPairDimensions> {
   static constexpr int kDimensions = Sizes::kPairDimensions, kColumns = Sizes::kPairColumns, kWidth = kLanesOf<F>;
   static constexpr int kPoints = Sizes::kTrees > 1 ? 2 : 1;
 
-  F rest[kDimensions];          // scaled residuals at zero acceleration
-  F axis[3][3];                 // normal, from the first geom to the second, and tangents
-  F point[kPoints][3];          // about the origins of the trees of both geoms
-  int32_t env[kWidth];          // the lane of the contact's environment
-  int32_t geom[2][kWidth];      // its geoms
-  int32_t columns[kWidth];      // the number of degrees of freedom that its rows have
+  F rest[kDimensions];              // scaled residuals at zero acceleration
+  F axis[3][3];                     // normal, from the first geom to the second, and tangents
+  F point[kPoints][3];              // about the origins of the trees of both geoms
+  int32_t env[kWidth];              // the lane of the contact's environment
+  int32_t geom[2][kWidth];          // its geoms
+  int32_t columns[kWidth];          // the number of degrees of freedom that its rows have
   int32_t place[kColumns][kWidth];  // of each column in an array along qvel in lanes: kWidth dof + env
-  int size, most_columns;       // number of contacts; of columns, at most
-  uint32_t envs;                // bits of their environments
+  int size, most_columns;           // number of contacts; of columns, at most
+  uint32_t envs;                    // bits of their environments
   // Their forces, if the noslip solver computes them.
   [[no_unique_address]] Array<F, (Sizes::kNoslipIterations > 0 ? kResiduals : 0)> without_slip;
 
@@ -68,8 +69,8 @@ struct PairContacts : ContactFriction<F, Sizes, Sizes::kPairDimensions> {
     for (int l = 0; l < size; ++l) sums[env[l]] += of[l];
   }
 };
-// A row of the noslip solver (drl/physics/noslip.hpp), in the lanes of environments: an edge of a pyramid, a residual of
-// a cone, or dry friction. `response` is M^-1 times `along`.
+// A row of the noslip solver (drl/physics/noslip.hpp), in the lanes of environments: an edge of a pyramid, a residual
+// of a cone, or dry friction. `response` is M^-1 times `along`.
 template <class F, class Sizes>
 struct NoslipRow {
   F along[Sizes::nv], response[Sizes::nv], rest, force, weight;
@@ -92,7 +93,7 @@ DRL_HD Mask<F> lanes_of_bits(uint32_t bits) {
 }
 // The bits of all lanes.
 template <class F>
-constexpr uint32_t kAllLanes = static_cast<uint32_t>((uint64_t{1} << kLanesOf<F>) - 1);
+constexpr uint32_t kAllLanes = static_cast<uint32_t>((uint64_t{1} << kLanesOf<F>)-1);
 
 // Computes two tangents of a contact, as MuJoCo's mju_makeFrame does.
 template <class F>
@@ -171,7 +172,17 @@ DRL_HD F long_dot(const auto& a, const F* b, F start) {
 // A contact of one environment, with up to `most` residuals, before it takes its place in a pack.
 template <class S, int most>
 struct FoundContact {
-  enum { kPoint = 0, kNormal = 3, kWeight = 6, kAtRest, kDamping, kTangent, kDampingAcross = 12, kDimensions, kFriction };
+  enum {
+    kPoint = 0,
+    kNormal = 3,
+    kWeight = 6,
+    kAtRest,
+    kDamping,
+    kTangent,
+    kDampingAcross = 12,
+    kDimensions,
+    kFriction
+  };
   static constexpr int kNumbers = most > 1 ? kFriction + most - 1 : kTangent;  // the last ones only with friction
   S number[kNumbers];
   int geom[2];
@@ -425,8 +436,7 @@ DRL_HD_CALLED void add_changes(typename P::Work& w, const typename P::Work::Cont
       const int place = contacts.place[i][l];
       numbers_of(w.pair_force[0])[place] -= numbers_of(force[i])[l];
       const auto row = w.pair_matrix + packed(place / W, 0);
-      for (int j = 0; j <= i; ++j)
-        numbers_of(row[contacts.place[j][l] / W])[env] += numbers_of(entry[packed(i, j)])[l];
+      for (int j = 0; j <= i; ++j) numbers_of(row[contacts.place[j][l] / W])[env] += numbers_of(entry[packed(i, j)])[l];
     }
   }
 }
@@ -456,8 +466,7 @@ DRL_HD void add_pairs(const typename P::Work& w, auto matrix, F* force) {
         const auto to = matrix + first;
         const auto from = w.pair_matrix + first;
         DRL_ROLLED
-        for (int j = 0; j < columns; ++j)
-          to[j] = !is_of_tree ? touches ? from[j] : F(0) : to[j] + from[j];
+        for (int j = 0; j < columns; ++j) to[j] = !is_of_tree ? touches ? from[j] : F(0) : to[j] + from[j];
       });
     }
   }
@@ -499,8 +508,7 @@ DRL_HD_CALLED void subtract_pairs(const typename P::Work& w, F* force) {
       for (int r = 0; r < P::kPairDimensions; ++r) sum[j] = math::fma(rows[r * P::kPairColumns + j], pushed[r], sum[j]);
     }
     for (int l = 0; l < contacts.size; ++l)
-      for (int j = 0; j < contacts.columns[l]; ++j)
-        numbers_of(force[0])[contacts.place[j][l]] -= numbers_of(sum[j])[l];
+      for (int j = 0; j < contacts.columns[l]; ++j) numbers_of(force[0])[contacts.place[j][l]] -= numbers_of(sum[j])[l];
   });
 }
 // Computes the forces of contacts in the solution, along the normal and the tangents, and the torques about them.

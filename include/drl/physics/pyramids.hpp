@@ -66,9 +66,8 @@ struct Pyramid {
   }
   // Computes the product of residuals and the change of the cost's second derivative from u to next_u.
   DRL_HD void times_change(const F* residual, int residuals, F* push) const {
-    times(residual, residuals, push, [&](int e) DRL_LAMBDA {
-      return active_edge(next_u, residuals, e) - active_edge(u, residuals, e);
-    });
+    times(residual, residuals, push,
+          [&](int e) DRL_LAMBDA { return active_edge(next_u, residuals, e) - active_edge(u, residuals, e); });
   }
   DRL_HD void take_next(int residuals, Mask<F>) {
     for (int k = 0; k < residuals; ++k) u[k] = next_u[k];

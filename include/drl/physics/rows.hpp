@@ -265,8 +265,8 @@ DRL_HD void guess_active_rows(typename P::Work& w) {
     }
   }
   if constexpr (reuses_active_rows<P>())
-    each_friction_of_body<P>(
-        w, [&](int residuals, auto& contact) DRL_LAMBDA { contact.reuse_last(residuals, kShare); });
+    each_friction_of_body<P>(w,
+                             [&](int residuals, auto& contact) DRL_LAMBDA { contact.reuse_last(residuals, kShare); });
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -45,8 +45,8 @@ DRL_HD Mask<typename P::Number> find_next_contacts(typename P::Work& w, const ty
 // Computes the residuals at qacc, and lists the floor contacts whose active edges change there. Returns the lanes in
 // which any row becomes active or inactive. is_end: this is the last iteration.
 template <class P>
-DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc,
-                                                 uint32_t envs, bool is_end) {
+DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const typename P::Number* qacc, uint32_t envs,
+                                                 bool is_end) {
   using F = typename P::Number;
   using Work = typename P::Work;
   Mask<F> differs = F(0) != F(0);
@@ -114,7 +114,8 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     const F change = next_y - y, push = active_weight(weight, y) * change;
     slope = math::fma(-push, next_y, slope), start = math::fma(push, change, start);
   });
-  each_friction_of_body<P>(w, [&](int residuals, const auto& contact) DRL_LAMBDA { contact.begin_line(residuals, slope, start); });
+  each_friction_of_body<P>(
+      w, [&](int residuals, const auto& contact) DRL_LAMBDA { contact.begin_line(residuals, slope, start); });
   each_friction<P>(w, [&](const auto&, const FrictionRow<F>& row) DRL_LAMBDA { row.begin_line(slope, start); });
   if constexpr (P::kPairs > 0)
     sum_over_pairs<P>(w, lane_bits(lanes), slope, start, [](const auto& contacts, F& of_slope, F& of_start) DRL_LAMBDA {
@@ -128,13 +129,15 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
       const F change = next_y - y, here = math::fma(at, change, y), push = active_weight(weight * change, here);
       first = math::fma(push, here, first), second = math::fma(push, change, second);
     });
-    each_friction_of_body<P>(w,
-                 [&](int residuals, const auto& contact) DRL_LAMBDA { contact.add_slopes(residuals, at, first, second); });
+    each_friction_of_body<P>(
+        w, [&](int residuals, const auto& contact) DRL_LAMBDA { contact.add_slopes(residuals, at, first, second); });
     each_friction<P>(w, [&](const auto& friction, const FrictionRow<F>& row)
                             DRL_LAMBDA { row.add_slopes(friction, at, first, second); });
     if constexpr (P::kPairs > 0)
-      sum_over_pairs<P>(w, lane_bits(goes_on), first, second, [&](const auto& contacts, F& of_first, F& of_second)
-                            DRL_LAMBDA { contacts.add_slopes(P::kPairDimensions, contacts.of_each(at), of_first, of_second); });
+      sum_over_pairs<P>(w, lane_bits(goes_on), first, second,
+                        [&](const auto& contacts, F& of_first, F& of_second) DRL_LAMBDA {
+                          contacts.add_slopes(P::kPairDimensions, contacts.of_each(at), of_first, of_second);
+                        });
     const F steep = F(enough) * start;
     goes_on = goes_on & ((steep < first) | (first < -steep)) & ((at < F(1)) | (F(0) < first));
     if (!any(goes_on)) break;
@@ -153,7 +156,8 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
   for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, next[i] - qacc[i], qacc[i]), next[i]);
   each_residual<P>(
       w, [&](F y, F& next_y) DRL_LAMBDA { next_y = math::select(is_back, math::fma(at, next_y - y, y), next_y); });
-  each_friction_of_body<P>(w, [&](int residuals, auto& contact) DRL_LAMBDA { contact.go_back(residuals, is_back, at); });
+  each_friction_of_body<P>(w,
+                           [&](int residuals, auto& contact) DRL_LAMBDA { contact.go_back(residuals, is_back, at); });
   each_friction<P>(w, [&](const auto&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
   if constexpr (P::kPairs > 0) move_pairs_back<P>(w, is_back, at);
 }
@@ -179,7 +183,8 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
   if constexpr (P::kGround > 0 && !P::kElliptic) take_next_pyramids<P>(w);
   if constexpr (P::kPairs > 0) take_next_pairs<P>(w, lane_bits(!is_solved) & kAllLanes<F>);
   each_residual<P>(w, [&](F& y, F next_y) DRL_LAMBDA { y = next_y; });
-  each_friction_of_body<P>(w, [&](int residuals, auto& contact) DRL_LAMBDA { contact.take_next(residuals, is_solved); });
+  each_friction_of_body<P>(w,
+                           [&](int residuals, auto& contact) DRL_LAMBDA { contact.take_next(residuals, is_solved); });
   each_friction<P>(w, [&](const auto& friction, FrictionRow<F>& row) DRL_LAMBDA { row.take_next(friction); });
   if constexpr (P::kCones + (P::kElliptic ? P::kGround : 0) > 0) clear_coupling<P>(w);
   if constexpr (P::kElliptic && P::kGround > 0) add_ground_cones<P>(w);

@@ -162,7 +162,7 @@ struct WorkSizes {
                        kRows = kContactResiduals + Sizes::kLimits;
   static constexpr int kWeights = Sizes::kContacts + Sizes::kLimits;
   static constexpr int kPairDofs = Sizes::kPairs + Sizes::kNoslipIterations > 0 ? Sizes::nv : 0;
-  static constexpr int kEntries = packed_entries(kPairDofs);  // of the matrix
+  static constexpr int kEntries = packed_entries(kPairDofs);                         // of the matrix
   static constexpr int kPairNumbers = Sizes::kPairDimensions * Sizes::kPairColumns;  // of a contact's rows
   static constexpr int kNearPairs = Sizes::kPairs > 0 ? Sizes::kPairs + 1 : 0;       // with room for one more
   // The numbers of an environment in columns; 0 if all its arrays are on the stack.
