@@ -39,9 +39,9 @@ struct PairContacts : ContactFriction<F, Sizes, Sizes::kPairDimensions> {
   // Gathers the numbers of each column from an array along qvel.
   DRL_HD void gather(const F* along_qvel, F* x) const {
     const Scalar<F>* from = numbers_of(along_qvel[0]);
+    Scalar<F> numbers[kWidth] = {};
     for (int j = 0; j < most_columns; ++j) {
-      Scalar<F> numbers[kWidth];
-      for (int l = 0; l < kWidth; ++l) numbers[l] = from[place[j][l]];
+      for (int l = 0; l < size; ++l) numbers[l] = from[place[j][l]];
       x[j] = load<F>(numbers);
     }
   }
@@ -299,9 +299,9 @@ class PackOfContacts {
   }
   // Computes column j of all rows, and adds its part of the contact's velocity to `speed`.
   DRL_HD void find_column(int j, const F* qvel, F* speed) {
-    S of_axis[6][W], velocity[W];
+    S of_axis[6][W] = {}, velocity[W] = {};
     const S *axes = numbers_of(w_.axis[0]), *velocities = numbers_of(qvel[0]);
-    for (int l = 0; l < W; ++l) {
+    for (int l = 0; l < to_.size; ++l) {
       const int place = to_.place[j][l], env = to_.env[l], dof = (place - env) / W;
       for (int k = 0; k < 6; ++k) of_axis[k][l] = axes[W * (6 * dof + k) + env];
       velocity[l] = velocities[place];
