@@ -190,10 +190,9 @@ struct FoundContact {
 template <class P>
 using FoundBy = FoundContact<Scalar<typename P::Number>, P::kPairDimensions>;
 // Adds a pair's contact to the lists of these lanes, which have room for P::kPairContacts.
-template <class P, class F>
+template <class P, class F, class Found>
 DRL_HD_CALLED void list_contact(const typename P::Work& w, const ContactPair& pair, Mask<F> lanes,
-                                const PairContact<F>& contact, FoundBy<P> (*found)[kLanesOf<F>], int* count) {
-  using Found = FoundBy<P>;
+                                const PairContact<F>& contact, Found* found, int* count) {
   F number[Found::kNumbers], friction[kResiduals - 1];
   const int dimensions = dimensions_of(pair);
   find_pair_friction<P>(w, pair, friction);
@@ -211,7 +210,7 @@ DRL_HD_CALLED void list_contact(const typename P::Work& w, const ContactPair& pa
   for (uint32_t left = lane_bits(lanes); left != 0; left &= left - 1) {
     const int l = lowest_bit(left);
     if (count[l]++ >= P::kPairContacts) continue;
-    Found& to = found[count[l] - 1][l];
+    Found& to = found[kLanesOf<F> * (count[l] - 1) + l];
     for (int k = 0; k < Found::kNumbers; ++k) to.number[k] = numbers_of(number[k])[l];
     to.geom[0] = pair.first, to.geom[1] = pair.second;
   }
@@ -341,7 +340,7 @@ DRL_HD void each_row_of_block(int c, int d, const Body& body) {
 template <class P, class F>
 DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   constexpr int W = kLanesOf<F>;
-  FoundBy<P> found[P::kPairContacts][W];
+  FoundBy<P> found[P::kPairContacts * W];  // those of all lanes at each place
   int count[W] = {};
   w.pair_packs = 0;
   for (auto& chains : w.touching_chains) chains = {};
@@ -361,7 +360,7 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
     PackOfContacts<P> pack(w, w.pair_packs++);
     for (; k < w.first_contact[W] && !pack.is_full(); ++k) {
       while (k == w.first_contact[env + 1]) ++env;
-      pack.add(found[k - w.first_contact[env]][env], env);
+      pack.add(found[W * (k - w.first_contact[env]) + env], env);
     }
     pack.finish(qvel);
   }

@@ -38,7 +38,8 @@ DRL_HD Mask<typename P::Number> find_next_contacts(typename P::Work& w, const ty
       cone.compare(residuals, size, error);
     });
     if constexpr (kIsDouble<F>) size = is_end ? F(16) * size : size;
-    return F(kSame * kSame) * size < error;
+    // In solved lanes, contacts of pairs are not visited.
+    return (F(kSame * kSame) * size < error) & lanes_of_bits<F>(envs);
   }
 }
 
