@@ -224,7 +224,9 @@ DRL_HD_CALLED Mask<typename P::Number> begin_ground(typename P::Work& w) {
         }
       const int place = pair.place + contact.index;
       auto& here = w.ground[place];
-      const Mask<F> was_here = here.step + 1 == w.ground_step ? here.exists() : F(0) != F(0);
+      // With dry friction, a solution does not begin with the last one's rows (reuses_active_rows).
+      const bool is_reused = P::kFrictions == 0 && here.step + 1 == w.ground_step;
+      const Mask<F> was_here = is_reused ? here.exists() : F(0) != F(0);
       here.template begin<P>(w, pair, pushing_lanes<P>(pair, lanes, contact), contact, w.body[pair.body].motion);
       if constexpr (P::kSensesGaps) here.distance = math::select(lanes, here.distance, F(here.kAbsent));
       here.begin_solution(was_here);
