@@ -94,8 +94,9 @@ class NoslipSolver {
   using S = Scalar<F>;
   static constexpr int nv = P::nv;
   static constexpr double kLeast = 1e-15, kLeastInverseInertia = 1e-10, kMostIncrease = 1e-10;
+  static constexpr bool kHasCones = has_pair_cones<P>();
   static constexpr int kRows = noslip_rows_of_contact<P>(),
-                       kAcross = P::kElliptic && P::kPairs > 0 ? P::kNoslipDirections : 0;
+                       kAcross = kHasCones && P::kPairs > 0 ? P::kNoslipDirections : 0;
 
  public:
   // qacc [nv] is the solution's acceleration in the solver's axes, which this solver changes.
@@ -107,7 +108,7 @@ class NoslipSolver {
       gain_ = k == 0 ? cost_of_regularisation() : F(0);
       sweep_frictions();
       for (int c = 0; c < contacts_; ++c) {
-        if constexpr (!P::kElliptic && P::kPairs > 0)
+        if constexpr (!kHasCones && P::kPairs > 0)
           for (int e = 0; e + 1 < kRows; e += 2) update_edges(kRows * c + e);
       }
       if constexpr (kAcross > 0)
@@ -170,7 +171,7 @@ class NoslipSolver {
     const auto number = [&](int r, int j) DRL_LAMBDA { return numbers_of(rows[r * P::kPairColumns + j])[l]; };
     for (int r = 0; r < kRows; ++r) {
       auto& row = w_.noslip_row[kRows * c + r];
-      const int across = P::kElliptic || kRows == 1 ? 0 : 1 + r / 2;
+      const int across = kHasCones || kRows == 1 ? 0 : 1 + r / 2;
       const S side = across == 0 ? S(0) : r % 2 == 0 ? S(1) : S(-1);
       const int main = across == 0 ? r : 0;
       for (int j = 0; j < contacts.columns[l]; ++j)
@@ -178,7 +179,7 @@ class NoslipSolver {
             across == 0 ? number(main, j) : number(main, j) + side * number(across, j);
       numbers_of(row.rest)[env] =
           numbers_of(contacts.rest[main])[l] + (across == 0 ? S(0) : side * numbers_of(contacts.rest[across])[l]);
-      if constexpr (P::kElliptic) {
+      if constexpr (kHasCones) {
         numbers_of(row.weight)[env] = numbers_of(contacts.hardness)[l];
         numbers_of(row.force)[env] = -numbers_of(pushed[r])[l];
       } else {
@@ -188,7 +189,7 @@ class NoslipSolver {
         numbers_of(row.force)[env] = numbers_of(force)[l];
       }
     }
-    if constexpr (P::kElliptic)
+    if constexpr (kHasCones)
       for (int r = 0; r < P::kPairDimensions; ++r) {
         const F scale = contacts.scale(r);
         numbers_of(scale_[c][r])[env] = numbers_of(scale)[l];
@@ -198,7 +199,7 @@ class NoslipSolver {
     S force[kResiduals] = {};
     for (int r = 0; r < kRows; ++r) {
       const S of_row = numbers_of(w_.noslip_row[kRows * c + r].force)[env];
-      if constexpr (P::kElliptic) {
+      if constexpr (kHasCones) {
         force[r] = numbers_of(scale_[c][r])[env] * of_row;
       } else {
         force[0] += of_row;
@@ -332,10 +333,10 @@ class NoslipSolver {
   Work& w_;
   F* qacc_;
   ChainPattern<typename Work::AllSizes> of_mass_;
-  int contacts_ = 0;  // of the environment that has most
-  F scale_[P::kElliptic ? P::kPairContacts : 1][P::kElliptic ? P::kPairDimensions : 1];  // of cones' residuals
-  F gain_ = F(0);   // decrease of the cost in this sweep
-  F trace_ = F(0);  // of M
+  int contacts_ = 0;                                                               // of the environment that has most
+  F scale_[kHasCones ? P::kPairContacts : 1][kHasCones ? P::kPairDimensions : 1];  // of cones' residuals
+  F gain_ = F(0);                                                                  // decrease of the cost in this sweep
+  F trace_ = F(0);                                                                 // of M
   Mask<F> goes_on_ = F(0) == F(0);
 };
 

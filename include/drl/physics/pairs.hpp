@@ -15,8 +15,13 @@
 
 namespace drl::inline DRL_ISA::physics {
 
+// The friction of contacts with up to `most` residuals. Those without friction are rows, also in a robot with cones.
 template <class F, class Sizes, int most = kResiduals>
-using ContactFriction = std::conditional_t<Sizes::kElliptic, Cone<F>, Pyramid<F, most>>;
+using ContactFriction = std::conditional_t<(Sizes::kElliptic && most > 1), Cone<F>, Pyramid<F, most>>;
+template <class Sizes>
+constexpr bool has_pair_cones() {
+  return Sizes::kElliptic && Sizes::kPairDimensions > 1;
+}
 
 // A pack of contacts. Lanes without a contact have rows of zeros.
 template <class F, class Sizes>
@@ -286,7 +291,7 @@ class PackOfContacts {
     return S(0);
   }
   DRL_HD void set_weight(F weight, F dimensions) {
-    if constexpr (P::kElliptic) {
+    if constexpr (has_pair_cones<P>()) {
       to_.mu = math::select(dimensions == F(1), F(1), to_.mu);
       to_.set_weight(kDimensions, weight);
     } else {
@@ -398,9 +403,11 @@ DRL_HD_CALLED uint32_t find_next_pairs(typename P::Work& w, const F* qacc, uint3
       for (int j = 0; j < contacts.most_columns; ++j) u = math::fma(rows[r * P::kPairColumns + j], x[j], u);
       contacts.next_u[r] = u;
     }
-    if constexpr (P::kElliptic) {
+    if constexpr (has_pair_cones<P>()) {
       F own_size = F(0), own_error = F(0);
       contacts.find_next(kDimensions), contacts.compare(kDimensions, own_size, own_error);
+      // The force of a contact without friction, which may be much larger, says nothing about errors of others.
+      own_size = math::select(F(0) < contacts.friction[0], own_size, F(0));
       contacts.add_to_envs(own_size, size), contacts.add_to_envs(own_error, error);
     } else {
       differs |= contacts.envs_of(lane_bits(contacts.changes(kDimensions)));
@@ -445,7 +452,7 @@ DRL_HD_CALLED void take_next_pairs(typename P::Work& w, uint32_t envs) {
   each_pack<P>(w, envs, [&](auto& contacts, const auto& rows) DRL_LAMBDA {
     const auto here = contacts.of_envs(envs);
     uint32_t which = lane_bits(here) & ((uint64_t{1} << contacts.size) - 1);
-    if constexpr (!P::kElliptic) which &= lane_bits(contacts.changes(P::kPairDimensions));
+    if constexpr (!has_pair_cones<P>()) which &= lane_bits(contacts.changes(P::kPairDimensions));
     if (which != 0) add_changes<P>(w, contacts, rows, which);
     contacts.take_next(P::kPairDimensions, !here);
   });

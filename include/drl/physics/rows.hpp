@@ -68,7 +68,7 @@ DRL_HD void each_residual(typename P::Work& w, const Body& body) {
 // True if the robot has contacts in elliptic cones.
 template <class P>
 constexpr bool has_cones() {
-  return P::kElliptic && P::kCones + P::kPairContacts + P::kGround > 0;
+  return P::kElliptic && P::kCones + P::kGround + (P::kPairDimensions > 1 ? P::kPairContacts : 0) > 0;
 }
 // Calls body(residuals, contact) for each current contact with the floor in an elliptic cone, and with the world. One
 // loop visits both, so that the body is compiled once.

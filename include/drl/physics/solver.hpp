@@ -39,7 +39,7 @@ DRL_HD Mask<typename P::Number> find_next_contacts(typename P::Work& w, const ty
     });
     if constexpr (kIsDouble<F>) size = is_end ? F(16) * size : size;
     // In solved lanes, contacts of pairs are not visited.
-    return (F(kSame * kSame) * size < error) & lanes_of_bits<F>(envs);
+    return ((F(kSame * kSame) * size < error) & lanes_of_bits<F>(envs)) | lanes_of_bits<F>(differs);
   }
 }
 
