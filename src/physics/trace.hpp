@@ -163,26 +163,6 @@ struct TreeFactors {
   std::vector<Expr> inverse;                 // of D
 };
 TreeFactors factor_tree(const RobotModel& model, TreeMatrix m);
-// Eliminates the degrees of freedom i for which is_in(i): computes their factors, replaces x by the first half of its
-// solution there, and subtracts from m and x what they have in common with others.
-template <class IsIn>
-void factor_part(const RobotModel& model, TreeMatrix& m, TreeFactors& factors, std::vector<Expr>& x,
-                 const IsIn& is_in) {
-  for (size_t k = model.dofs.size(); k-- > 0;) {
-    if (!is_in(k)) continue;
-    const auto& up = model.dofs[k].ancestors;
-    factors.inverse[k] = Expr(1) / m.diagonal[k];
-    for (size_t i = 0; i < up.size(); ++i) {
-      const auto row = static_cast<size_t>(up[i]);
-      const Expr factor = m.ancestors[k][i] * factors.inverse[k];
-      m.diagonal[row] -= factor * m.ancestors[k][i];
-      // The ancestors of `row` are those of k that follow it.
-      for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
-      x[row] -= factor * x[k];
-      factors.ancestors[k][i] = factor;
-    }
-  }
-}
 // solve_up() returns L'^-1 x, the first half of M^-1 x; solve_down() returns L^-1 D^-1 x, the second half.
 std::vector<Expr> solve_up(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x);
 std::vector<Expr> solve_down(const RobotModel& model, const TreeFactors& factors, std::vector<Expr> x);

@@ -319,8 +319,7 @@ class Tracer {
     std::vector<Expr> force = kept_.force;
     add_contacts(h, force), add_limits(h, force), add_frictions(h, force);
     p_.section("factorisation and solution");
-    const TreeFactors factors = factor_tree(model_, h);
-    const std::vector<Expr> solution = solve_down(model_, factors, solve_up(model_, factors, force));
+    const std::vector<Expr> solution = solve_tree(model_, h, force);
     for (size_t i = 0; i < solution.size(); ++i)
       p_.set(at("qacc", i), p_.named(solution[i], "qacc_" + identifier(model_.dofs[i].name)));
   }

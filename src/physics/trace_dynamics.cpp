@@ -366,10 +366,19 @@ Dynamics trace_dynamics(const RobotModel& model, const Kinematics& kinematics, P
 }
 
 TreeFactors factor_tree(const RobotModel& model, TreeMatrix m) {
-  const size_t dofs = model.dofs.size();
-  TreeFactors factors{m.ancestors, std::vector<Expr>(dofs)};
-  std::vector<Expr> nothing(dofs, Expr(0));
-  factor_part(model, m, factors, nothing, [](size_t) { return true; });
+  TreeFactors factors{m.ancestors, std::vector<Expr>(model.dofs.size())};
+  for (size_t k = model.dofs.size(); k-- > 0;) {
+    const auto& up = model.dofs[k].ancestors;
+    factors.inverse[k] = Expr(1) / m.diagonal[k];
+    for (size_t i = 0; i < up.size(); ++i) {
+      const auto row = static_cast<size_t>(up[i]);
+      const Expr factor = m.ancestors[k][i] * factors.inverse[k];
+      m.diagonal[row] -= factor * m.ancestors[k][i];
+      // The ancestors of `row` are those of k that follow it.
+      for (size_t j = i + 1; j < up.size(); ++j) m.ancestors[row][j - i - 1] -= factor * m.ancestors[k][j];
+      factors.ancestors[k][i] = factor;
+    }
+  }
   return factors;
 }
 

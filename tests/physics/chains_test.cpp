@@ -21,7 +21,7 @@ struct Quadruped {
   static int chain_first(int c) { return kChainFirst[c]; }
   static int chain_parent(int c) { return c == 4 ? 3 : c - 1 < 0 ? -1 : 0; }
 };
-// The same in loops.
+// This has the same chains, for which ChainMatrix uses loops.
 struct InLoops : Quadruped {
   static constexpr int kChainFirst = 0;
 };
@@ -32,6 +32,12 @@ struct Boxes {
   static int chain_parent(int) { return -1; }
 };
 
+// Returns whether chain d is above chain c in the tree.
+template <class Sizes>
+bool is_chain_above(int d, int c) {
+  while (c > d) c = Sizes::chain_parent(c);
+  return c == d;
+}
 double draw(uint64_t& draws) {
   return 2 * static_cast<double>(uniform01(random_bits(1, Purpose::benchmark, draws++, 0)[0])) - 1;
 }

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include "drl/lanes/lanes.hpp"
 #include "drl/math.hpp"
@@ -48,13 +47,6 @@ struct Chains {
       for (uint64_t left = bits[k]; left != 0; left &= left - 1) body(64 * k + lowest_bit_of_64(left));
   }
 };
-
-// Returns whether chain d is above chain c in the tree.
-template <class Sizes>
-DRL_HD bool is_chain_above(int d, int c) {
-  while (c > d) c = Sizes::chain_parent(c);
-  return c == d;
-}
 
 // Which blocks of a matrix are not 0: the chains before and after each chain that are coupled to it.
 template <class Sizes>
@@ -182,7 +174,7 @@ class ChainMatrix {
     }
   }
 
-  // Does the same for any chain.
+  // Does what eliminate_chain() does, in loops whose lengths are known at run time.
   DRL_HD void eliminate(int c) {
     const int first = Sizes::chain_first(c), end = Sizes::chain_first(c + 1);
     const auto& after = pattern_.after[c];
@@ -202,6 +194,8 @@ class ChainMatrix {
       inverse_[i] = F(1) / m_[packed(i, i)];
     }
   }
+  // These replace the part of chain c of a vector, first by that of L'^-1 x (from the last chain to the first), and
+  // then by that of L^-1 D^-1 x (from the first one to the last).
   DRL_HD void solve_up(int c, F* x) const {
     for (int k = Sizes::chain_first(c + 1) - 1; k >= Sizes::chain_first(c); --k) {
       const F z = -(inverse_[k] * x[k]);

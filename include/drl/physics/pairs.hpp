@@ -1,6 +1,6 @@
-// What contacts between two geoms (drl/physics/contacts.hpp) add to the solution, if both move. Such a contact has rows
-// along qvel, because it couples two bodies: one row for each of its residuals, whose columns are the few degrees of
-// freedom that move one of its geoms and not the other.
+// This file adds contacts between two geoms that both move (drl/physics/contacts.hpp) to the solution. Such a contact
+// couples two bodies, so it has rows along qvel: one for each of its residuals. The columns of its rows are the few
+// degrees of freedom that move one of its geoms and not the other.
 //
 // A lane has few of these contacts, at places that differ between lanes. So they are not computed in the lanes of
 // environments: they are sorted by environment and then fill packs, in which each lane holds a contact of any

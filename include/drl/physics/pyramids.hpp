@@ -7,8 +7,6 @@
 
 namespace drl::inline DRL_ISA::physics {
 
-constexpr int kMostEdges = 2 * (kResiduals - 1);  // of a friction pyramid
-
 // Returns the weight of a row if its residual y is negative (the row is active), otherwise 0.
 template <class F>
 DRL_HD F active_weight(F weight, F y) {
@@ -20,7 +18,8 @@ DRL_HD F active_weight(F weight, F y) {
 template <class F, int most = kResiduals>
 struct Pyramid {
   static constexpr int kAcross = most > 1 ? most - 1 : 1;
-  // Of both edges of each direction across the normal. A contact without friction has the weight of its normal first.
+  // weight[k] is the weight of both edges of direction k across the normal. Without friction, weight[0] is that of the
+  // normal.
   F weight[kAcross], friction[kAcross];
   F u[most], next_u[most];  // at the last and at the next accelerations
 

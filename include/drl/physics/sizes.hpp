@@ -12,8 +12,8 @@ struct DefaultSizes {
   static constexpr int kFrictions = 0;    // degrees of freedom and tendons with dry friction
   // Tendons with limits or dry friction, and rows of equality constraints; and the numbers that are stored for them.
   static constexpr int kTendons = 0, kTendonAlong = 0, kEqualityRows = 0, kEqualityAlong = 0;
-  // Of contacts between bodies that move: those that a lane has places for, the most residuals of one, and the most
-  // degrees of freedom that move one; the chains of the matrix (drl/physics/chains.hpp).
+  // A lane has places for this many contacts between bodies that move. A contact has up to so many residuals, and its
+  // rows have up to so many columns. The matrix has so many chains (drl/physics/chains.hpp).
   static constexpr int kPairContacts = 0, kPairDimensions = 1, kPairColumns = 1, kChains = 0;
   static constexpr double regularised = 1;  // mu of a cone with sliding friction 1
   static constexpr int kNoslipIterations = 0,

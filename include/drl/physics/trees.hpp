@@ -84,15 +84,6 @@ DRL_HD_CALLED void factorise_tree(F* matrix, F* inverse, F* x) {
     for (int j = 1; j < entries; ++j) row[j] = row[j] * inverse[k];
   }
 }
-// Replaces x by L'^-1 x, the first half of a solution.
-template <class Sizes, class F>
-DRL_HD_CALLED void solve_up_tree(const F* factors, F* x) {
-  for (int k = Sizes::nv - 1; k >= 0; --k) {
-    const F* row = factors + Sizes::tree_row(k);
-    for (int above = Sizes::tree_parent(k), i = 1; above >= 0; above = Sizes::tree_parent(above), ++i)
-      x[above] = math::fma(-row[i], x[k], x[above]);
-  }
-}
 // Replaces x by L^-1 D^-1 x, the second half.
 template <class Sizes, class F>
 DRL_HD_CALLED void solve_down_tree(const F* factors, const F* inverse, F* x) {
