@@ -282,6 +282,7 @@ std::string emit_cone_tables(const RobotModel& model) {
   std::string text = constants("int", {{"kCones", cones},
                                        {"kGroundPairs", model.ground_pairs},
                                        {"kGround", model.pair_places.ground},
+                                       {"kResidualNumbers", residual_numbers(model)},
                                        {"kTurnedGeoms", turned},
                                        {"kHulls", model.hulls.size()},
                                        {"kParameters", parameters},

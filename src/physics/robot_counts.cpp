@@ -202,6 +202,13 @@ int pair_dimensions(const RobotModel& model) {
   for (size_t p = model.ground_pairs; p < model.pairs.size(); ++p) most = std::max(most, dimensions_of(model.pairs[p]));
   return most;
 }
+int residual_numbers(const RobotModel& model) {
+  int bits = 0;
+  if (model.elliptic)
+    for (const FloorContact& c : model.contacts) bits |= 1 << c.cone.dimensions;
+  for (int p = 0; p < model.ground_pairs; ++p) bits |= 1 << model.pairs[p].cone.dimensions;
+  return bits;
+}
 int pair_columns(const RobotModel& model) {
   std::set<std::pair<int, int>> bodies;
   for (size_t p = model.ground_pairs; p < model.pairs.size(); ++p)

@@ -85,6 +85,8 @@ std::vector<int> chains(const RobotModel& model);
 int dimensions_of(const GeomPair& pair);
 int pair_dimensions(const RobotModel& model);
 int pair_columns(const RobotModel& model);
+// Returns bits of the numbers of residuals that contacts with the world have: cones on the floor and ground pairs.
+int residual_numbers(const RobotModel& model);
 // Returns the most directions of friction that an elliptic cone of a pair has.
 int most_friction_directions(const RobotModel& model);
 // Returns whether environments change the friction of pyramids.

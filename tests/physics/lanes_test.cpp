@@ -139,6 +139,20 @@ TEST_P(Lanes, AreIndependentAndAccurate) {
   if (GetParam().float_error > 0) batch.expect_near(batch.step(Loops()), GetParam().float_error);
 }
 
+// An environment that has diverged does not change those next to it.
+TEST(SomeLanes, AreNotChangedByOnesThatAreNotANumber) {
+  for (const char* name : {"humanoid", "tangle"}) {
+    constexpr int kEvery = 5;
+    int n = 0;
+    const std::vector<float> all = Batch(tested(name)).step(Loops(), 4);
+    const std::vector<float> some = Batch(tested(name), [&](RobotState& s) {
+                                      if (n++ % kEvery == 0) s.qvel[0] = std::nan("");
+                                    }).step(Loops(), 4);
+    for (size_t k = 0; k < all.size(); ++k)
+      if (k % kStates % kEvery != 0) ASSERT_EQ(some[k], all[k]) << name << ", state " << k % kStates;
+  }
+}
+
 // In float, more choices between equally good corners are undecided than in double (contacts_test.cpp).
 TEST(SomeLanes, OfBricksAreMostlyAccurate) {
   Batch batch(tested("bricks"));

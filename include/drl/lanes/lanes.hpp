@@ -74,6 +74,14 @@ DRL_HD int lowest_bit(uint32_t bits) {
   return __builtin_ctz(bits);
 #endif
 }
+// Returns how many bits are set.
+DRL_HD int count_bits(uint32_t bits) {
+#if defined(DRL_GPU_CODE)
+  return __popc(bits);
+#else
+  return __builtin_popcount(bits);
+#endif
+}
 DRL_HD int lowest_bit_of_64(uint64_t bits) {
   const auto low = static_cast<uint32_t>(bits);
   return low != 0 ? lowest_bit(low) : 32 + lowest_bit(static_cast<uint32_t>(bits >> 32));

@@ -96,8 +96,8 @@ class ChainMatrix {
   // Replaces a force by the acceleration.
   DRL_HD_CALLED void solve(F* x) const {
     if constexpr (kIsUnrolled) {
-      each_chain<0, Sizes::kChains>([&](auto k) DRL_LAMBDA { solve_up(Sizes::kChains - 1 - k(), x); });
-      each_chain<0, Sizes::kChains>([&](auto c) DRL_LAMBDA { solve_down(c(), x); });
+      each_chain<0, Sizes::kChains>([&](auto k) DRL_LAMBDA { solve_chain_up<Sizes::kChains - 1 - k()>(x); });
+      each_chain<0, Sizes::kChains>([&](auto c) DRL_LAMBDA { solve_chain_down<c()>(x); });
     } else {
       for (int c = Sizes::kChains - 1; c >= 0; --c) solve_up(c, x);
       for (int c = 0; c < Sizes::kChains; ++c) solve_down(c, x);
@@ -116,54 +116,109 @@ class ChainMatrix {
   }
   static constexpr int size_of(int c) { return first_of(c + 1) - first_of(c); }
 
-  // Computes the rows of chain c from those of later chains, and then from each other.
+  // Computes the rows of chain c from those of later chains, and then from each other. Each of their blocks stays in
+  // registers meanwhile.
   template <int c>
   DRL_HD void eliminate_chain() {
     constexpr int n = size_of(c), first = first_of(c), end = first + n;
-    const uint64_t after = pattern_.after[c].bits[0], before = pattern_.before[c].bits[0];
-    DRL_ROLLED
-    for (int i = 0; i < n && after != 0; ++i) {
-      F factor[Sizes::nv - end > 0 ? Sizes::nv - end : 1];
-      const Numbers row = m_ + packed(first + i, 0);
-      each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
-        constexpr int from = first_of(decltype(e)::value), rows = size_of(decltype(e)::value);
-        if (after >> e() & 1)
-          for (int k = from; k < from + rows; ++k) factor[k - end] = -(inverse_[k] * m_[packed(k, first + i)]);
+    const uint64_t after = pattern_.after[c].bits[0];
+    F of_later[Sizes::nv - end > 0 ? n * (Sizes::nv - end) : 1];
+    each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
+      if (!(after >> e() & 1)) return;
+      DRL_ROLLED
+      for (int k = first_of(e()); k < first_of(e() + 1); ++k)
+        for (int i = 0; i < n; ++i) of_later[n * (k - end) + i] = -(inverse_[k] * m_[packed(k, first + i)]);
+    });
+    F own[n][n], factor[n][n];
+    take_later<c, c>(after, of_later, own);
+    each_chain<0, n>([&](auto r) DRL_LAMBDA {
+      constexpr int i = n - 1 - decltype(r)::value;
+      each_chain<i + 1, n>([&](auto k) DRL_LAMBDA { factor[k()][i] = -(inverse_[first + k()] * own[k()][i]); });
+      add_rows<i, i + 1>(factor, own);
+      inverse_[first + i] = F(1) / own[i][i];
+      each_chain<0, i + 1>([&](auto s) DRL_LAMBDA { m_[packed(first + i, first + s())] = own[i][s()]; });
+    });
+    const uint64_t before = pattern_.before[c].bits[0];
+    each_chain<0, c>([&](auto d) DRL_LAMBDA {
+      constexpr int columns = size_of(decltype(d)::value);
+      if (!(before >> d() & 1)) return;
+      F block[n][columns];
+      take_later<c, decltype(d)::value>(after & pattern_.after[d()].bits[0], of_later, block);
+      each_chain<0, n>([&](auto r) DRL_LAMBDA {
+        constexpr int i = n - 1 - decltype(r)::value;
+        add_rows<i, columns>(factor, block);
+        each_chain<0, columns>([&](auto s) DRL_LAMBDA { m_[packed(first + i, first_of(d()) + s())] = block[i][s()]; });
       });
-      each_chain<0, c + 1>([&](auto d) DRL_LAMBDA {
-        constexpr int column = first_of(decltype(d)::value), columns = size_of(decltype(d)::value);
-        if (d() != c && !(before >> d() & 1)) return;
-        const uint64_t shared = d() == c ? after : after & pattern_.after[d()].bits[0];
-        F sum[columns];
-        for (int s = 0; s < columns; ++s) sum[s] = row[column + s];
-        each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
-          constexpr int from = first_of(decltype(e)::value), rows = size_of(decltype(e)::value);
-          if (!(shared >> e() & 1)) return;
-          DRL_ROLLED
-          for (int k = from; k < from + rows; ++k) {
-            const Numbers of = m_ + packed(k, column);
-            for (int s = 0; s < columns; ++s) sum[s] = math::fma(factor[k - end], of[s], sum[s]);
-          }
-        });
-        for (int s = 0; s < columns; ++s)
-          if (d() != c || s <= i) row[column + s] = sum[s];
+    });
+  }
+  // Loads the block of the rows of chain c and the columns of chain d, and adds the rows of later chains times their
+  // factors [., size_of(c)].
+  template <int c, int d, class Block>
+  DRL_HD void take_later(uint64_t later, const F* factor, Block& block) const {
+    constexpr int n = size_of(c), first = first_of(c), column = first_of(d), columns = size_of(d);
+    const auto each_entry = [](const auto& body) DRL_LAMBDA {
+      each_chain<0, n>([&](auto i) DRL_LAMBDA {
+        each_chain<0, (c == d ? decltype(i)::value + 1 : columns)>([&](auto s) DRL_LAMBDA { body(i(), s()); });
       });
+    };
+    each_entry([&](int i, int s) DRL_LAMBDA { block[i][s] = m_[packed(first + i, column + s)]; });
+    each_chain<c + 1, Sizes::kChains>([&](auto e) DRL_LAMBDA {
+      if (!(later >> e() & 1)) return;
+      DRL_ROLLED
+      for (int k = first_of(e()); k < first_of(e() + 1); ++k) {
+        const Numbers of = m_ + packed(k, column);
+        const F* times = factor + n * (k - first - n);
+        each_entry([&](int i, int s) DRL_LAMBDA { block[i][s] = math::fma(times[i], of[s], block[i][s]); });
+      }
+    });
+  }
+  // Adds the later rows of a block, times their factors, to the first columns of row i.
+  template <int i, int columns, int n, class Block>
+  DRL_HD static void add_rows(const F (&factor)[n][n], Block& block) {
+    each_chain<i + 1, n>([&](auto k) DRL_LAMBDA {
+      each_chain<0, columns>(
+          [&](auto s) DRL_LAMBDA { block[i][s()] = math::fma(factor[k()][i], block[k()][s()], block[i][s()]); });
+    });
+  }
+  // These do what solve_up() and solve_down() do.
+  template <int c>
+  DRL_HD void solve_chain_up(F* x) const {
+    constexpr int n = size_of(c), first = first_of(c);
+    F z[n];
+    for (int k = n - 1; k >= 0; --k) {
+      F sum = x[first + k];
+      for (int later = n - 1; later > k; --later) sum = math::fma(z[later], m_[packed(first + later, first + k)], sum);
+      x[first + k] = sum, z[k] = -(inverse_[first + k] * sum);
     }
-    for (int i = n - 1; i >= 0; --i) {
-      F factor[n];
-      const Numbers row = m_ + packed(first + i, 0);
-      for (int k = i + 1; k < n; ++k) factor[k] = -(inverse_[first + k] * m_[packed(first + k, first + i)]);
-      each_chain<0, c + 1>([&](auto d) DRL_LAMBDA {
-        constexpr int column = first_of(decltype(d)::value), columns = size_of(decltype(d)::value);
-        if (d() != c && !(before >> d() & 1)) return;
-        for (int s = 0; s < (d() == c ? i + 1 : columns); ++s) {
-          F sum = row[column + s];
-          for (int k = i + 1; k < n; ++k) sum = math::fma(factor[k], m_[packed(first + k, column + s)], sum);
-          row[column + s] = sum;
-        }
-      });
-      inverse_[first + i] = F(1) / row[first + i];
+    each_block_before<c>([&](int column, auto columns) DRL_LAMBDA {
+      F sum[columns()];
+      for (int s = 0; s < columns(); ++s) sum[s] = x[column + s];
+      for (int k = n - 1; k >= 0; --k)
+        for (int s = 0; s < columns(); ++s) sum[s] = math::fma(z[k], m_[packed(first + k, column + s)], sum[s]);
+      for (int s = 0; s < columns(); ++s) x[column + s] = sum[s];
+    });
+  }
+  template <int c>
+  DRL_HD void solve_chain_down(F* x) const {
+    constexpr int n = size_of(c), first = first_of(c);
+    F sum[n];
+    for (int k = 0; k < n; ++k) sum[k] = x[first + k];
+    each_block_before<c>([&](int column, auto columns) DRL_LAMBDA {
+      for (int s = 0; s < columns(); ++s)
+        for (int k = 0; k < n; ++k) sum[k] = math::fma(-m_[packed(first + k, column + s)], x[column + s], sum[k]);
+    });
+    for (int k = 0; k < n; ++k) {
+      for (int s = 0; s < k; ++s) sum[k] = math::fma(-m_[packed(first + k, first + s)], x[first + s], sum[k]);
+      x[first + k] = inverse_[first + k] * sum[k];
     }
+  }
+  // Calls body(column, columns) for each block of chain c's rows before its own: its first column, and their number.
+  template <int c, class Body>
+  DRL_HD void each_block_before(const Body& body) const {
+    const uint64_t before = pattern_.before[c].bits[0];
+    each_chain<0, c>([&](auto d) DRL_LAMBDA {
+      if (before >> d() & 1) body(first_of(d()), std::integral_constant<int, size_of(d())>());
+    });
   }
   // Calls body(std::integral_constant<int, c>()) for each chain from `begin` to `end` - 1.
   template <int begin, int end, class Body>

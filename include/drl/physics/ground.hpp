@@ -184,6 +184,18 @@ struct GroundContact : ContactFriction<F, Sizes> {
   }
 };
 
+// Calls body(residuals) with a contact's number of residuals, which on CPUs is a constant, so that loops over them are
+// unrolled.
+template <class P, class Body>
+DRL_HD void with_residuals(int residuals, const Body& body) {
+  if constexpr (DRL_ON_GPU) return body(residuals);
+  const auto visit = [&](auto number) DRL_LAMBDA {
+    if constexpr ((P::kResidualNumbers >> decltype(number)::value & 1) != 0)
+      if (residuals == decltype(number)::value) body(number);
+  };
+  visit(std::integral_constant<int, 1>()), visit(std::integral_constant<int, 3>());
+  visit(std::integral_constant<int, 4>()), visit(std::integral_constant<int, 6>());
+}
 // Calls body(pair, contact) for each contact with the world that exists in some lane.
 template <class P, class Work, class Body>
 DRL_HD void each_ground_contact([[maybe_unused]] Work& w, const Body& body) {
@@ -249,8 +261,10 @@ DRL_HD Mask<typename P::Number> find_next_ground(typename P::Work& w) {
   using F = typename P::Number;
   Mask<F> differs = F(0) != F(0);
   each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
-    contact.along(w.body[pair.body].motion, pair.dimensions, contact.rest, contact.next_u);
-    if constexpr (!P::kElliptic) differs = differs | contact.changes(pair.dimensions);
+    with_residuals<P>(pair.dimensions, [&](auto residuals) DRL_LAMBDA {
+      contact.along(w.body[pair.body].motion, residuals, contact.rest, contact.next_u);
+      if constexpr (!P::kElliptic) differs = differs | contact.changes(residuals);
+    });
   });
   return differs;
 }
@@ -260,9 +274,11 @@ template <class P>
 DRL_HD void take_next_pyramids(typename P::Work& w) {
   using F = typename P::Number;
   each_ground_contact<P>(w, [&](const ContactPair& pair, auto& contact) DRL_LAMBDA {
-    if (!any(contact.changes(pair.dimensions))) return;
-    contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
-      contact.times_change(residual, pair.dimensions, push);
+    with_residuals<P>(pair.dimensions, [&](auto residuals) DRL_LAMBDA {
+      if (!any(contact.changes(residuals))) return;
+      contact.add_coupling(residuals, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
+        contact.times_change(residual, residuals, push);
+      });
     });
   });
 }
@@ -278,8 +294,10 @@ DRL_HD void add_ground_cones(typename P::Work& w) {
         if (pair.dimensions == 4) return contact.template add_cone<4>(coupling);
         if (pair.dimensions == 3) return contact.template add_cone<3>(coupling);
       }
-    contact.add_coupling(pair.dimensions, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
-      contact.now.times(residual, pair.dimensions, push);
+    with_residuals<P>(pair.dimensions, [&](auto residuals) DRL_LAMBDA {
+      contact.add_coupling(residuals, w.body[pair.body].coupling, [&](const F* residual, F* push) DRL_LAMBDA {
+        contact.now.times(residual, residuals, push);
+      });
     });
   });
 }

@@ -107,25 +107,107 @@ DRL_HD void place_still_geoms([[maybe_unused]] typename P::Work& w) {
     }
   if constexpr (P::kPairGroups > 0) w.has_still_geoms = true;
 }
-// Lists the pairs that are near in some lane, apart from ground pairs.
-template <class P>
-DRL_HD void find_near_pairs(typename P::Work& w) {
-  int number = 0;
-  const auto add_near_of = [&](int first, int end) DRL_LAMBDA {
-    for (int k = first; k < end; ++k) {
-      w.near_pair[number] = static_cast<uint32_t>(P::kGroundPairs + k);
-      number += any(may_touch<P>(w, P::pair(P::kGroundPairs + k))) ? 1 : 0;
-    }
+// The pairs that are near in some lane, or would be if each of their geoms moved by half of `slack`, and where the
+// geoms were when they were listed (Verlet's lists, Phys. Rev. 159, 98, 1967). The other pairs are not near until a
+// geom has moved that far, so what is listed changes no result.
+template <class F, class Sizes>
+struct ListedPairs {
+  struct Listed {
+    uint32_t number;  // without ground pairs
+    int first, second;
+    float reach;  // as in ContactPair
+  };
+  Listed pair[Sizes::kPairs + 1];  // with room for one more
+  F center[Sizes::kPairGeoms][3];
+  Scalar<F> slack = -1, mean_reach = 0;  // m
+  int size = 0, uses = 0;
+  int pause = 0;  // so many times they are not listed, because geoms move too fast
+};
+// Calls body(k, pair) for each pair, apart from ground pairs and pairs in groups for which passes(group) is false.
+template <class P, class Passes, class Body>
+DRL_HD void each_grouped_pair(const Passes& passes, const Body& body) {
+  const auto visit = [&](int first, int end) DRL_LAMBDA {
+    for (int k = first; k < end; ++k) body(k, P::pair(P::kGroundPairs + k));
   };
   if constexpr (P::kPairGroups > 0) {
     for (int g = 0, first = 0; g < P::kPairGroups; ++g) {
       const PairGroup& group = P::pair_group(g);
-      if (any(may_touch<P>(w, group))) add_near_of(first, group.end);
+      if (passes(group)) visit(first, group.end);
       first = group.end;
     }
   } else {
-    add_near_of(0, P::kPairs);
+    visit(0, P::kPairs);
   }
+}
+// Lists pairs anew. The slack lasts for a few steps if geoms move as far in each as they did since pairs were listed,
+// where the farthest moved by `moved`. Does not list them if most would be in reach then.
+template <class P>
+DRL_HD_CALLED void list_pairs(typename P::Work& w, Scalar<typename P::Number> moved) {
+  using F = typename P::Number;
+  using S = Scalar<F>;
+  constexpr S kSteps = 8, kMost = 0.3, kLeast = 1e-3;  // kMost and kLeast: times the mean reach
+  constexpr int kPause = 16;
+  auto& listed = w.listed_pairs;
+  const S mean = listed.mean_reach, most = kMost * mean, wanted = 2 * kSteps * moved / static_cast<S>(listed.uses + 1);
+  const bool is_fast = listed.slack > 0 && !(wanted < most);
+  listed.slack = is_fast ? S(-1) : math::max(wanted < most ? wanted : S(0), kLeast * mean);
+  listed.pause = is_fast ? kPause : 0, listed.uses = listed.size = 0;
+  if (is_fast) return;
+  // (r + s)^2 <= (1 + s / m) r^2 + (1 + m / s) s^2 for all positive r, s and m.
+  const S more = mean > 0 ? 1 + listed.slack / mean : 1, plus = listed.slack * (listed.slack + mean);
+  const auto is_in_reach = [&](const auto& pair) DRL_LAMBDA {
+    const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
+    const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
+    if (P::pair_geom(pair.first).kind == ShapeKind::plane) return true;
+    return any(dot(apart, apart) < F(more * pair.reach + plus));
+  };
+  S sum = 0;
+  int count = 0;
+  each_grouped_pair<P>(is_in_reach, [&](int k, const ContactPair& pair) DRL_LAMBDA {
+    listed.pair[listed.size] = {static_cast<uint32_t>(k), pair.first, pair.second, pair.reach};
+    listed.size += is_in_reach(pair) ? 1 : 0, sum += pair.reach, ++count;
+  });
+  listed.mean_reach = count > 0 ? math::sqrt(sum / static_cast<S>(count)) : S(0);
+  for (int g = 0; g < P::kPairGeoms; ++g)
+    for (int k = 0; k < 3; ++k) listed.center[g][k] = w.geom_axis[g].center[k];
+}
+// Lists pairs anew if a geom has moved too far. Returns whether they are listed.
+template <class P>
+DRL_HD bool keep_list(typename P::Work& w) {
+  using F = typename P::Number;
+  auto& listed = w.listed_pairs;
+  if (listed.pause > 0) return --listed.pause, false;
+  const Scalar<F> half = Scalar<F>(0.49) * listed.slack;  // a little less, for rounding
+  F farthest = F(0);                                      // squared
+  Mask<F> is_valid = F(0) < F(listed.slack);              // also false if a centre is or was not a number
+  for (int g = 0; g < P::kPairGeoms; ++g) {
+    F moved[3];
+    for (int k = 0; k < 3; ++k) moved[k] = w.geom_axis[g].center[k] - listed.center[g][k];
+    const F square = dot(moved, moved);
+    is_valid = is_valid & (square <= F(half * half)), farthest = math::max(farthest, square);
+  }
+  if (!any(!is_valid)) return ++listed.uses, true;
+  Scalar<F> most = 0;
+  for (int l = 0; l < kLanesOf<F>; ++l) most = math::max(most, lane(farthest, l));
+  list_pairs<P>(w, math::sqrt(most));
+  return listed.pause == 0;
+}
+// Lists the pairs that are near in some lane, apart from ground pairs.
+template <class P>
+DRL_HD void find_near_pairs(typename P::Work& w) {
+  int number = 0;
+  const auto add_if_near = [&](uint32_t k, const auto& pair) DRL_LAMBDA {
+    w.near_pair[number] = P::kGroundPairs + k;
+    number += any(may_touch<P>(w, pair)) ? 1 : 0;
+  };
+  bool is_listed = false;
+  if constexpr (P::Work::kListsPairs) {
+    is_listed = keep_list<P>(w);
+    for (int k = 0; is_listed && k < w.listed_pairs.size; ++k)
+      add_if_near(w.listed_pairs.pair[k].number, w.listed_pairs.pair[k]);
+  }
+  if (!is_listed)
+    each_grouped_pair<P>([&](const auto& group) DRL_LAMBDA { return any(may_touch<P>(w, group)); }, add_if_near);
   w.near_pairs = number;
 }
 

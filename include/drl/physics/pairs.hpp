@@ -43,12 +43,7 @@ struct PairContacts : ContactFriction<F, Sizes, Sizes::kPairDimensions> {
 
   // Gathers the numbers of each column from an array along qvel.
   DRL_HD void gather(const F* along_qvel, F* x) const {
-    const Scalar<F>* from = numbers_of(along_qvel[0]);
-    Scalar<F> numbers[kWidth] = {};
-    for (int j = 0; j < most_columns; ++j) {
-      for (int l = 0; l < size; ++l) numbers[l] = from[place[j][l]];
-      x[j] = load<F>(numbers);
-    }
+    for (int j = 0; j < most_columns; ++j) x[j] = drl::gather<F>(numbers_of(along_qvel[0]), load<Int<F>>(place[j]));
   }
   // Returns the bits of these contacts' environments.
   DRL_HD uint32_t envs_of(uint32_t contacts) const {
@@ -63,11 +58,7 @@ struct PairContacts : ContactFriction<F, Sizes, Sizes::kPairDimensions> {
     return load<F>(is_one) != F(0);
   }
   // Returns the number of each contact's environment.
-  DRL_HD F of_each(F of_env) const {
-    Scalar<F> numbers[kWidth];
-    for (int l = 0; l < kWidth; ++l) numbers[l] = numbers_of(of_env)[env[l]];
-    return load<F>(numbers);
-  }
+  DRL_HD F of_each(F of_env) const { return drl::gather<F>(numbers_of(of_env), load<Int<F>>(env)); }
   // Adds a number of each contact to the sum of its environment.
   DRL_HD void add_to_envs(F numbers, Scalar<F>* sums) const {
     const Scalar<F>* of = numbers_of(numbers);
@@ -255,9 +246,11 @@ class PackOfContacts {
         to_.place[columns][l] = W * dof + env, sign_[columns++][l] = second.is_moved_by(dof) ? S(1) : S(-1);
         chains.add(P::chain_of(dof));
       }
+    // Columns without a degree of freedom read numbers of the same environment, whose sign is 0.
+    for (int j = columns; j < to_.kColumns; ++j) to_.place[j][l] = env;
     to_.most_columns = columns > to_.most_columns ? columns : to_.most_columns;
     for (int c = 0; c < P::kChains; ++c)
-      if (chains.has(c)) w_.touching_chains[c].add(chains);
+      if (chains.has(c)) w_.touching_chains_of[env][c].add(chains);
   }
   // Computes the rows of all contacts that were added.
   DRL_HD void finish(const F* qvel) {
@@ -303,17 +296,13 @@ class PackOfContacts {
   }
   // Computes column j of all rows, and adds its part of the contact's velocity to `speed`.
   DRL_HD void find_column(int j, const F* qvel, F* speed) {
-    S of_axis[6][W] = {}, velocity[W] = {};
-    const S *axes = numbers_of(w_.axis[0]), *velocities = numbers_of(qvel[0]);
-    for (int l = 0; l < to_.size; ++l) {
-      const int place = to_.place[j][l], env = to_.env[l], dof = (place - env) / W;
-      for (int k = 0; k < 6; ++k) of_axis[k][l] = axes[W * (6 * dof + k) + env];
-      velocity[l] = velocities[place];
-    }
-    const F sign = load<F>(sign_[j]);
+    // Number k of a dof's axis is at W (6 dof + k) + env, and its place is W dof + env.
+    const auto place = load<Int<F>>(to_.place[j]), first = Int<F>(6) * place - Int<F>(5) * load<Int<F>>(to_.env);
+    const Scalar<F>* axes = numbers_of(w_.axis[0]);
+    const F sign = load<F>(sign_[j]), velocity = gather<F>(numbers_of(qvel[0]), place);
     F angular[3], linear[3], at[3], turned[3];
     for (int k = 0; k < 3; ++k) {
-      angular[k] = sign * load<F>(of_axis[k]), linear[k] = sign * load<F>(of_axis[3 + k]);
+      angular[k] = sign * gather<F>(axes + W * k, first), linear[k] = sign * gather<F>(axes + W * (3 + k), first);
       at[k] = to_.point[0][k];
       if constexpr (P::kTrees > 1) at[k] = math::select(F(0) < sign, to_.point[1][k], at[k]);
     }
@@ -322,7 +311,7 @@ class PackOfContacts {
     for (int r = 0; r < kDimensions; ++r) {
       const F entry = to_.scale(r) * dot(to_.axis[r % 3], r < 3 ? linear : angular);
       rows_[r * P::kPairColumns + j] = entry;
-      speed[r] = math::fma(entry, load<F>(velocity), speed[r]);
+      speed[r] = math::fma(entry, velocity, speed[r]);
     }
   }
 
@@ -340,6 +329,14 @@ DRL_HD void each_row_of_block(int c, int d, const Body& body) {
     body(packed(i, begin), (end <= i ? end : i + 1) - begin);
 }
 
+// Makes the matrix have the blocks of chains that touch in these environments. In others, it is not valid.
+template <class P>
+DRL_HD_CALLED void couple_chains(typename P::Work& w, uint32_t envs) {
+  for (auto& chains : w.touching_chains) chains = {};
+  for (; envs != 0; envs &= envs - 1)
+    for (int c = 0; c < P::kChains; ++c) w.touching_chains[c].add(w.touching_chains_of[lowest_bit(envs)][c]);
+  w.coupled_chains.set(w.touching_chains);
+}
 // Finds the contacts of pairs that touch, and computes their rows. Returns the lanes that have more contacts than there
 // are places, or too stiff ones.
 template <class P, class F>
@@ -348,7 +345,8 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
   FoundBy<P> found[P::kPairContacts * W];  // those of all lanes at each place
   int count[W] = {};
   w.pair_packs = 0;
-  for (auto& chains : w.touching_chains) chains = {};
+  for (auto& of_env : w.touching_chains_of)
+    for (auto& chains : of_env) chains = {};
   find_near_pairs<P>(w);
   uint32_t has_too_many = 0;
   each_pair_contact<P>(w, [&](const ContactPair& pair, Mask<F> lanes, const PairContact<F>& contact) DRL_LAMBDA {
@@ -370,7 +368,7 @@ DRL_HD_CALLED Mask<F> begin_pairs(typename P::Work& w, const F* qvel) {
     pack.finish(qvel);
   }
   for (F& x : w.pair_force) x = F(0);
-  w.coupled_chains.set(w.touching_chains);
+  couple_chains<P>(w, kAllLanes<F>);
   for (int c = 0; c < P::kChains; ++c)
     w.touching_chains[c].each([&](int d) DRL_LAMBDA {
       if (d > c) return;
@@ -436,13 +434,21 @@ DRL_HD_CALLED void add_changes(typename P::Work& w, const typename P::Work::Cont
     }
   }
   // One contact after the other, because the columns of several may be the same degree of freedom.
+  const auto add = [&](int row, int place, Scalar<F> number) DRL_LAMBDA {  // row: where it begins
+    if constexpr (W == 1)
+      w.pair_matrix[row + place] += number;
+    else
+      numbers_of(w.pair_matrix[0])[W * row + place] += number;
+  };
   for (; which != 0; which &= which - 1) {
-    const int l = lowest_bit(which), env = contacts.env[l];
-    for (int i = 0; i < contacts.columns[l]; ++i) {
-      const int place = contacts.place[i][l];
-      numbers_of(w.pair_force[0])[place] -= numbers_of(force[i])[l];
-      const auto row = w.pair_matrix + packed(place / W, 0);
-      for (int j = 0; j <= i; ++j) numbers_of(row[contacts.place[j][l] / W])[env] += numbers_of(entry[packed(i, j)])[l];
+    const int l = lowest_bit(which), columns = contacts.columns[l];
+    int place[kColumns];
+    for (int i = 0; i < columns; ++i) {
+      place[i] = contacts.place[i][l];
+      numbers_of(w.pair_force[0])[place[i]] -= numbers_of(force[i])[l];
+      const int row = packed(place[i] / W, 0);
+      const Scalar<F>* numbers = numbers_of(entry[packed(i, 0)]) + l;
+      for (int j = 0; j <= i; ++j) add(row, place[j], numbers[W * j]);
     }
   }
 }
@@ -485,13 +491,25 @@ DRL_HD void add_pairs(const typename P::Work& w, auto matrix, F* force) {
 // of the environments.
 template <class P, class F, class Add>
 DRL_HD void sum_over_pairs(const typename P::Work& w, uint32_t envs, F& first, F& second, const Add& add) {
-  Scalar<F> sums[2][kLanesOf<F>] = {};
-  each_pack<P>(w, envs, [&](const auto& contacts, const auto&) DRL_LAMBDA {
-    F of_contacts[2] = {F(0), F(0)};
-    add(contacts, of_contacts[0], of_contacts[1]);
-    for (int k = 0; k < 2; ++k) contacts.add_to_envs(of_contacts[k], sums[k]);
-  });
-  first = first + load<F>(sums[0]), second = second + load<F>(sums[1]);
+  constexpr int W = kLanesOf<F>;
+  F sums[2] = {F(0), F(0)}, of_packs[2][W > 1 ? P::kPairContacts : 1];
+  for (int k = 0; k < w.pair_packs; ++k) {
+    F of_pack[2] = {F(0), F(0)};
+    if ((w.pair_contacts[k].envs & envs) != 0) add(w.pair_contacts[k], of_pack[0], of_pack[1]);
+    for (int i = 0; i < 2; ++i) (W > 1 ? of_packs[i][k] : sums[i]) = W > 1 ? of_pack[i] : sums[i] + of_pack[i];
+  }
+  if constexpr (W > 1) {
+    int most = 0;
+    for (int env = 0; env < W; ++env) most = math::max(most, w.first_contact[env + 1] - w.first_contact[env]);
+    const auto begin = load<Int<F>>(w.first_contact), end = load<Int<F>>(w.first_contact + 1);
+    const F count = load<F>(w.first_contact + 1) - load<F>(w.first_contact);
+    for (int k = 0; k < most; ++k) {
+      const auto place = begin + Int<F>(k), at = math::select(place < end, place, Int<F>(0));
+      for (int i = 0; i < 2; ++i)
+        sums[i] = sums[i] + math::select(F(k) < count, gather<F>(numbers_of(of_packs[i][0]), at), F(0));
+    }
+  }
+  first = first + sums[0], second = second + sums[1];
 }
 // Moves the residuals back to the point `at` of the line (see search_line) in these lanes.
 template <class P, class F>

@@ -70,8 +70,8 @@ template <class P>
 constexpr bool has_cones() {
   return P::kElliptic && P::kCones + P::kGround + (P::kPairDimensions > 1 ? P::kPairContacts : 0) > 0;
 }
-// Calls body(residuals, contact) for each current contact with the floor in an elliptic cone, and with the world. One
-// loop visits both, so that the body is compiled once.
+// Calls body(residuals, contact) for each current contact with the floor in an elliptic cone, and with the world, with
+// constants as residuals (with_residuals). One loop visits both, so that the body is compiled once for each of them.
 template <class P, class Work, class Body>
 DRL_HD void each_friction_of_body([[maybe_unused]] Work& w, const Body& body) {
   if constexpr (P::kCones + P::kGround > 0) {
@@ -87,7 +87,7 @@ DRL_HD void each_friction_of_body([[maybe_unused]] Work& w, const Body& body) {
           const auto& on_ground = w.on_ground[t - of_floor];
           residuals = P::pair(on_ground.pair).dimensions, contact = w.ground + on_ground.place;
         }
-      body(residuals, *contact);
+      with_residuals<P>(residuals, [&](auto number) DRL_LAMBDA { body(number, *contact); });
     }
   }
 }

@@ -15,6 +15,8 @@ struct DefaultSizes {
   // A lane has places for this many contacts between bodies that move. A contact has up to so many residuals, and its
   // rows have up to so many columns. The matrix has so many chains (drl/physics/chains.hpp).
   static constexpr int kPairContacts = 0, kPairDimensions = 1, kPairColumns = 1, kChains = 0;
+  // Bits of the numbers of residuals that contacts with the world have.
+  static constexpr int kResidualNumbers = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 6;
   static constexpr double regularised = 1;  // mu of a cone with sliding friction 1
   static constexpr int kNoslipIterations = 0,
                        kNoslipDirections = 0;  // of the solver that follows each solution (drl/physics/noslip.hpp)

@@ -29,7 +29,9 @@ DRL_HD Mask<typename P::Number> find_next_contacts(typename P::Work& w, const ty
       for (int t = 0; t < w.touches; ++t) {
         const ConePoint& point = P::cone(w.touching[t]);
         FloorCone<F>& cone = w.cone[w.touching[t]];
-        cone.along(w.body[point.body].motion, point.dimensions, cone.rest, cone.next_u);
+        with_residuals<P>(point.dimensions, [&](auto residuals) DRL_LAMBDA {
+          cone.along(w.body[point.body].motion, residuals, cone.rest, cone.next_u);
+        });
       }
     }
     F size = load<F>(size_of), error = load<F>(error_of);
@@ -192,11 +194,18 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
   if constexpr (P::kCones > 0) {
     for (int t = 0; t < w.touches; ++t) {
       const ConePoint& point = P::cone(w.touching[t]);
-      w.cone[w.touching[t]].add_coupling(point.dimensions, w.body[point.body].coupling);
+      with_residuals<P>(point.dimensions, [&](auto residuals) DRL_LAMBDA {
+        w.cone[w.touching[t]].add_coupling(residuals, w.body[point.body].coupling);
+      });
     }
   }
 }
 
+// True if the matrix of solved lanes is not needed any more, so that chains that touch only there are left out.
+template <class P>
+constexpr bool forgets_solved_lanes() {
+  return P::kPairs > 0 && kLanesOf<typename P::Number> > 1 && !P::kExactDistances;  // refine() needs all factors
+}
 // Computes the accelerations at which forces are in balance for the active rows of the work.
 template <class P>
 DRL_HD void balance(typename P::Work& w, typename P::Number* qacc) {
@@ -226,6 +235,7 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
   if constexpr (P::kAdhesions > 0) find_adhesion<P>(w);
   Mask<F> is_solved = F(0) != F(0);
+  [[maybe_unused]] uint32_t coupled = kAllLanes<F>;  // the lanes whose touching chains the matrix couples
   F next[P::nv];
   DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
@@ -241,9 +251,12 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
     if (iteration == 0) guess_active_rows<P>(w);
     if (iteration > 0) is_solved = is_solved | !differs;
     take_next<P>(w, is_solved);
+    if constexpr (forgets_solved_lanes<P>())
+      if (const uint32_t left = lane_bits(!is_solved) & kAllLanes<F>; 2 * count_bits(left) <= count_bits(coupled))
+        couple_chains<P>(w, left), coupled = left;
     balance<P>(w, next);
     // Without this, a solution with active cones would change a little in each iteration that other lanes need.
-    if constexpr (has_cones<P>()) {
+    if constexpr (has_cones<P>() || forgets_solved_lanes<P>()) {
       DRL_ROLLED
       for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_solved, qacc[i], next[i]);
     }

@@ -10,6 +10,7 @@
 #include "drl/physics/friction.hpp"
 #include "drl/physics/ground.hpp"
 #include "drl/physics/height_map.hpp"
+#include "drl/physics/near_pairs.hpp"
 
 namespace drl::inline DRL_ISA::physics {
 
@@ -235,14 +236,15 @@ struct Work : WorkSizes<Sizes> {
   [[no_unique_address]] Array<F[3], (Sizes::kTrees > 1 ? Sizes::kTrees : 0)> tree_offset;
   [[no_unique_address]] Array<Axes<F>, Sizes::kTurnedGeoms> geom_turn;
   // Packs of their contacts and of the rows of these, of which each environment has those from first_contact[l] to
-  // first_contact[l + 1] - 1; the chains that they couple, and what they add to the matrix and the force; the matrix of
-  // Newton's method, which is then factorised, and the blocks of it that are not 0.
+  // first_contact[l + 1] - 1; the chains that they couple in each environment, and in all that are unsolved; what they
+  // add to the matrix and the force; the matrix of Newton's method, which is then factorised, and the blocks of it that
+  // are not 0.
   [[no_unique_address]] Array<Contacts, Sizes::kPairContacts> pair_contacts;
   [[no_unique_address]] WorkArray<kHasColumns, F[at_least_one(S::kPairNumbers)], Sizes::kPairContacts,
                                   VectorColumn<F, S::kPairNumbers>>
       pair_rows;
   int pair_packs = 0, first_contact[kLanesOf<F> + 1] = {};
-  ChainSet touching_chains[at_least_one(Sizes::kChains)];
+  ChainSet touching_chains_of[kLanesOf<F>][at_least_one(Sizes::kChains)], touching_chains[at_least_one(Sizes::kChains)];
   ChainPattern<Sizes> coupled_chains;
   [[no_unique_address]] WorkArray<kHasColumns, F, S::kEntries> matrix, pair_matrix;
   [[no_unique_address]] Array<F, S::kPairDofs> inverse, pair_force;
@@ -256,6 +258,10 @@ struct Work : WorkSizes<Sizes> {
   // Indices of the pairs that are near in some lane; what is remembered of them, to save time.
   [[no_unique_address]] WorkArray<kHasColumns, uint32_t, S::kNearPairs> near_pair;
   [[no_unique_address]] mutable Array<RememberedPair<F>, count_remembered<Sizes>()> remembered;
+  // Not on GPUs, where memory costs more time than this saves, nor if environments change the sizes of geoms.
+  static constexpr bool kListsPairs = Sizes::kPairs > 0 && !DRL_ON_GPU && !Sizes::kSizes;
+  struct Nothing {};
+  [[no_unique_address]] std::conditional_t<kListsPairs, ListedPairs<F, Sizes>, Nothing> listed_pairs;
   [[no_unique_address]] Array<F, Sizes::kTendonAlong> tendon_along;
   // The forces of actuators that adhere to contacts, and what these forces add along qvel in the solver's axes.
   [[no_unique_address]] Array<F, Sizes::kAdhesions> adhesive_force;
