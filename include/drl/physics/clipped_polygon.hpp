@@ -13,28 +13,23 @@ class ClippedPolygon {
   DRL_HD int count() const { return count_; }
   DRL_HD const Vec3& operator[](int k) const { return corners_[from_][k]; }
 
-  // Keeps what is inside of the plane through an edge of a face and along the face's normal.
-  // `by_unit_normals`: see ConvexOptions. `by_heights`: the heights of a side's ends above the plane tell where it
-  // crosses the plane (MuJoCo 4.0).
-  DRL_HD void clip(const Vec3& start, const Vec3& end, const Vec3& normal, bool by_unit_normals,
-                   bool by_heights = false) {
-    Vec3 inwards = cross(end - start, (start + normal) - start);
-    if (by_unit_normals) inwards = unit(inwards);
-    const double height = dot(inwards, start);
-    int kept = 0;
-    for (int k = 0; k < count_; ++k) {
-      const Vec3 &p = (*this)[k], &q = (*this)[after(k)];
-      const double above_p = dot(p - start, inwards), above_q = dot(q - start, inwards);
-      const bool starts_inside = above_p > -kNoLength, ends_inside = above_q > -kNoLength;
-      if (starts_inside != ends_inside) {
-        const Vec3 along = q - p;
-        const double slope = by_heights ? above_q - above_p : dot(inwards, along);
-        const double t = (by_heights ? -above_p : height - dot(inwards, p)) / slope;
-        if (slope != 0 && t >= 0 && t <= 1) put(p + t * along, kept, 1 - from_);
+  // Keeps what is inside of the planes through the edges of a face with these corners and along its normal.
+  // `by_unit_normals`: see ConvexOptions. `by_heights`: see clip(). The planes of many edges are computed before they
+  // clip, because their roots and divisions then overlap in time.
+  template <class Corner>
+  DRL_HD void clip_by_face(int corners, const Corner& corner, const Vec3& normal, bool by_unit_normals,
+                           bool by_heights = false) {
+    constexpr int kAtOnce = 16;
+    Vec3 start[kAtOnce + 1], inwards[kAtOnce];
+    for (int first = 0; first < corners; first += kAtOnce) {
+      const int edges = corners - first < kAtOnce ? corners - first : kAtOnce;
+      for (int k = 0; k <= edges; ++k) start[k] = corner(first + k < corners ? first + k : 0);
+      for (int k = 0; k < edges; ++k) {
+        inwards[k] = cross(start[k + 1] - start[k], (start[k] + normal) - start[k]);
+        if (by_unit_normals) inwards[k] = unit(inwards[k]);
       }
-      if (ends_inside) put(q, kept, 1 - from_);
+      for (int k = 0; k < edges; ++k) clip(start[k], inwards[k], by_heights);
     }
-    from_ = 1 - from_, count_ = kept;
   }
 
   // Keeps the corners that are at most `most` above a plane through a point.
@@ -86,6 +81,28 @@ class ClippedPolygon {
  private:
   static constexpr int kMost = 2 * kMostCorners;
 
+  // Keeps what is inside of a plane. `by_heights`: the heights of a side's ends above the plane tell where it crosses
+  // the plane (MuJoCo 4.0).
+  DRL_HD void clip(const Vec3& start, const Vec3& inwards, bool by_heights) {
+    if (count_ == 0) return;
+    int kept = 0;
+    const double height = dot(inwards, start), above_first = dot((*this)[0] - start, inwards);
+    double above_p = above_first;
+    for (int k = 0; k < count_; ++k) {
+      const Vec3 &p = (*this)[k], &q = (*this)[after(k)];
+      const double above_q = k + 1 < count_ ? dot(q - start, inwards) : above_first;
+      const bool starts_inside = above_p > -kNoLength, ends_inside = above_q > -kNoLength;
+      if (starts_inside != ends_inside) {
+        const Vec3 along = q - p;
+        const double slope = by_heights ? above_q - above_p : dot(inwards, along);
+        const double t = (by_heights ? -above_p : height - dot(inwards, p)) / slope;
+        if (slope != 0 && t >= 0 && t <= 1) put(p + t * along, kept, 1 - from_);
+      }
+      if (ends_inside) put(q, kept, 1 - from_);
+      above_p = above_q;
+    }
+    from_ = 1 - from_, count_ = kept;
+  }
   DRL_HD int after(int k) const { return k + 1 < count_ ? k + 1 : 0; }
   DRL_HD void put(const Vec3& corner, int& count, int list) {
     if (count < kMost) corners_[list][count++] = corner;

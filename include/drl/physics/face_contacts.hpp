@@ -78,9 +78,8 @@ DRL_HD bool find_edge_along(const Polyhedron& edged, const Feature& feature, con
 // Clips a polygon by the sides of a face.
 DRL_HD_CALLED void clip_by_face(const Polyhedron& shape, int face, const Vec3& normal, bool by_unit_normals,
                                 ClippedPolygon& polygon) {
-  const int corners = shape.count_corners(face);
-  for (int k = 0; k < corners; ++k)
-    polygon.clip(shape.corner(face, k), shape.corner(face, k + 1 < corners ? k + 1 : 0), normal, by_unit_normals);
+  polygon.clip_by_face(
+      shape.count_corners(face), [&](int k) DRL_LAMBDA { return shape.corner(face, k); }, normal, by_unit_normals);
 }
 
 // The surfaces with which two polyhedra touch.
@@ -143,12 +142,14 @@ DRL_HD_CALLED void collide_polyhedra(Gjk& search, ContactList& list) {
   const ConvexOptions& options = search.options;
   const int most_faces = options.by_unit_normals ? 0x7fffffff : kMostCorners;
   const Polyhedron a(*search.a.shape, most_faces), b(*search.b.shape, most_faces);
-  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals).find(polygon, way, is_edge, is_of_first);
+  TouchingFaces(a, b, points, overlap.on_b - overlap.on_a, options.by_unit_normals)
+      .find(polygon, way, is_edge, is_of_first);
   const double distance = list.margin() - overlap.depth;
   if (polygon.count() == 0)
     list.add(overlap.middle(), overlap.normal(), distance);
   else
-    FaceContacts(search.a.shape->origin, distance).add(polygon, way, is_edge, is_of_first, options.by_unit_normals, list);
+    FaceContacts(search.a.shape->origin, distance)
+        .add(polygon, way, is_edge, is_of_first, options.by_unit_normals, list);
 }
 
 }  // namespace drl::inline DRL_ISA::physics

@@ -176,9 +176,8 @@ class SideContacts {
     const Vec3 upwards = faced.normal(face), origin = faced.corner(face, 0);
     const double margin = side_[0]->margin + side_[1]->margin;
     const bool is_edge = polygon.count() == 2;
-    const int corners = faced.count_corners(face);
-    for (int k = 0; k < corners; ++k)
-      polygon.clip(faced.corner(face, k), faced.corner(face, k + 1 < corners ? k + 1 : 0), upwards, true, true);
+    polygon.clip_by_face(
+        faced.count_corners(face), [&](int k) DRL_LAMBDA { return faced.corner(face, k); }, upwards, true, true);
     polygon.keep_below(origin, upwards, margin);
     int chosen[4];
     const int count = polygon.choose(is_edge, chosen);
