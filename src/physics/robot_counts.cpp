@@ -129,11 +129,10 @@ int count_turned_geoms(const RobotModel& model) {
 }
 
 bool remembers_pairs(const RobotModel& model) {
-  constexpr size_t kMostPairs = 1024;  // with more, the memory would cost more than it saves
-  return model.pairs.size() <= kMostPairs && std::ranges::any_of(model.pairs, [&](const GeomPair& pair) {
-           const PairGeom &a = model.pair_geoms[pair.first], &b = model.pair_geoms[pair.second];
-           return a.kind != PairGeom::height_field && physics::is_convex_pair(a.kind, b.kind);
-         });
+  return std::ranges::any_of(model.pairs, [&](const GeomPair& pair) {
+    const PairGeom &a = model.pair_geoms[pair.first], &b = model.pair_geoms[pair.second];
+    return a.kind != PairGeom::height_field && physics::is_convex_pair(a.kind, b.kind);
+  });
 }
 
 std::vector<int> sensor_places(const RobotModel& model) {

@@ -51,7 +51,7 @@ int count_pyramids(const RobotModel& model);
 int count_cones(const RobotModel& model);
 int count_turned_geoms(const RobotModel& model);  // among pair_geoms
 // Returns whether lanes remember how pairs were apart (PairMemory in drl/physics/collide.hpp): some pair has no closed
-// form, and there are not very many pairs.
+// form.
 bool remembers_pairs(const RobotModel& model);
 
 // Returns, for each value of MuJoCo's sensordata, its place among the values that a stage keeps. Motion sensors are

@@ -194,7 +194,7 @@ TEST(Shapes, TouchAsWellIfAMemoryIsKept) {
     GeomPose a = draw_pose(draw, first, Poses::random, geoms.meshes());
     GeomPose b = draw_pose(draw, ShapeKind::mesh, Poses::random, geoms.meshes());
     const Vec3 along = draw.direction(), aside = 0.3 * draw.direction();
-    physics::PairMemory memory;
+    physics::PairMemory memory{};
     for (int step = -10; step <= 10; ++step) {
       b.position = aside + 0.05 * step * along, b.quat[1] += 0.03, mju_normalize4(b.quat);
       geoms.contacts(a, b, 0.01);
@@ -228,7 +228,7 @@ TEST(Shapes, KeptFacesGiveTheResultsOfNewSearches) {
     double points[6];
     const double apart = geoms.distance(a, b, 10, points);
     for (int k = 0; k < 3; ++k) b.position[k] += (1 + 0.002 / apart) * (points[k] - points[3 + k]);
-    physics::KeptFace kept;
+    physics::KeptFace kept{};
     for (int step = 0; step < 30; ++step) {
       b.position = b.position + 1e-4 * along, b.quat[1] += 2e-3, mju_normalize4(b.quat);
       geoms.contacts(a, b, 0);

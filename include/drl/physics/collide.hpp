@@ -18,12 +18,13 @@
 namespace drl::inline DRL_ISA::physics {
 
 // A direction along which a pair of convex shapes was apart in the last call. The next call tries it first. This does
-// not change the contacts, but saves most of the time while the shapes are near each other and do not touch.
+// not change the contacts, but saves most of the time while the shapes are near each other and do not touch. All is 0
+// at first.
 struct PairMemory {
-  float apart[3] = {0, 0, 0};  // a direction from b to a along which they have been apart, or 0
-  int vertex[2] = {-1, -1};    // the vertices that are farthest in this direction
-  float gap = 0;               // how far they were apart along it when it was tried last, or 0
-  KeptFace face;               // that decided how two meshes overlapped
+  float apart[3];  // a direction from b to a along which they have been apart, or 0
+  int vertex[2];   // the vertices that are farthest in this direction
+  float gap;       // how far they were apart along it when it was tried last, or 0
+  KeptFace face;   // that decided how two meshes overlapped
 };
 // Returns whether two shapes are still farther apart than the margin. Otherwise forgets the direction.
 DRL_HD bool are_apart(const Shape& a, const Shape& b, double margin, PairMemory& memory) {

@@ -25,7 +25,8 @@ DRL_HD void each_contact(const typename P::Work& w, int number, Mask<F> lanes, c
     if (first.turn < 0 && second.kind == ShapeKind::box)
       return each_contact_with_box<P>(pair, a, b, w.geom_turn[second.turn], lanes, parameters_of<P>(w), body);
     if (second.turn >= 0) {
-      if constexpr (has_separations<P, F>()) lanes = lanes & !are_still_apart<P, F>(w, number, pair, lanes);
+      if constexpr (has_separations<P, F>())
+        if (is_remembered<P>(pair)) lanes = lanes & !are_still_apart<P, F>(w, number, pair, lanes);
       if (any(lanes)) lanes = is_plane ? reach_plane<P, F>(w, pair, lanes) : are_near<P, F>(w, pair, lanes);
       if (any(lanes)) each_contact_by_lane<P, F>(w, number, lanes, body);
       return;

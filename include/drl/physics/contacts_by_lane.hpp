@@ -131,10 +131,12 @@ DRL_HD_CALLED void each_contact_by_lane(const typename P::Work& w, int number, M
     Hull hulls[2];
     const Shape first = shape_of<P>(w, pair.first, pair.first, l, hulls[0]);
     const Shape second = shape_of<P>(w, pair.second, pair.first, l, hulls[1]);
-    PairMemory* memory = memory_of<P>(w, number, l);
+    PairMemory* memory = nullptr;
+    if constexpr (count_remembered<P>() > 0)
+      if (is_remembered<P>(pair)) memory = &remembered_of<P>(w, number).lane[l];
     const int count = collide_pair<P>(pair, first, second, found, memory);
     for (int c = 0; c < count; ++c) contacts.add(l, found[c]);
-    if constexpr (has_separations<P, F>()) separated |= uint32_t(memory->gap > 0) << l;
+    if (has_separations<P, F>() && memory != nullptr) separated |= uint32_t(memory->gap > 0) << l;
   }
   if constexpr (has_separations<P, F>())
     if (separated != 0) keep_separations<P, F>(w, number, pair, separated);

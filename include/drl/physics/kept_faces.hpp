@@ -17,7 +17,7 @@ namespace drl::inline DRL_ISA::physics {
 // Corner k of the face is vertex[0][k] of the first mesh minus vertex[1][k] of the second. `opposite` are the vertices
 // that are farthest in the other direction. The face may lack; then all are 0.
 struct KeptFace {
-  uint16_t vertex[2][3] = {}, opposite[2] = {};
+  uint16_t vertex[2][3], opposite[2];
 
   DRL_HD bool exists() const { return vertex[0][0] != vertex[0][1] || vertex[1][0] != vertex[1][1]; }
   DRL_HD void forget() { *this = {}; }

@@ -15,32 +15,60 @@ struct Separations {
   using Lanes = Scalar<F>[kLanesOf<F>];
   static constexpr double kNone = 1e30;  // the reach in a lane that has no plane
 
-  bool is_set = false;  // otherwise no lane has a plane, and there are no numbers
-  Lanes way[3];         // the normal, which leads from the second geom to the first
+  bool is_set;        // otherwise no lane has a plane, and there are no numbers
+  Lanes way[3];       // the normal, which leads from the second geom to the first
   Lanes local[2][3];  // it in the axes of each geom, then; of a sphere or a capsule, how far the axis reached along it
   Lanes reach;        // how far both geoms reached along it, from their centres towards each other
 };
-// What the lanes remember of a pair. A single lane has no Separations.
+// What the lanes remember of a pair, if `pair` is its number. Otherwise the other members are not set, so that nothing
+// takes no time to remember. A single lane has no Separations.
 template <class F>
 struct RememberedPair {
   struct Nothing {};
+  static constexpr bool kHasPlanes = kLanesOf<F> != 1;
+  int pair = -1;
   PairMemory lane[kLanesOf<F>];
-  [[no_unique_address]] std::conditional_t<(kLanesOf<F> > 1), Separations<F>, Nothing> separations;
+  [[no_unique_address]] std::conditional_t<kHasPlanes, Separations<F>, Nothing> separations;
+
+  DRL_HD void begin(int number) {
+    pair = number;
+    for (PairMemory& memory : lane) memory = {};
+    if constexpr (kHasPlanes) separations.is_set = false;
+  }
 };
 
-// Returns the number of pairs of which lanes remember something: all or none.
+// Returns the number of places for pairs of which lanes remember something, or 0.
 template <class Sizes>
 constexpr int count_remembered() {
-  return Sizes::kRemembersPairs ? Sizes::kGroundPairs + Sizes::kPairs : 0;
+  constexpr int kMost = 1024, kAll = Sizes::kGroundPairs + Sizes::kPairs;
+  return !Sizes::kRemembersPairs ? 0 : kAll < kMost ? kAll : kMost;
 }
-// Returns what lane l remembers of a pair, or null.
+// Returns the place of a pair. If there are more pairs than places, it is the first of some places, which a hash of the
+// number tells, that no other pair has. If other pairs have all of them, everything is forgotten.
 template <class P>
-DRL_HD PairMemory* memory_of([[maybe_unused]] const typename P::Work& w, [[maybe_unused]] int number,
-                             [[maybe_unused]] int l) {
+DRL_HD auto& remembered_of(const typename P::Work& w, int number) {
+  constexpr int kPlaces = count_remembered<P>(), kTried = 16;
+  constexpr bool kHaveAll = kPlaces == P::kGroundPairs + P::kPairs;
+  const int hash = static_cast<int>(uint32_t(number) * 2654435769u >> 16);
+  const auto at = [&](int k) DRL_LAMBDA { return kHaveAll ? number : (hash + k) % kPlaces; };
+  const auto has_other = [&](int k) DRL_LAMBDA {
+    const int pair = w.remembered[at(k)].pair;
+    return pair != number && pair >= 0;
+  };
+  int k = 0;
+  while (k < kTried && has_other(k)) ++k;
+  for (int i = 0; i < kPlaces && k == kTried; ++i) w.remembered[i].pair = -1;
+  auto& place = w.remembered[at(k)];
+  if (place.pair < 0) place.begin(number);
+  return place;
+}
+// Returns whether lanes remember something of a pair.
+template <class P>
+DRL_HD bool is_remembered([[maybe_unused]] const ContactPair& pair) {
   if constexpr (count_remembered<P>() > 0)
-    return &w.remembered[number].lane[l];
+    return is_convex_pair(P::pair_geom(pair.first).kind, P::pair_geom(pair.second).kind);
   else
-    return nullptr;
+    return false;
 }
 template <class P, class F>
 constexpr bool has_separations() {
@@ -71,7 +99,7 @@ DRL_HD double bound_of(const PairGeom& geom) {
 // Returns those of the lanes in which the planes of a pair show that its geoms are farther apart than the margin.
 template <class P, class F>
 DRL_HD Mask<F> are_still_apart(const typename P::Work& w, int number, const ContactPair& pair, Mask<F> lanes) {
-  const auto& known = w.remembered[number].separations;
+  const auto& known = remembered_of<P>(w, number).separations;
   if (!known.is_set) return lanes & !lanes;
   const F way[3] = {load<F>(known.way[0]), load<F>(known.way[1]), load<F>(known.way[2])};
   F gap = distance_of_centers<P>(w, pair, way) - load<F>(known.reach);
@@ -98,7 +126,7 @@ DRL_HD Mask<F> are_still_apart(const typename P::Work& w, int number, const Cont
 template <class P, class F>
 DRL_HD_CALLED void keep_separations(const typename P::Work& w, int number, const ContactPair& pair, uint32_t lanes) {
   using S = Scalar<F>;
-  auto& remembered = w.remembered[number];
+  auto& remembered = remembered_of<P>(w, number);
   auto& kept = remembered.separations;
   for (int l = 0; l < kLanesOf<F> && !kept.is_set; ++l) {
     kept.reach[l] = S(kept.kNone);

@@ -44,7 +44,7 @@ struct DefaultSizes {
   static constexpr bool kSizes = false;                  // the sizes of geoms,
   static constexpr bool kMovesSites = false;             // the places of sites
   static constexpr bool kMultiCcd = false;               // the flag multiccd is set, and some contacts depend on it
-  static constexpr bool kRemembersPairs = false;         // each lane keeps a PairMemory of all pairs
+  static constexpr bool kRemembersPairs = false;         // each lane keeps a PairMemory of near pairs
   static constexpr bool kHasGaps = false;                // some contacts do not push yet (ContactPair::gap)
   static constexpr bool kSensesGaps = false;             // contact sensors show such contacts
 
