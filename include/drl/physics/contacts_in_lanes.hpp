@@ -69,6 +69,20 @@ struct TwoAxes {
   static constexpr double kLeast = 1e-30;
 };
 
+// Returns the lanes in which a capsule's axis is farther than `reach` from a box, as a direction shows that is
+// perpendicular to the axis and to edges of the box. The arguments are those of find_places().
+template <class F>
+DRL_HD Mask<F> passes_box(const F* center, const F* half, const double* size, F reach) {
+  constexpr double kRounding = 1e-6;
+  const auto passes = [&](int k, int l) DRL_LAMBDA {
+    const F x = half[l] * center[k], y = half[k] * center[l];
+    const F wide = F(size[k]) * math::abs(half[l]) + F(size[l]) * math::abs(half[k]);
+    const F far = wide + reach * math::sqrt(half[k] * half[k] + half[l] * half[l]);
+    return far + F(kRounding) * (math::abs(x) + math::abs(y)) < math::abs(x - y);
+  };
+  return passes(0, 1) | passes(1, 2) | passes(2, 0);
+}
+
 // Calls body(pair, lanes, contact) for each contact of two geoms that exists in some of these lanes, with the lanes in
 // which it exists. Parallel capsules have up to two contacts: the first two of their four ends that touch, each at the
 // nearest place of the other axis; or, if they overlap, the two ends of their common part.
@@ -128,10 +142,11 @@ DRL_HD void each_contact_with_box(const ContactPair& pair, const GeomAxis<F>& a,
       wide = F(size[k] + radius + pair.margin);
     lanes = lanes & (math::abs(center[k]) - math::abs(half[k]) < wide);
   }
+  const bool are_capsules = any(F(0) < dot(a.half, a.half));
+  if (are_capsules && any(lanes)) lanes = lanes & !passes_box(center, half, size, (F(pair.margin) + F(radius)) / scale);
   if (!any(lanes)) return;
-  const Mask<F> is_capsule = F(0) < dot(a.half, a.half);
   F places[2] = {F(0), F(AxisAndBox<Scalar<F>>::kNone)};
-  if (any(is_capsule)) find_places(center, half, size, lanes, places[0], places[1]);
+  if (are_capsules) find_places(center, half, size, lanes, places[0], places[1]);
   for (const F& place : places) {
     F point[3], way[3], distance;
     for (int k = 0; k < 3; ++k) point[k] = math::fma(place, half[k], center[k]);
