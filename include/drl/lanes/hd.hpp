@@ -50,6 +50,13 @@
 #define DRL_IN_PARTS(...)
 #endif
 
+// DRL_VECTOR goes before a loop of a few iterations that GCC would unroll before it can vectorise it.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(DRL_GPU_COMPILER)
+#define DRL_VECTOR _Pragma("GCC unroll 1")
+#else
+#define DRL_VECTOR
+#endif
+
 // DRL_ROLLED goes before a loop that GPUs' compilers must not unroll, because it handles many numbers that are in
 // memory anyway, and code that does not fit into the cache of instructions is slow. DRL_ROLLED_IF_LONG does so if the
 // loop has more than 48 iterations, and otherwise unrolls it, so that its array stays in registers.

@@ -19,7 +19,8 @@ class ClippedBoxes {
     double sizes = 0;
     for (int i = 0; i < 3; ++i) {
       sizes += first.size[i] + second.size[i];
-      for (int j = 0; j < 3; ++j) cosine_[i][j] = dot(first.axis(i), second.axis(j));
+      second_size_[i] = second_size_[i + 3] = second.size[i];
+      for (int j = 0; j < 3; ++j) cosine_[i][j] = cosine_[i][j + 3] = dot(first.axis(i), second.axis(j));
     }
     most_apart_ = margin + 1e-13 * sizes;
   }
@@ -39,6 +40,10 @@ class ClippedBoxes {
   // A corner of a face in the frame of the other box's face: along its sides, and the height above it.
   struct Corner {
     double x[3];
+  };
+
+  struct EdgesApart {
+    double apart[4], square[4];
   };
 
   // Returns component `row` of axis `column` of the other box in the frame of box `of`.
@@ -79,20 +84,34 @@ class ClippedBoxes {
   DRL_HD bool find_edges() {
     constexpr double kBias = 1e-6;  // what an edge must be better than a face
     double best = face_apart_;
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
+      const EdgesApart edges = find_apart(i);
       for (int j = 0; j < 3; ++j) {
-        const Vec3 way = across(i, j), other = in_second(way);
-        if (dot(way, way) == 0) continue;
-        double apart = std::abs(dot(way, center_[0]));
-        for (int k = 1; k < 3; ++k) {
-          const int a = (i + k) % 3, b = (j + k) % 3;
-          apart -= box_[0]->size[a] * std::abs(way[a]) + box_[1]->size[b] * std::abs(other[b]);
-        }
+        const double apart = edges.apart[j];
+        if (edges.square[j] < kParallel) continue;
         if (apart > most_apart_) return false;
         if (apart - kBias * std::abs(apart) > best && apart > face_apart_)
           best = edge_apart_ = apart, edge_[0] = i, edge_[1] = j;
       }
+    }
     return true;
+  }
+  // Computes how far the boxes are apart along across(i, j) for each j, and the square of the sine of the edges' angle,
+  // unless they are parallel. The fourth numbers are the first ones again, which fills a vector register.
+  DRL_HD EdgesApart find_apart(int i) const {
+    EdgesApart edges;
+    const int k = (i + 1) % 3, l = (i + 2) % 3;
+    const double *along_k = cosine_[k], *along_l = cosine_[l], *size = box_[0]->size;
+    DRL_VECTOR
+    for (int j = 0; j < 4; ++j) {
+      edges.square[j] = along_l[j] * along_l[j] + along_k[j] * along_k[j];
+      const double sine = std::sqrt(edges.square[j]), u = -along_l[j] / sine, v = along_k[j] / sine;
+      const double next = u * along_k[j + 1] + v * along_l[j + 1], last = u * along_k[j + 2] + v * along_l[j + 2];
+      edges.apart[j] = std::abs(u * center_[0][k] + v * center_[0][l]);
+      edges.apart[j] -= size[k] * std::abs(u) + second_size_[j + 1] * std::abs(next);
+      edges.apart[j] -= size[l] * std::abs(v) + second_size_[j + 2] * std::abs(last);
+    }
+    return edges;
   }
   // Returns whether the direction of the edges is nearly that of the face, and hardly better.
   DRL_HD bool repeats_face() const {
@@ -213,8 +232,8 @@ class ClippedBoxes {
 
   const Shape* box_[2];
   double margin_, most_apart_;
-  Vec3 center_[2];       // of the other box, in the axes of each
-  double cosine_[3][3];  // [first's axis][second's axis]
+  Vec3 center_[2];                        // of the other box, in the axes of each
+  double cosine_[3][6], second_size_[6];  // [first's axis][second's axis]; the second box's axes are there twice
   int face_of_ = 0, face_axis_ = 0, edge_[2] = {-1, -1};
   double face_apart_ = -1e300, edge_apart_ = 0;
 };
