@@ -184,6 +184,37 @@ TEST_F(Multiccd, RarelyAmplifiesRounding) {
     }
 }
 
+// Moves meshes that overlap a little in small steps.
+TEST_F(Multiccd, TouchesAsWellIfAMemoryIsKept) {
+  Draws draw(3);
+  int steps_with_several = 0;
+  for (int n = 0; n < 1500; ++n) {
+    const Poses poses = n % 2 == 0 ? Poses::upright : Poses::random;
+    GeomPose a = draw_pose(draw, ShapeKind::mesh, poses, geoms.meshes());
+    GeomPose b = draw_pose(draw, ShapeKind::mesh, poses, geoms.meshes());
+    const Vec3 along = draw.direction();
+    b.position = a.position + draw.direction();
+    double points[6];
+    const double apart = geoms.distance(a, b, 10, points);
+    for (int k = 0; k < 3; ++k) b.position[k] += (1 + 0.002 / apart) * (points[k] - points[3 + k]);
+    physics::PairMemory memory{};
+    for (int step = 0; step < 20; ++step) {
+      b.position = b.position + 1e-4 * along, b.quat[1] += 2e-3, mju_normalize4(b.quat);
+      geoms.contacts(a, b, 0);
+      const Shape first = geoms.shape(0), second = geoms.shape(1);
+      ShapeContact with[kMostShapeContacts], without[kMostShapeContacts];
+      const int count = collide_multiccd(first, second, 0, kOptions, without);
+      ASSERT_EQ(collide_multiccd(first, second, 0, kOptions, with, &memory), count);
+      steps_with_several += count > 1 ? 1 : 0;
+      for (int c = 0; c < count; ++c) {
+        EXPECT_EQ(with[c].distance, without[c].distance);
+        for (int k = 0; k < 3; ++k) EXPECT_EQ(with[c].point[k], without[c].point[k]);
+      }
+    }
+  }
+  EXPECT_GT(steps_with_several, 1000);
+}
+
 // The faces of a mesh cover its hull: each corner lies in the face's plane and no vertex above it, and an edge of one
 // face is an edge of exactly one other face, in the opposite direction.
 TEST_F(Multiccd, FacesCoverTheHull) {

@@ -81,25 +81,29 @@ DRL_HD bool is_least(const DifferencePoint* corners, const Vec3& nearest, const 
   return rest > 0 && back * rest - 2 * radius * depth * std::sqrt(aside > 0 ? aside : 0) > depth * sum;
 }
 
+// Returns whether the corners of a face of the difference are those of an edge of each mesh.
+DRL_HD bool are_crossing_edges(const DifferencePoint* corners) {
+  const auto is_edge = [&](int DifferencePoint::*vertex) DRL_LAMBDA {
+    const int u = corners[0].*vertex, v = corners[1].*vertex, w = corners[2].*vertex;
+    return (u == v) + (v == w) + (w == u) == 1;
+  };
+  return is_edge(&DifferencePoint::vertex_a) && is_edge(&DifferencePoint::vertex_b);
+}
 // Computes how two meshes overlap from the corners of the nearest face of their difference, in an order that does not
 // depend on the search: by vertices. If an edge meets an edge, the face is a parallelogram, and any three of its
 // corners may be given; then the corners are those of the edges' ends with the smallest indices. Returns false if the
 // corners have no plane.
 DRL_HD_CALLED bool settle(const Gjk& search, const DifferencePoint* corners, double& depth, Vec3& on_a, Vec3& on_b) {
   int low[2] = {0, 0}, high[2] = {0, 0};  // the corners with the smallest and the largest vertex of each mesh
-  bool are_edges = true;
   const auto vertex = [&](int side, int k) DRL_LAMBDA { return side == 0 ? corners[k].vertex_a : corners[k].vertex_b; };
   for (int side = 0; side < 2; ++side) {
     for (int k = 1; k < 3; ++k) {
       if (vertex(side, k) < vertex(side, low[side])) low[side] = k;
       if (vertex(side, k) > vertex(side, high[side])) high[side] = k;
     }
-    const int least = vertex(side, low[side]), most = vertex(side, high[side]);
-    for (int k = 0; k < 3; ++k) are_edges = are_edges && (vertex(side, k) == least || vertex(side, k) == most);
-    are_edges = are_edges && least != most;
   }
   DifferencePoint sorted[3] = {corners[0], corners[1], corners[2]};
-  if (are_edges) {
+  if (are_crossing_edges(corners)) {
     const int ends[3][2] = {{low[0], low[1]}, {high[0], low[1]}, {low[0], high[1]}};
     for (int k = 0; k < 3; ++k) {
       sorted[k].of_a = corners[ends[k][0]].of_a, sorted[k].of_b = corners[ends[k][1]].of_b;

@@ -201,6 +201,8 @@ DRL_HD_CALLED void collide_sides(Gjk& search, KeptFace* kept, ContactList& list)
   Overlap overlap;
   DifferencePoint points[3];
   if (!find_overlap(search, overlap, points, kept)) return;
+  // Which sides touch depends on the order in which EPA finds the ends of crossing edges.
+  if (kept != nullptr && are_crossing_edges(points)) kept->forget();
   const Vec3 outwards = overlap.on_a - overlap.on_b;
   const double inflation = 0.5 * list.margin();
   const TouchingSide a(*search.a.shape, inflation, points, &DifferencePoint::vertex_a, &DifferencePoint::of_a,
