@@ -205,7 +205,7 @@ int residual_numbers(const RobotModel& model) {
   int bits = 0;
   if (model.elliptic)
     for (const FloorContact& c : model.contacts) bits |= 1 << c.cone.dimensions;
-  for (int p = 0; p < model.ground_pairs; ++p) bits |= 1 << model.pairs[p].cone.dimensions;
+  for (size_t p = 0; p < model.ground_pairs; ++p) bits |= 1 << model.pairs[p].cone.dimensions;
   return bits;
 }
 int pair_columns(const RobotModel& model) {

@@ -382,7 +382,7 @@ struct EvaluatedRobot : Capacity<kKind> {
       Sizes::parents_of_chains[chain[i]] = ancestors.empty() ? -1 : chain[static_cast<size_t>(ancestors[0])];
     }
     physics::ContactPair never{};
-    never.reach = -1;
+    never.reach = 0;
     std::ranges::fill(Sizes::pairs, never);
     std::ranges::transform(m.pairs, Sizes::pairs, [&](const auto& pair) { return robot_->pair_of(pair); });
   }

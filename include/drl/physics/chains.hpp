@@ -155,10 +155,10 @@ class ChainMatrix {
   // factors [., size_of(c)].
   template <int c, int d, class Block>
   DRL_HD void take_later(uint64_t later, const F* factor, Block& block) const {
-    constexpr int n = size_of(c), first = first_of(c), column = first_of(d), columns = size_of(d);
+    constexpr int n = size_of(c), first = first_of(c), column = first_of(d);
     const auto each_entry = [](const auto& body) DRL_LAMBDA {
       each_chain<0, n>([&](auto i) DRL_LAMBDA {
-        each_chain<0, (c == d ? decltype(i)::value + 1 : columns)>([&](auto s) DRL_LAMBDA { body(i(), s()); });
+        each_chain<0, (c == d ? decltype(i)::value + 1 : size_of(d))>([&](auto s) DRL_LAMBDA { body(i(), s()); });
       });
     };
     each_entry([&](int i, int s) DRL_LAMBDA { block[i][s] = m_[packed(first + i, column + s)]; });

@@ -159,13 +159,13 @@ DRL_HD_CALLED void list_pairs(typename P::Work& w, Scalar<typename P::Number> mo
     const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
     const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
     if (P::pair_geom(pair.first).kind == ShapeKind::plane) return true;
-    return any(dot(apart, apart) < F(more * pair.reach + plus));
+    return any(dot(apart, apart) < F(more * static_cast<S>(pair.reach) + plus));
   };
   S sum = 0;
   int count = 0;
   each_grouped_pair<P>(is_in_reach, [&](int k, const ContactPair& pair) DRL_LAMBDA {
     listed.pair[listed.size] = {static_cast<uint32_t>(k), pair.first, pair.second, pair.reach};
-    listed.size += is_in_reach(pair) ? 1 : 0, sum += pair.reach, ++count;
+    listed.size += is_in_reach(pair) ? 1 : 0, sum += static_cast<S>(pair.reach), ++count;
   });
   listed.mean_reach = count > 0 ? math::sqrt(sum / static_cast<S>(count)) : S(0);
   for (int g = 0; g < P::kPairGeoms; ++g)
