@@ -188,13 +188,16 @@ struct GroundContact : ContactFriction<F, Sizes> {
 // unrolled.
 template <class P, class Body>
 DRL_HD void with_residuals(int residuals, const Body& body) {
-  if constexpr (DRL_ON_GPU) return body(residuals);
-  const auto visit = [&](auto number) DRL_LAMBDA {
-    if constexpr ((P::kResidualNumbers >> decltype(number)::value & 1) != 0)
-      if (residuals == decltype(number)::value) body(number);
-  };
-  visit(std::integral_constant<int, 1>()), visit(std::integral_constant<int, 3>());
-  visit(std::integral_constant<int, 4>()), visit(std::integral_constant<int, 6>());
+  if constexpr (DRL_ON_GPU) {
+    body(residuals);
+  } else {
+    const auto visit = [&](auto number) DRL_LAMBDA {
+      if constexpr ((P::kResidualNumbers >> decltype(number)::value & 1) != 0)
+        if (residuals == decltype(number)::value) body(number);
+    };
+    visit(std::integral_constant<int, 1>()), visit(std::integral_constant<int, 3>());
+    visit(std::integral_constant<int, 4>()), visit(std::integral_constant<int, 6>());
+  }
 }
 // Calls body(pair, contact) for each contact with the world that exists in some lane.
 template <class P, class Work, class Body>

@@ -496,7 +496,12 @@ DRL_HD void sum_over_pairs(const typename P::Work& w, uint32_t envs, F& first, F
   for (int k = 0; k < w.pair_packs; ++k) {
     F of_pack[2] = {F(0), F(0)};
     if ((w.pair_contacts[k].envs & envs) != 0) add(w.pair_contacts[k], of_pack[0], of_pack[1]);
-    for (int i = 0; i < 2; ++i) (W > 1 ? of_packs[i][k] : sums[i]) = W > 1 ? of_pack[i] : sums[i] + of_pack[i];
+    for (int i = 0; i < 2; ++i) {
+      if constexpr (W > 1)
+        of_packs[i][k] = of_pack[i];
+      else
+        sums[i] = sums[i] + of_pack[i];
+    }
   }
   if constexpr (W > 1) {
     int most = 0;
