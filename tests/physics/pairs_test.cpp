@@ -160,10 +160,10 @@ TEST(PairGroups, FindAllPairsThatAreNear) {
   using P = stairs_robot::Physics<double>;
   test::Reference reference(test::tested("stairs").file);
   const auto work = std::make_unique<P::Work>();
-  int near = 0;
+  int near = 0, reused = 0;  // pairs; poses in which the list was an older one
   test::RobotState at;
-  for (int k = 0; k < 3000; ++k) {
-    if (k % 10 == 0) at = k % 20 == 0 ? reference.next_state() : reference.folded_state();
+  for (int k = 0; k < 6000; ++k) {
+    if (k % 200 == 0) at = k % 400 == 0 ? reference.next_state() : reference.folded_state();
     for (double& x : at.qpos) x += 2e-3 * reference.draw();
     P::smooth(at.qpos.data(), at.qvel.data(), at.ctrl.data(), nullptr, nullptr, *work);
     physics::place_still_geoms<P>(*work);
@@ -172,9 +172,10 @@ TEST(PairGroups, FindAllPairsThatAreNear) {
     for (int p = P::kGroundPairs; p < P::kGroundPairs + P::kPairs; ++p)
       if (physics::may_touch<P>(*work, P::pair(p))) expected.push_back(static_cast<uint32_t>(p));
     ASSERT_EQ(std::vector<uint32_t>(work->near_pair, work->near_pair + work->near_pairs), expected) << "state " << k;
-    near += work->near_pairs;
+    near += work->near_pairs, reused += work->listed_pairs.uses > 0 ? 1 : 0;
   }
   EXPECT_GE(near, 1000);
+  EXPECT_GE(reused, 3000);
 }
 
 }  // namespace

@@ -224,10 +224,7 @@ TEST(Shapes, KeptFacesGiveTheResultsOfNewSearches) {
     GeomPose a = draw_pose(draw, ShapeKind::mesh, Poses::random, geoms.meshes());
     GeomPose b = draw_pose(draw, ShapeKind::mesh, Poses::random, geoms.meshes());
     const Vec3 along = draw.direction();
-    b.position = a.position + draw.direction();
-    double points[6];
-    const double apart = geoms.distance(a, b, 10, points);
-    for (int k = 0; k < 3; ++k) b.position[k] += (1 + 0.002 / apart) * (points[k] - points[3 + k]);
+    geoms.overlap(a, b, draw.direction(), 0.002);
     physics::KeptFace kept{};
     for (int step = 0; step < 30; ++step) {
       b.position = b.position + 1e-4 * along, b.quat[1] += 2e-3, mju_normalize4(b.quat);

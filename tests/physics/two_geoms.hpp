@@ -163,6 +163,13 @@ class TwoGeoms {
     mj_kinematics(model_, data_);
     return mj_geomDistance(model_, data_, geom_[0], geom_[1], most, points);
   }
+  // Moves `b` from a place in this direction, where the geoms are apart, until it overlaps `a` by `depth`.
+  void overlap(const GeomPose& a, GeomPose& b, const Vec3& way, double depth) {
+    double points[6];
+    b.position = a.position + way;
+    const double apart = distance(a, b, 10, points);
+    for (int k = 0; k < 3; ++k) b.position[k] += (1 + depth / apart) * (points[k] - points[3 + k]);
+  }
   // Returns the height field of the latest call of contacts(), which is a first geom of the kind prism.
   physics::HeightField height_field() const {
     const Shape frame = shape(0);

@@ -121,7 +121,7 @@ struct ListedPairs {
   F center[Sizes::kPairGeoms][3];
   Scalar<F> slack = -1, mean_reach = 0;  // m
   int size = 0, uses = 0;
-  int pause = 0;  // so many times they are not listed, because geoms move too fast
+  int pause = 0;  // how often pairs are not listed from now on, because geoms move too fast
 };
 // Calls body(k, pair) for each pair, apart from ground pairs and pairs in groups for which passes(group) is false.
 template <class P, class Passes, class Body>

@@ -12,8 +12,8 @@ struct DefaultSizes {
   static constexpr int kFrictions = 0;    // degrees of freedom and tendons with dry friction
   // Tendons with limits or dry friction, and rows of equality constraints; and the numbers that are stored for them.
   static constexpr int kTendons = 0, kTendonAlong = 0, kEqualityRows = 0, kEqualityAlong = 0;
-  // A lane has places for this many contacts between bodies that move. A contact has up to so many residuals, and its
-  // rows have up to so many columns. The matrix has so many chains (drl/physics/chains.hpp).
+  // Contacts between bodies that move: how many a lane has places for, and the most residuals and columns that one has;
+  // the number of chains of the matrix (drl/physics/chains.hpp).
   static constexpr int kPairContacts = 0, kPairDimensions = 1, kPairColumns = 1, kChains = 0;
   // Bits of the numbers of residuals that contacts with the world have.
   static constexpr int kResidualNumbers = 1 << 1 | 1 << 3 | 1 << 4 | 1 << 6;
