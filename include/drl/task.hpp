@@ -361,6 +361,8 @@ DRL_HD void observe_critic(const typename Task::State& state, [[maybe_unused]] c
 //   static constexpr auto mirrored_action = MirrorTable<1>().add("-");   both tables of a frame's numbers, and of an
 //   static constexpr auto mirrored_critic_obs = ...;        action before its scale; the third with critic_obs_dim
 //   static constexpr EndCause ends[] = {{"fell"}, {"left", EndsAs::time_out}};
+//   static constexpr GateBound gate[] = {{"speed", 1, 2, "m/s"}};   what a good policy reaches (drl_eval --gate), and
+//   static constexpr const char* gate_options = "wind = 0\n";       options of the task with which it is played
 //   static constexpr bool truncates = true;                 step() may set truncated itself
 //   static constexpr bool finite_horizon = true;            a time-out counts as terminated: no value is bootstrapped
 //   static constexpr int history = 3;

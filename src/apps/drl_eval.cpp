@@ -24,6 +24,7 @@
 #include "launch/child.hpp"
 #include "launch/launch_info.hpp"
 #include "run/evaluator.hpp"
+#include "run/gate.hpp"
 #include "run/pretrained.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
@@ -43,6 +44,8 @@ constexpr const char* kUsage =
     "  drl_eval --run R --episodes 1 --video run.mp4   a video of 10 seconds\n"
     "  drl_eval --run R --env.noise 0                  with another value of one of\n"
     "                                                  the task's options\n"
+    "  drl_eval --run R --gate                         whether it passes the task's\n"
+    "                                                  gate\n"
     "  drl_eval --task T --agent random --video a.gif  a task without a policy\n"
     "  drl_eval --replay_dump rank_0.h5                a step that gave NaN\n"
     "\n"
@@ -59,7 +62,7 @@ struct EvalOptions {
   std::vector<std::string> task_library;
   std::string physics = "run", xml_file, replay_dump;
   int index = 0;
-  bool stochastic = false, json = false, check_video = false, help = false, version = false;
+  bool gate = false, stochastic = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
     v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated", as_path);
@@ -71,6 +74,10 @@ struct EvalOptions {
     v("task_library", task_library, "also load tasks from this library; may be repeated", as_path);
     v("episodes", episodes, "number of episodes; every environment plays an equal share of them, rounded up",
       at_least(1));
+    v("gate", gate,
+      "play the task's gate, 64 episodes with its own options, and compare the policy with what a good one reaches; "
+      "exit code 1 if it does not pass",
+      only_with("agent", "policy"));
     v("num_envs", num_envs, "number of environments; 0 = one per episode, at most 4096", at_least(0));
     v("seed", seed, "seed of initial states and noise", at_least(0));
     v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones",
@@ -260,13 +267,45 @@ void warn_of_lost(const Evaluation& result) {
   log::warn("{}; the results do not include them", what);
 }
 
+int try_gate(const EvalOptions& options, EvalPolicy& policy, const TaskSpec& task, const std::string& source) {
+  EvaluationPlan plan = plan_of(options, policy);
+  plan.episodes = plan.num_envs = kGateEpisodes, plan.curriculum.clear();
+  const GateResult result = judge(task, evaluate(plan, policy.actor()));
+  if (options.json) {
+    nlohmann::ordered_json bounds = nlohmann::ordered_json::array();
+    for (const GateResult::Line& line : result.lines)
+      bounds.push_back({{"quantity", line.bound.quantity},
+                        {"value", line.value},
+                        {"least", line.bound.least},
+                        {"most", line.bound.most},
+                        {"passed", line.passed}});
+    std::printf(
+        "%s\n",
+        nlohmann::ordered_json{{"task", task.name}, {"passed", result.passed}, {"gate", bounds}}.dump().c_str());
+  } else {
+    for (const GateResult::Line& line : result.lines) std::printf("%s\n", line.text.c_str());
+    std::printf("gate %s by %s\n", result.passed ? "passed" : "not passed", source.c_str());
+  }
+  return result.passed ? kDone : kFailure;
+}
+
 int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vector<NamedValue>& task_options) {
   const std::string file = checkpoint_of(options);
   require_different({{"record", options.record}, {"video", film.video}, {"save_pretrained", options.save_pretrained}});
   if (!options.record.empty()) require_writable(options.record);
   if (!options.save_pretrained.empty()) require_pretrained(options, task_options);
   Checkpoint checkpoint = file.empty() ? Checkpoint() : read_checkpoint(file);
-  const TaskChanges changes{task_options, options.physics, options.xml_file};
+  TaskChanges changes{task_options, options.physics, options.xml_file};
+  if (options.gate) {
+    if (!task_options.empty() || options.stochastic)
+      throw UsageError(
+          "--gate plays the task's gate with its own options and the most probable actions: leave out --stochastic "
+          "and options of the task");
+    load_task_of(checkpoint, file);
+    const TaskSpec task = task_spec(attribute<std::string>(checkpoint, file, "task"));
+    require_gate(task);
+    changes.options = gate_options(task);
+  }
   EvalPolicy policy = file.empty() ? EvalPolicy(options.task, changes, options.threads)
                                    : EvalPolicy(checkpoint, file, changes, options.threads);
   Checkpoint alone;
@@ -274,6 +313,7 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   const std::string source = described(file, checkpoint);
   checkpoint = {};  // frees the state of the environments
   const TaskSpec task = task_spec(policy.task(), policy.setup());
+  if (options.gate) return try_gate(options, policy, task, source);
   Recording recording({{"task", policy.task()}, {"dt", task.dt}, {"checkpoint", file}});
   std::function<void(const Episode&)> record;
   if (!options.record.empty()) record = [&](const Episode& episode) { recording.add(episode); };

@@ -131,8 +131,10 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
   if (place.job && comm.rank() == 0) deadline.emplace(*place.job, options.run.time_margin);
   const RunRequest request{options.run, settings.table, run_context(options.train.task, launch)};
   Learner learner(options, place, comm, options.algorithm().needs_teacher() ? resumed_run(request, comm) : "");
-  Trainer trainer(options.train, options.run, learner.algorithm(), learner.task(), learner.comm(),
-                  [&] { return learner.evaluate(); });
+  if (options.train.gate) on_all_ranks(comm, [&] { require_gate(learner.task()); });
+  Trainer trainer(
+      options.train, options.run, learner.algorithm(), learner.task(), learner.comm(),
+      [&] { return learner.evaluate(); }, [&] { return learner.try_gate(settings.table.to_ini()); });
   trainer.measure_energy([&] { return learner.gpu_energy(); });
   broadcast_state(trainer.state(), comm);
   learner.algorithm().state_changed();

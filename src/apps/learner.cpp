@@ -111,20 +111,33 @@ void Learner::write_lost_states_to(const std::filesystem::path& run, const RunFa
   lost_states_->write_to(run, std::move(attributes), options_ini, facts.files);
 }
 
-double Learner::evaluate() {
+Evaluation Learner::play(const EnvSetup& setup, const std::vector<float>& curriculum, int64_t seed) {
   const EvaluationPlan plan{.task = options_.train.task,
-                            .episodes = 64,
-                            .num_envs = 64,
-                            .seed = static_cast<uint64_t>(options_.train.seed),
-                            .setup = options_.env->setup(),
+                            .episodes = kGateEpisodes,
+                            .num_envs = kGateEpisodes,
+                            .seed = static_cast<uint64_t>(seed),
+                            .setup = setup,
                             .threads = threads_,
-                            .curriculum = algorithm_->stats().curriculum,
+                            .curriculum = curriculum,
                             .each_step = [this] { comm().computes(); }};
   const std::unique_ptr<Queue> queue = make_host_queue(engine_->queue().isa());
   const std::unique_ptr<Nets> nets = engine_->make_host_nets(*queue, spec_.layout);
   const PolicyView policy = algorithm_->policy();
   Actor actor(*queue, *nets, spec_, policy.params.data(), policy.normalizer);
-  return summarize(drl::evaluate(plan, actor).returns).mean;
+  return drl::evaluate(plan, actor);
+}
+
+double Learner::evaluate() {
+  return summarize(play(options_.env->setup(), algorithm_->stats().curriculum, options_.train.seed).returns).mean;
+}
+
+GateResult Learner::try_gate(const std::string& options_ini) {
+  if (!gate_options_) {
+    gate_options_.emplace();
+    gate_options_->take_recorded(options_.train.task, options_ini, "the options of this run",
+                                 [&](OptionTable& table) { table.apply(drl::gate_options(task())); });
+  }
+  return judge(task(), play(gate_options_->env->setup(), {}, kGateSeed));
 }
 
 }  // namespace drl

@@ -9,6 +9,7 @@
 #include "apps/engine.hpp"
 #include "apps/teacher.hpp"
 #include "apps/workplace.hpp"
+#include "run/gate.hpp"
 #include "run/lost_states.hpp"
 #include "run/run_manifest.hpp"
 #include "run/train_options.hpp"
@@ -39,9 +40,14 @@ class Learner {
   void write_lost_states_to(const std::filesystem::path& run, const RunFacts& facts, const std::string& options_ini);
   // Returns the policy's mean return over 64 episodes with its most probable actions. Always runs on the CPU.
   double evaluate();
+  // Plays the task's gate with them. `options_ini` are the run's options.
+  GateResult try_gate(const std::string& options_ini);
 
  private:
+  Evaluation play(const EnvSetup& setup, const std::vector<float>& curriculum, int64_t seed);
+
   const Options& options_;
+  std::optional<Options> gate_options_;
   int threads_;
   BatchPlan plan_;
   PolicySpec spec_;

@@ -73,6 +73,8 @@ TaskSpec spec_of(const TaskRecord& record, const EnvSetup& setup) {
   spec.actions = named_numbers(record.actions, record.action_count, 1);
   if (static_cast<int>(spec.actions.size()) != spec.action.numbers()) spec.actions.clear();
   spec.commands.assign(record.commands, record.commands + record.command_count);
+  spec.gate.assign(record.gate, record.gate + record.gate_count);
+  if (record.gate_options) spec.gate_options = record.gate_options;
   spec.mirror = mirror_of(record);
   if (static_cast<int>(spec.mirror.obs.size()) != spec.obs_dim) spec.mirror = {};
   spec.truncates = record.truncates != 0, spec.finite_horizon = record.finite_horizon != 0;

@@ -233,6 +233,21 @@ std::string emit_struct(const std::string& type, const std::vector<std::string>&
   return head + "\n" + wrapped("F " + listed(numbers, name) + ";", "    ") + "  };\n";
 }
 
+// Returns the root mean square of the distances at which the pairs but for those with the ground or with planes are
+// near, 0 without any.
+double mean_reach(const RobotModel& model) {
+  double squares = 0;
+  int count = 0;
+  for (size_t p = model.ground_pairs; p < model.pairs.size(); ++p) {
+    const GeomPair& pair = model.pairs[p];
+    const PairGeom &a = model.pair_geoms[pair.first], &b = model.pair_geoms[pair.second];
+    if (a.kind == PairGeom::plane) continue;
+    const double reach = a.radius + size_of(a) + b.radius + size_of(b) + pair.margin;
+    squares += reach * reach, ++count;
+  }
+  return count > 0 ? std::sqrt(squares / count) : 0;
+}
+
 // Writes the sizes that all robots have.
 std::string emit_counts(const RobotModel& model, const Program& program) {
   return constants("int", {{"nq", model.nq},
@@ -241,7 +256,7 @@ std::string emit_counts(const RobotModel& model, const Program& program) {
                            {"nbody", model.frames.size()},
                            {"ngeom", model.geoms.size()},
                            {"nsite", model.sites.size()}}) +
-         constants("double", {{"timestep", model.timestep}}) +
+         constants("double", {{"timestep", model.timestep}, {"kMeanReach", mean_reach(model)}}) +
          constants("bool", {{"kRungeKutta", model.runge_kutta}, {"kImplicitDamping", model.implicit_damping}}) +
          constants("int", {{"kContacts", count_pyramids(model)},
                            {"kEdges", program.edges},

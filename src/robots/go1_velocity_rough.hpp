@@ -26,7 +26,7 @@ struct Go1Rough : Go1Robot {
       {"RR_calf_contact1", 1}, {"RR_calf_contact2", 1}, {"RL_calf_contact1", 1}, {"RL_calf_contact2", 1},
       {"trunk_contact", 2},
   };
-  static constexpr auto preset = velocity::quadruped_preset("2400", velocity::kFollow);
+  static constexpr auto preset = velocity::quadruped_preset("512", "2400", velocity::kFollow);
   static constexpr std::array<Vec<double, 2>, 4> ring{{{{0.04, 0}}, {{0, 0.04}}, {{-0.04, 0}}, {{0, -0.04}}}};
 };
 

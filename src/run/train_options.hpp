@@ -27,6 +27,8 @@ struct TrainOptions {
   int num_steps_per_env = 16;
   int max_iterations = 150;
   std::optional<double> target_reward;
+  bool gate = false;
+  int gate_interval = 25;
   int64_t seed = 0;
   std::string device = "auto";
   std::string gpu_ids;
@@ -53,6 +55,10 @@ struct TrainOptions {
       at_least(0), Effect::none, common, always);
     v("target_reward", target_reward, "end as soon as the mean reward reaches this value; none = no target",
       any_number(), Effect::none, common, always);
+    v("gate", gate, "end as soon as the policy passes the task's gate: what a good policy reaches (drl_eval --gate)",
+      Effect::none, common, always);
+    v("gate_interval", gate_interval, "try the gate every N iterations", at_least(1), Effect::none,
+      only_with("gate", "true"), always);
     v("seed", seed, "seed of all random numbers", at_least(0), common, always);
     v("device", device, "auto (a GPU if one is available), cpu, cuda, or cuda:N", Effect::none,
       per_rank(kind_of_device), common, always);

@@ -35,13 +35,14 @@ Trainer::Sums::Sums(Slots& slots, size_t ranks)
       waiting(slots.add(ranks)) {}
 
 Trainer::Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& algorithm, const TaskSpec& task,
-                 Communicator& comm, Evaluation evaluate)
+                 Communicator& comm, Evaluation evaluate, Gate gate)
     : train_(train),
       run_(run),
       algorithm_(algorithm),
       task_(task),
       comm_(comm),
       evaluate_(std::move(evaluate)),
+      gate_(std::move(gate)),
       window_(task.reward_terms.size(), task.metrics.size(), task.ends.size()),
       sums_(algorithm.slots(), static_cast<size_t>(comm.size())),
       start_(steady_seconds()) {
@@ -70,6 +71,7 @@ int Trainer::run(RunMonitor* monitor) {
   while (!finished()) {
     iterate(monitor);
     if (monitor) monitor->iteration(metrics());
+    if (train_.gate && iteration_ % train_.gate_interval == 0) try_gate(monitor);
     save_if_due(monitor);
   }
   return finish(monitor);
@@ -81,8 +83,21 @@ bool Trainer::finished() const {
 
 bool Trainer::target_reached() const {
   // The first episodes to end are short ones, so the mean only counts once there are enough episodes.
+  if (passed_gate_) return true;
   return train_.target_reward && window_.episodes() >= RewardWindow::kEpisodes &&
          window_.mean_reward() >= *train_.target_reward;
+}
+
+void Trainer::try_gate(RunMonitor* monitor) {
+  uint8_t passed = 0;
+  if (monitor) {
+    const GateResult result = gate_();
+    passed = result.passed;
+    monitor->message(fmt::format("gate {} at iteration {}, {} steps, {:.1f} s: {}", passed ? "passed" : "not passed",
+                                 iteration_, human_number(static_cast<double>(env_steps_)), elapsed(), result.text()));
+  }
+  comm_.broadcast(std::as_writable_bytes(std::span(&passed, 1)), 0);
+  passed_gate_ = passed != 0;
 }
 
 std::string Trainer::nothing_to_do() const {
@@ -255,7 +270,10 @@ void Trainer::save(RunMonitor* monitor, std::optional<double> score) {
 int Trainer::finish(RunMonitor* monitor) {
   if (saved_iteration_ != iteration_) save(monitor, score(monitor, false));
   const bool done = target_reached() || iteration_ >= train_.max_iterations;
-  const std::string status = target_reached() ? "target reached" : done ? "done" : "stopped";
+  const std::string status = passed_gate_       ? "gate passed"
+                             : target_reached() ? "target reached"
+                             : done             ? "done"
+                                                : "stopped";
   uint8_t code = 0;
   if (monitor) {
     const bool saved = monitor->finish(progress(), status);
@@ -291,9 +309,10 @@ std::string Trainer::energy_text(const RunMonitor& monitor) const {
 std::string Trainer::outcome(const RunMonitor& monitor) const {
   const CommStats& comm = comm_.stats();
   const bool done = iteration_ >= train_.max_iterations;
-  const std::string end = target_reached() ? "target reached"
-                          : done           ? "done"
-                                           : std::string("stopped by ") + name_of(stop_);
+  const std::string end = passed_gate_       ? "gate passed"
+                          : target_reached() ? "target reached"
+                          : done             ? "done"
+                                             : std::string("stopped by ") + name_of(stop_);
   std::vector<std::string> evaluate = {"drl_eval", "--run", monitor.directory().path().string()};
   const std::vector<std::string> library = task_library_option(train_.task);
   evaluate.insert(evaluate.end(), library.begin(), library.end());

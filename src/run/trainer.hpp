@@ -7,6 +7,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "report/metrics.hpp"
+#include "run/gate.hpp"
 #include "run/reward_window.hpp"
 #include "run/run_monitor.hpp"
 #include "run/state.hpp"
@@ -18,10 +19,12 @@ class Trainer {
  public:
   // Returns the mean return of a deterministic evaluation. Called on rank 0 only.
   using Evaluation = std::function<double()>;
+  // Plays the task's gate. Called on rank 0 only.
+  using Gate = std::function<GateResult()>;
 
   // Adds places to the algorithm's sums, so the algorithm must not have begun an iteration.
   Trainer(const TrainOptions& train, const RunOptions& run, Algorithm& algorithm, const TaskSpec& task,
-          Communicator& comm, Evaluation evaluate);
+          Communicator& comm, Evaluation evaluate, Gate gate = {});
 
   // All fields that a checkpoint holds.
   const StateList& state() const { return state_; }
@@ -53,7 +56,8 @@ class Trainer {
     // For each rank, the fingerprint of its host_state_, and its times in the previous iteration.
     Slots::Place fingerprints, collection, waiting;
   };
-  bool target_reached() const;
+  bool target_reached() const;  // or the gate passed
+  void try_gate(RunMonitor* monitor);
   void iterate(RunMonitor* monitor);
   void write_sums(RunMonitor* monitor);
   void read_sums();
@@ -78,6 +82,7 @@ class Trainer {
   TaskSpec task_;
   Communicator& comm_;
   Evaluation evaluate_;
+  Gate gate_;
   std::function<std::optional<GpuEnergy>()> read_energy_;
   StateList state_, host_state_;  // host_state_: the fields that the algorithm does not fingerprint itself
 
@@ -88,7 +93,7 @@ class Trainer {
   Sums sums_;
   StateHashes hashes_;  // of host_state_ at the beginning of the iteration
   Stop stop_ = Stop::none;
-  bool save_requested_ = false;
+  bool save_requested_ = false, passed_gate_ = false;
   double slowest_collection_ = 0, iteration_seconds_ = 0, wait_before_ = 0, waiting_ = 0;
   double elapsed_before_ = 0, start_ = 0, last_save_ = 0;
   int64_t saved_iteration_ = -1;

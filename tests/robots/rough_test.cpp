@@ -98,11 +98,12 @@ TEST(RobotsOnRoughGround, EndWhereTheGroundEnds) {
   s.level = 2, s.column = 4;
   for (double& x : s.touched) x = 0;
   const double command[3] = {0.3, -0.4, 9};
-  Step<double, 3, 4, 2> result;
+  constexpr int kMetrics = std::size(Ground::metrics);
+  Step<double, 3, kMetrics, 2> result;
   Ground::end_step(s, {{11, 20, 0}}, command, three_rows(), result);
   EXPECT_NEAR(s.walked, 5, 1e-12);    // from (8, 16)
   EXPECT_NEAR(s.expected, 5, 1e-12);  // half of 0.5 m/s for 20 s
-  EXPECT_EQ(result.metrics[3], 2);
+  EXPECT_EQ(result.metrics[kMetrics - 1], 2);
   EXPECT_FALSE(result.ends[0] || result.ends[1]);
   // The ground ends at 12 + 5 m along x and at 20 + 5 m along y; the margin is 0.3 m.
   for (const auto& [x, y, is_out] :
@@ -127,7 +128,8 @@ TEST(Touches, CountTimeStepsWithMoreThanTenNewtons) {
   EXPECT_EQ(terms[1], 1);
   robot.forces[3] = 10.1;
   Ground::count_touches(s, robot, parts);
-  Step<double, 3, 4, 2> result;
+  constexpr int kMetrics = std::size(Ground::metrics);
+  Step<double, 3, kMetrics, 2> result;
   const double command[3] = {0, 0, 0};
   Ground::end_step(s, {{0, 0, 0}}, command, three_rows(), result);
   EXPECT_TRUE(result.ends[0]);

@@ -107,7 +107,9 @@ DRL_HD void place_still_geoms([[maybe_unused]] typename P::Work& w) {
     }
   if constexpr (P::kPairGroups > 0) w.has_still_geoms = true;
 }
-// The pairs that are near in some lane, or would be if each of their geoms moved by half of `slack`, and where the
+constexpr double kListSlack = 0.15;  // times the mean reach of pairs
+
+// The pairs that are near in some lane, or would be if each of their geoms moved by half of a slack, and where the
 // geoms were when they were listed (Verlet's lists, Phys. Rev. 159, 98, 1967). The other pairs are not near until a
 // geom has moved that far, so what is listed changes no result.
 template <class F, class Sizes>
@@ -119,9 +121,9 @@ struct ListedPairs {
   };
   Listed pair[Sizes::kPairs + 1];  // with room for one more
   F center[Sizes::kPairGeoms][3];
-  Scalar<F> slack = -1, mean_reach = 0;  // m
-  int size = 0, uses = 0;
-  int pause = 0;  // how often pairs are not listed from now on, because geoms move too fast
+  int size = 0, uses = 0;  // how often the list was used
+  int pause = 0;           // how often pairs are not listed from now on, because geoms move too fast
+  bool is_listed = false;
 };
 // Calls body(k, pair) for each pair, apart from ground pairs and pairs in groups for which passes(group) is false.
 template <class P, class Passes, class Body>
@@ -139,58 +141,49 @@ DRL_HD void each_grouped_pair(const Passes& passes, const Body& body) {
     visit(0, P::kPairs);
   }
 }
-// Lists pairs anew. The slack lasts for a few steps if geoms move as far in each as they did since pairs were listed,
-// where the farthest moved by `moved`. Does not list them if most would be in reach then.
+// Lists pairs anew.
 template <class P>
-DRL_HD_CALLED void list_pairs(typename P::Work& w, Scalar<typename P::Number> moved) {
+DRL_HD_CALLED void list_pairs(typename P::Work& w) {
   using F = typename P::Number;
   using S = Scalar<F>;
-  constexpr S kSteps = 8, kMost = 0.3, kLeast = 1e-3;  // kMost and kLeast: times the mean reach
-  constexpr int kPause = 16;
   auto& listed = w.listed_pairs;
-  const S mean = listed.mean_reach, most = kMost * mean, wanted = 2 * kSteps * moved / static_cast<S>(listed.uses + 1);
-  const bool is_fast = listed.slack > 0 && !(wanted < most);
-  listed.slack = is_fast ? S(-1) : math::max(wanted < most ? wanted : S(0), kLeast * mean);
-  listed.pause = is_fast ? kPause : 0, listed.uses = listed.size = 0;
-  if (is_fast) return;
-  // (r + s)^2 <= (1 + s / m) r^2 + (1 + m / s) s^2 for all positive r, s and m.
-  const S more = mean > 0 ? 1 + listed.slack / mean : 1, plus = listed.slack * (listed.slack + mean);
+  // (r + s)^2 <= (1 + s / m) r^2 + (1 + m / s) s^2 for all positive reaches r, slacks s and means m.
+  constexpr S more = 1 + kListSlack, plus = kListSlack * (1 + kListSlack) * P::kMeanReach * P::kMeanReach;
   const auto is_in_reach = [&](const auto& pair) DRL_LAMBDA {
     const GeomAxis<F>&a = w.geom_axis[pair.first], &b = w.geom_axis[pair.second];
     const F apart[3] = {a.center[0] - b.center[0], a.center[1] - b.center[1], a.center[2] - b.center[2]};
     if (P::pair_geom(pair.first).kind == ShapeKind::plane) return true;
     return any(dot(apart, apart) < F(more * static_cast<S>(pair.reach) + plus));
   };
-  S sum = 0;
-  int count = 0;
+  listed.size = listed.uses = 0, listed.is_listed = true;
   each_grouped_pair<P>(is_in_reach, [&](int k, const ContactPair& pair) DRL_LAMBDA {
     listed.pair[listed.size] = {static_cast<uint32_t>(k), pair.first, pair.second, pair.reach};
-    listed.size += is_in_reach(pair) ? 1 : 0, sum += static_cast<S>(pair.reach), ++count;
+    listed.size += is_in_reach(pair) ? 1 : 0;
   });
-  listed.mean_reach = count > 0 ? math::sqrt(sum / static_cast<S>(count)) : S(0);
   for (int g = 0; g < P::kPairGeoms; ++g)
     for (int k = 0; k < 3; ++k) listed.center[g][k] = w.geom_axis[g].center[k];
 }
-// Lists pairs anew if a geom has moved too far. Returns whether they are listed.
+// Lists pairs anew if a geom has moved too far, unless the last list was hardly used. Returns whether they are listed.
 template <class P>
 DRL_HD bool keep_list(typename P::Work& w) {
   using F = typename P::Number;
+  constexpr int kLeastUses = 2, kPause = 16;
   auto& listed = w.listed_pairs;
   if (listed.pause > 0) return --listed.pause, false;
-  const Scalar<F> half = Scalar<F>(0.49) * listed.slack;  // a little less, for rounding
-  F farthest = F(0);                                      // squared
-  Mask<F> is_valid = F(0) < F(listed.slack);              // also false if a centre is or was not a number
-  for (int g = 0; g < P::kPairGeoms; ++g) {
-    F moved[3];
-    for (int k = 0; k < 3; ++k) moved[k] = w.geom_axis[g].center[k] - listed.center[g][k];
-    const F square = dot(moved, moved);
-    is_valid = is_valid & (square <= F(half * half)), farthest = math::max(farthest, square);
+  if (listed.is_listed) {
+    constexpr double half = 0.49 * kListSlack * P::kMeanReach;  // a little less, for rounding
+    Mask<F> is_valid = F(0) == F(0);                            // false if a centre is or was not a number
+    for (int g = 0; g < P::kPairGeoms; ++g) {
+      F moved[3];
+      for (int k = 0; k < 3; ++k) moved[k] = w.geom_axis[g].center[k] - listed.center[g][k];
+      is_valid = is_valid & (dot(moved, moved) <= F(half * half));
+    }
+    if (!any(!is_valid)) return ++listed.uses, true;
+    listed.is_listed = listed.uses >= kLeastUses;
+    if (!listed.is_listed) return listed.pause = kPause, false;
   }
-  if (!any(!is_valid)) return ++listed.uses, true;
-  Scalar<F> most = 0;
-  for (int l = 0; l < kLanesOf<F>; ++l) most = math::max(most, lane(farthest, l));
-  list_pairs<P>(w, math::sqrt(most));
-  return listed.pause == 0;
+  list_pairs<P>(w);
+  return true;
 }
 // Lists the pairs that are near in some lane, apart from ground pairs.
 template <class P>

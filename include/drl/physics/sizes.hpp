@@ -21,6 +21,7 @@ struct DefaultSizes {
   static constexpr int kNoslipIterations = 0,
                        kNoslipDirections = 0;  // of the solver that follows each solution (drl/physics/noslip.hpp)
   static constexpr int kHeightFields = 0, kWorldPlanes = 0, kPairGroups = 0, kKeyframes = 0;
+  static constexpr double kMeanReach = 0;                      // of pairs, without planes [m]
   static constexpr int kPushes = 0;                            // bodies that options can push
   static constexpr int kFrictionParameters = 0;                // of a randomised robot
   static constexpr int kConstants = 0, kReferenceEntries = 0;  // of drl/physics/model_constants.hpp; entries of M

@@ -101,10 +101,11 @@ DRL_HD_CALLED Mask<typename P::Number> find_next(typename P::Work& w, const type
 
 // Searches the line from `qacc` to its Newton step `next`, in these lanes. The cost is convex, and quadratic between
 // the residuals' changes of sign. A lane moves back from `next` until its slope is at most `enough` times that at the
-// start. `next` and its residuals become those of the point that was found.
+// start. `next` and its residuals become those of the point that was found. Returns the slope at the start, which is
+// twice what Newton's step would lower a quadratic cost by.
 template <class P>
-DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qacc, typename P::Number* next,
-                               Mask<typename P::Number> lanes, double enough) {
+DRL_HD_CALLED typename P::Number search_line(typename P::Work& w, const typename P::Number* qacc,
+                                             typename P::Number* next, Mask<typename P::Number> lanes, double enough) {
   using F = typename P::Number;
   constexpr int kSteps = has_cones_or_friction<P>() ? 20 : 10;
   F curvature;
@@ -154,7 +155,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
     moved = math::abs(next_at - at), at = math::select(goes_on, next_at, at);
   }
   const Mask<F> is_back = lanes & (at < F(1));
-  if (!any(is_back)) return;
+  if (!any(is_back)) return start;
   DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) next[i] = math::select(is_back, math::fma(at, next[i] - qacc[i], qacc[i]), next[i]);
   each_residual<P>(
@@ -163,6 +164,7 @@ DRL_HD_CALLED void search_line(typename P::Work& w, const typename P::Number* qa
                            [&](int residuals, auto& contact) DRL_LAMBDA { contact.go_back(residuals, is_back, at); });
   each_friction<P>(w, [&](const auto&, FrictionRow<F>& row) DRL_LAMBDA { row.go_back(is_back, at); });
   if constexpr (P::kPairs > 0) move_pairs_back<P>(w, is_back, at);
+  return start;
 }
 
 // Makes the next residuals the current ones, and updates the contacts' contribution to bodies. In solved lanes, cones
@@ -201,6 +203,21 @@ DRL_HD_CALLED void take_next(typename P::Work& w, [[maybe_unused]] Mask<typename
   }
 }
 
+// Tells the lanes in which rounding hides what further iterations would gain, from the slope at the start of each line.
+template <class F>
+struct Progress {
+  F most = F(0), least = F(1e30), stalls = F(0);
+  // Returns the lanes in which two iterations in a row have not halved the least slope of this solution. Slow progress
+  // far from the solution does not count.
+  DRL_HD Mask<F> has_ended(const F& slope) {
+    most = math::max(most, slope);
+    const Mask<F> stalled = (slope < F(1e-5) * most) & (F(0.5) * least < slope);
+    stalls = math::select(stalled, stalls + F(1), F(0));
+    least = math::min(least, slope);
+    return F(1) < stalls;
+  }
+};
+
 // True if the matrix of solved lanes is not needed any more, so that chains that touch only there are left out.
 template <class P>
 constexpr bool forgets_solved_lanes() {
@@ -236,15 +253,21 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   if constexpr (P::kAdhesions > 0) find_adhesion<P>(w);
   Mask<F> is_solved = F(0) != F(0);
   [[maybe_unused]] uint32_t coupled = kAllLanes<F>;  // the lanes whose touching chains the matrix couples
+  [[maybe_unused]] Progress<F> progress;
+  [[maybe_unused]] Mask<F> has_ended = is_solved;
   F next[P::nv];
   DRL_ROLLED
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
   for (int iteration = 0;; ++iteration) {
-    const Mask<F> differs = find_next<P>(w, next, lane_bits(!is_solved) & kAllLanes<F>, iteration == kIterations);
+    Mask<F> differs = find_next<P>(w, next, lane_bits(!is_solved) & kAllLanes<F>, iteration == kIterations);
+    if constexpr (has_cones<P>() && !kIsDouble<F>) differs = differs & !has_ended;
     const bool is_last = iteration > 0 && (!any(differs) || iteration == kIterations);
     if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
-    if (!is_last && iteration > kFullSteps)
-      search_line<P>(w, qacc, next, differs, iteration < kLooseIterations ? 0.5 : 0.01);
+    if (!is_last && iteration > kFullSteps) {
+      const F slope = search_line<P>(w, qacc, next, differs, iteration < kLooseIterations ? 0.5 : 0.01);
+      // These lanes accept the next solution, whose residuals do not depend on the way there.
+      if constexpr (has_cones<P>() && !kIsDouble<F>) has_ended = has_ended | (differs & progress.has_ended(slope));
+    }
     DRL_ROLLED
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];
     if (is_last) return;

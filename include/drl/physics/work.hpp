@@ -259,7 +259,7 @@ struct Work : WorkSizes<Sizes> {
   [[no_unique_address]] WorkArray<kHasColumns, uint32_t, S::kNearPairs> near_pair;
   [[no_unique_address]] mutable Array<RememberedPair<F>, count_remembered<Sizes>()> remembered;
   // Not on GPUs, where memory costs more time than this saves, nor if environments change the sizes of geoms.
-  static constexpr bool kListsPairs = Sizes::kPairs > 0 && !DRL_ON_GPU && !Sizes::kSizes;
+  static constexpr bool kListsPairs = Sizes::kMeanReach > 0 && !DRL_ON_GPU && !Sizes::kSizes;
   struct Nothing {};
   [[no_unique_address]] std::conditional_t<kListsPairs, ListedPairs<F, Sizes>, Nothing> listed_pairs;
   [[no_unique_address]] Array<F, Sizes::kTendonAlong> tendon_along;

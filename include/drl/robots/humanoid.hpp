@@ -12,6 +12,7 @@ struct Humanoid {
   static constexpr const char *sides[][2] = {{"left", "right"}}, *flips[] = {"_roll", "_yaw"};
 
   static constexpr auto reward_terms = velocity::reward_terms(-0.05, -0.02);
+  static constexpr double gate_speed = 0.12;  // m/s, the error that the gate allows
 
   // Draws an environment's sliding, torsional and rolling friction of the feet.
   template <class F>

@@ -44,12 +44,12 @@ air_time = 0.5
 foot_clearance = -0.5
 foot_swing_height = 0
 )";
-// Returns the preset of a run of this many iterations, with one of these texts, and further lines.
-constexpr common::Preset quadruped_preset(const char* iterations, const char* rest, const char* more = "") {
-  return {R"(
-num_envs = 512
-num_steps_per_env = 24
-max_iterations = )", iterations, R"(
+// Returns the preset of a run of this many iterations with this many environments in each rank, with one of these
+// texts, and further lines.
+constexpr common::Preset quadruped_preset(const char* envs, const char* iterations, const char* rest,
+                                          const char* more = "") {
+  return {
+      "\nnum_envs = ", envs, "\nnum_steps_per_env = 24\nmax_iterations = ", iterations, R"(
 [policy]
 actor_hidden_dims = 128,128,128
 critic_hidden_dims = 128,128,128
@@ -89,6 +89,7 @@ struct Quadruped {
   static constexpr const char* foot_geoms[] = {"FR", "FL", "RR", "RL"};
 
   static constexpr auto reward_terms = velocity::reward_terms(0, 0);
+  static constexpr double gate_speed = 0.1;  // m/s, the error that the gate allows
 
   // Draws an environment's sliding, torsional and rolling friction of the feet.
   template <class F>
@@ -97,11 +98,11 @@ struct Quadruped {
     return {{sliding, torsional, log_uniform(draws, 1e-5, 5e-3)}};
   }
 
-  static constexpr common::Preset preset = quadruped_preset("500", kFollow);
-  static constexpr common::Preset heavy_preset = quadruped_preset("500", kFollowHeavily);
+  static constexpr common::Preset preset = quadruped_preset("256", "1000", kFollow);
+  static constexpr common::Preset heavy_preset = quadruped_preset("512", "500", kFollowHeavily);
   // For robots whose preset nobody has tuned: each sample also counts as its mirror image, and pushes are weak.
   static constexpr common::Preset symmetric_preset =
-      quadruped_preset("500", kFollowHeavily, "[ppo]\nsymmetry = augment\n[env]\npush = 0.5\n");
+      quadruped_preset("512", "500", kFollowHeavily, "[ppo]\nsymmetry = augment\n[env]\npush = 0.5\n");
 };
 
 }  // namespace drl::velocity

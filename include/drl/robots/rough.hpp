@@ -47,7 +47,7 @@ struct RoughGround {
   static constexpr int along = 17, across = 11, scan = along * across;  // heights that are observed, at 0.1 m
   static constexpr double scan_unit = 5;                                // m
   static constexpr auto& ends = Config::ends;
-  static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc", "terrain_level"};
+  static constexpr auto metrics = metric_names("terrain_level");
   static constexpr int touches = std::size(Config::touches), kinds = Config::touch_kinds;
   using Options = TerrainOptions;
   // A mirror reverses the order of the grid's rows, each of which lies along the robot.
@@ -150,7 +150,7 @@ struct RoughGround {
     if constexpr (Config::ends_by_touch) result.ends[0] = s.touched[0] > F(0);
     constexpr double margin = 0.3;  // m
     result.ends[1] = (math::abs(at[0]) > F(o.half_x() - margin)) | (math::abs(at[1]) > F(o.half_y() - margin));
-    result.metrics[3] = s.level;
+    result.metrics[metrics.size() - 1] = s.level;
   }
   template <class F>
   DRL_HD static void write_terms(const State<F>& s, F* term) {

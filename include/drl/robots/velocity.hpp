@@ -123,13 +123,25 @@ std_type = scalar
 )"};
 }
 
+// Returns the metrics: |command - velocity| in m/s and in rad/s; mean |second difference| of the actions; 1 while the
+// command is at least a second old, else 0; the first two multiplied by that; and further ones.
+constexpr auto metric_names(auto... more) {
+  return std::array<const char*, 6 + sizeof...(more)>{
+      "error_vel_xy", "error_vel_yaw", "mean_action_acc", "settled", "settled_error_xy", "settled_error_yaw", more...};
+}
+// Returns the gate of a robot that follows commands with an error of at most `speed`.
+constexpr std::array<GateBound, 3> gate(double speed) {
+  return {{{"settled_error_xy", 0, speed, "m/s", "settled"},
+           {"settled_error_yaw", 0, 0.15, "rad/s", "settled"},
+           {"early_ends", 0, 1.0 / 64}}};
+}
+
 // What differs on rough ground (rough.hpp) does nothing on flat ground.
 struct FlatGround {
   static constexpr bool is_rough = false;
   static constexpr int scan = 0;  // heights that are observed
   static constexpr EndCause ends[] = {{"fell_over"}};
-  // |command - velocity| in m/s and in rad/s; mean |second difference| of the actions.
-  static constexpr const char* metrics[] = {"error_vel_xy", "error_vel_yaw", "mean_action_acc"};
+  static constexpr auto metrics = metric_names();
   template <class Table>
   static constexpr Table mirror_scan(const Table& table) {
     return table;
@@ -207,6 +219,8 @@ struct Task {
                                       .add(mirrored_feet, "+-+"));
   static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
+  static constexpr auto gate = velocity::gate(Config::gate_speed);
+  static constexpr const char* gate_options = "noise = 0\npush = 0\n";
   static constexpr auto& ends = Ground::ends;
   static constexpr auto& metrics = Ground::metrics;
   using Outcome = Step<F, terms, std::size(Ground::metrics), std::size(Ground::ends)>;
@@ -283,7 +297,7 @@ struct Task {
     F command[3];                                               // m/s ahead, m/s to the left, rad/s
     F heading, keeps_heading;                                   // rad; 1 if the command turns towards `heading`, else 0
     F stands;                                                   // 1 if the command is to stand still, else 0
-    F until_command, until_push;                                // s
+    F until_command, command_age, until_push;                   // s
     F air_time[feet], contact_time[feet];  // s since the foot lifted off or landed; one of them is 0
     F height[feet], peak_height[feet];     // m; height in the last observation, and its maximum since the foot landed
     F self_contacts;  // time steps of the last step in which the robot touched itself with over 10 N
@@ -293,7 +307,8 @@ struct Task {
       visit("friction", friction), visit("encoder_bias", encoder_bias), visit("com_shift", com_shift);
       visit("action", action), visit("last_action", last_action), visit("one_before", one_before);
       visit("command", command), visit("heading", heading), visit("keeps_heading", keeps_heading);
-      visit("stands", stands), visit("until_command", until_command), visit("until_push", until_push);
+      visit("stands", stands), visit("until_command", until_command), visit("command_age", command_age);
+      visit("until_push", until_push);
       visit("air_time", air_time), visit("contact_time", contact_time);
       visit("height", height), visit("peak_height", peak_height), visit("self_contacts", self_contacts);
       ground.describe(visit);
@@ -338,7 +353,7 @@ struct Task {
     for (int k = 0; k < joints; ++k) s.action[k] = s.last_action[k] = s.one_before[k] = F(0);
     for (int k = 0; k < feet; ++k) s.air_time[k] = s.contact_time[k] = F(0);
     s.until_push = draws.uniform(F(1), F(3));
-    s.until_command = F(0);
+    s.until_command = s.command_age = F(0);
     update_heights(s, robot, parts);
     update_command(s, robot, draws, parts, p, F(0));
   }
@@ -371,6 +386,9 @@ struct Task {
     result.metrics[0] = norm(error, 2);
     result.metrics[1] = math::abs(s.command[2] - angular[2]);
     result.metrics[2] = jerk / F(joints);
+    const Mask<F> is_settled = F(1) - F(1e-3) < s.command_age;  // it is a sum of floats
+    result.metrics[3] = math::select(is_settled, F(1), F(0));
+    for (int k = 0; k < 2; ++k) result.metrics[4 + k] = math::select(is_settled, result.metrics[k], F(0));
     update_command(s, robot, draws, parts, p, F(dt));
     return result;
   }
@@ -437,7 +455,9 @@ struct Task {
 
     s.until_command = s.until_command - passed;
     const Mask<F> expired = s.until_command <= F(0);
+    s.command_age = s.command_age + passed;
     const auto renew = [&](F& number, F drawn) DRL_LAMBDA { number = math::select(expired, drawn, number); };
+    if (!p.command.is_given && p.command_schedule.count == 0) renew(s.command_age, F(0));
     const auto chance = [&](double probability) DRL_LAMBDA { return draws.uniform(F(0), F(1)) <= F(probability); };
     const F next = draws.uniform(F(3), F(8));
     if (p.command_schedule.count == 0) renew(s.until_command, next);

@@ -17,7 +17,7 @@
 namespace drl {
 
 // The version of everything below and in the headers included above. Increment it with every change.
-inline constexpr int32_t kTaskAbi = 16;
+inline constexpr int32_t kTaskAbi = 17;
 inline constexpr uint64_t kTaskMagic = 0x4c5254'5341544bull;
 
 // All environments' arrays, in the memory of the queue that steps them.
@@ -190,6 +190,9 @@ struct TaskRecord {
   const MirroredNumber *mirrored_obs, *mirrored_critic_obs, *mirrored_action;
   int32_t end_count;
   const TaskEnd* ends;
+  int32_t gate_count;
+  const GateBound* gate;
+  const char* gate_options;  // null: none
   int32_t field_count;
   const TaskField* fields;
   int32_t param_count;
@@ -220,7 +223,7 @@ struct TaskRecord {
   const char* trouble;  // null, or why the task cannot be used
 };
 
-inline constexpr int kTaskSizeCount = 24;
+inline constexpr int kTaskSizeCount = 25;
 struct TaskLibrary {
   uint64_t magic;
   int32_t abi;
@@ -235,13 +238,31 @@ struct TaskLibrary {
 
 // The sizes of the structs, and the number of instruction sets. They must agree between drl and the library.
 struct TaskSizes {
-  int32_t all[kTaskSizeCount] = {
-      sizeof(TaskLibrary),     sizeof(TaskRecord),     sizeof(TaskLoops),       sizeof(TaskField),
-      sizeof(TaskParam),       sizeof(EnvArrays),      sizeof(LoopCall),        sizeof(StepRow),
-      sizeof(SimulatorConfig), sizeof(SimulatorArray), sizeof(SimulatorRecord), sizeof(TaskEnd),
-      sizeof(TrainingStats),   sizeof(CanvasCalls),    sizeof(FieldHeights),    sizeof(Shape),
-      sizeof(RobotRecord),     sizeof(RobotChoice),    sizeof(RobotFacts),      sizeof(MotorNetwork),
-      sizeof(MotionRequest),   sizeof(MotionFrames),   sizeof(Quantity),        kIsaCount};
+  int32_t all[kTaskSizeCount] = {sizeof(TaskLibrary),
+                                 sizeof(TaskRecord),
+                                 sizeof(TaskLoops),
+                                 sizeof(TaskField),
+                                 sizeof(TaskParam),
+                                 sizeof(EnvArrays),
+                                 sizeof(LoopCall),
+                                 sizeof(StepRow),
+                                 sizeof(SimulatorConfig),
+                                 sizeof(SimulatorArray),
+                                 sizeof(SimulatorRecord),
+                                 sizeof(TaskEnd),
+                                 sizeof(TrainingStats),
+                                 sizeof(CanvasCalls),
+                                 sizeof(FieldHeights),
+                                 sizeof(Shape),
+                                 sizeof(RobotRecord),
+                                 sizeof(RobotChoice),
+                                 sizeof(RobotFacts),
+                                 sizeof(MotorNetwork),
+                                 sizeof(MotionRequest),
+                                 sizeof(MotionFrames),
+                                 sizeof(Quantity),
+                                 sizeof(GateBound),
+                                 kIsaCount};
 };
 
 constexpr uint64_t hash_with(uint64_t hash, unsigned char byte) { return (hash ^ byte) * 0x100000001b3ull; }  // FNV-1a

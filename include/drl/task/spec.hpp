@@ -20,6 +20,16 @@ struct Quantity {
   double stiffness = 0, damping = 0;
 };
 
+// What a policy must reach to pass the gate of a task (drl_eval --gate): `quantity` is between `least` and `most`. It
+// is "return", the mean of the episodes' returns, "early_ends", the share of episodes that end before the step limit,
+// or a metric. With `during`, a metric that is 0 or 1 at each step, it is the metric's mean over the steps where that
+// is 1, if the metric is 0 at all others.
+struct GateBound {
+  const char* quantity;
+  double least, most;
+  const char *unit = "", *during = nullptr;
+};
+
 // The name of a single number: "joint_pos[3]".
 struct NamedNumber {
   std::string name, unit;
@@ -68,6 +78,8 @@ struct TaskSpec {
   std::vector<std::string> commands = {};      // names of the commands that the policy follows
   bool finite_horizon = false;                 // a time-out counts as terminated, never as truncated
   Mirror mirror = {};
+  std::vector<GateBound> gate = {};  // empty: the task has no gate
+  std::string gate_options = {};     // lines NAME = VALUE of the task's options with which it is played
 };
 
 }  // namespace drl

@@ -129,6 +129,9 @@ class TableEntry {
       if constexpr (critic_obs_dim_of<Spec>() > 0) record_.mirrored_critic_obs = Spec::mirrored_critic_obs.numbers;
       trouble_ = mirror_trouble();
     }
+    if constexpr (requires { std::data(Spec::gate); })
+      record_.gate = std::data(Spec::gate), record_.gate_count = static_cast<int32_t>(std::size(Spec::gate));
+    if constexpr (requires { std::string_view(Spec::gate_options); }) record_.gate_options = Spec::gate_options;
     if constexpr (end_count<Spec>() > 0)
       for (const EndCause& cause : Spec::ends) ends_.push_back({cause.name, cause.as == EndsAs::time_out});
     record_.scale_rewards_by_dt = scales_rewards_by_dt<Spec>();
