@@ -73,12 +73,13 @@ struct EvalOptions {
     v("task", task, "the task that --agent zero or random plays", not_with("agent", "policy"));
     v("task_library", task_library, "also load tasks from this library; may be repeated", as_path);
     v("episodes", episodes, "number of episodes; every environment plays an equal share of them, rounded up",
-      at_least(1));
+      at_least(1), not_with("gate", "true"));
     v("gate", gate,
       "play the task's gate, 64 episodes with its own options, and compare the policy with what a good one reaches; "
       "exit code 1 if it does not pass",
       only_with("agent", "policy"));
-    v("num_envs", num_envs, "number of environments; 0 = one per episode, at most 4096", at_least(0));
+    v("num_envs", num_envs, "number of environments; 0 = one per episode, at most 4096", at_least(0),
+      not_with("gate", "true"));
     v("seed", seed, "seed of initial states and noise", at_least(0));
     v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones",
       only_with("agent", "policy"));
@@ -297,10 +298,11 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   Checkpoint checkpoint = file.empty() ? Checkpoint() : read_checkpoint(file);
   TaskChanges changes{task_options, options.physics, options.xml_file};
   if (options.gate) {
-    if (!task_options.empty() || options.stochastic)
+    if (!task_options.empty() || options.stochastic || !options.record.empty() || !options.save_pretrained.empty() ||
+        !film.video.empty())
       throw UsageError(
-          "--gate plays the task's gate with its own options and the most probable actions: leave out --stochastic "
-          "and options of the task");
+          "--gate only plays the task's gate, with the most probable actions and its own options: leave out "
+          "--stochastic, --record, --video, --save_pretrained and options of the task");
     load_task_of(checkpoint, file);
     const TaskSpec task = task_spec(attribute<std::string>(checkpoint, file, "task"));
     require_gate(task);

@@ -67,28 +67,34 @@ void Trainer::measure_energy(std::function<std::optional<GpuEnergy>()> read) {
 
 int Trainer::run(RunMonitor* monitor) {
   start_ = last_save_ = steady_seconds();
+  try_gate_if_due(monitor);  // a checkpoint does not tell whether its policy has passed
   if (finished()) return end_at_once(monitor);
   while (!finished()) {
     iterate(monitor);
     if (monitor) monitor->iteration(metrics());
-    if (train_.gate && iteration_ % train_.gate_interval == 0) try_gate(monitor);
+    try_gate_if_due(monitor);
     save_if_due(monitor);
   }
   return finish(monitor);
 }
 
-bool Trainer::finished() const {
-  return stop_ != Stop::none || target_reached() || iteration_ >= train_.max_iterations;
+bool Trainer::finished() const { return stop_ != Stop::none || !why_done().empty(); }
+
+std::string Trainer::why_done() const {
+  return passed_gate_                          ? "gate passed"
+         : target_reached()                    ? "target reached"
+         : iteration_ >= train_.max_iterations ? "done"
+                                               : "";
 }
 
 bool Trainer::target_reached() const {
   // The first episodes to end are short ones, so the mean only counts once there are enough episodes.
-  if (passed_gate_) return true;
   return train_.target_reward && window_.episodes() >= RewardWindow::kEpisodes &&
          window_.mean_reward() >= *train_.target_reward;
 }
 
-void Trainer::try_gate(RunMonitor* monitor) {
+void Trainer::try_gate_if_due(RunMonitor* monitor) {
+  if (!train_.gate || iteration_ == 0 || iteration_ % train_.gate_interval != 0) return;
   uint8_t passed = 0;
   if (monitor) {
     const GateResult result = gate_();
@@ -101,14 +107,16 @@ void Trainer::try_gate(RunMonitor* monitor) {
 }
 
 std::string Trainer::nothing_to_do() const {
-  return "nothing to do: the run is" + progress_text() + "; to continue it, give a larger --max_iterations" +
-         (target_reached() ? " and --target_reward none" : "");
+  return "nothing to do: the run is" + progress_text() + "; to continue it, " +
+         (passed_gate_
+              ? "leave --gate out"
+              : std::string("give a larger --max_iterations") + (target_reached() ? " and --target_reward none" : ""));
 }
 
 int Trainer::end_at_once(RunMonitor* monitor) const {
   if (!monitor) return kDone;
   monitor->message(nothing_to_do());
-  monitor->finish(progress(), target_reached() ? "target reached" : "done");
+  monitor->finish(progress(), why_done());
   return kDone;
 }
 
@@ -269,14 +277,10 @@ void Trainer::save(RunMonitor* monitor, std::optional<double> score) {
 
 int Trainer::finish(RunMonitor* monitor) {
   if (saved_iteration_ != iteration_) save(monitor, score(monitor, false));
-  const bool done = target_reached() || iteration_ >= train_.max_iterations;
-  const std::string status = passed_gate_       ? "gate passed"
-                             : target_reached() ? "target reached"
-                             : done             ? "done"
-                                                : "stopped";
+  const std::string why = why_done();
   uint8_t code = 0;
   if (monitor) {
-    const bool saved = monitor->finish(progress(), status);
+    const bool saved = monitor->finish(progress(), why.empty() ? "stopped" : why);
     monitor->message(outcome(*monitor));
     if (!saved)
       log::write(
@@ -284,10 +288,10 @@ int Trainer::finish(RunMonitor* monitor) {
           "no newer checkpoint was saved (the warnings above give the reason), so requeueing would not help: check " +
               monitor->directory().path().string() + " first, then resume the run");
     const bool waited = monitor->finish_hook();
-    code = static_cast<uint8_t>(!saved    ? kFailure
-                                : !waited ? exit_code_of(requested_stop())
-                                : done    ? kDone
-                                          : exit_code_of(stop_));
+    code = static_cast<uint8_t>(!saved         ? kFailure
+                                : !waited      ? exit_code_of(requested_stop())
+                                : !why.empty() ? kDone
+                                               : exit_code_of(stop_));
   }
   comm_.broadcast_without_spinning(std::as_writable_bytes(std::span(&code, 1)), 0);
   return code;
@@ -308,19 +312,15 @@ std::string Trainer::energy_text(const RunMonitor& monitor) const {
 // Returns the final message: how the run ended, and the commands to evaluate and to resume it.
 std::string Trainer::outcome(const RunMonitor& monitor) const {
   const CommStats& comm = comm_.stats();
-  const bool done = iteration_ >= train_.max_iterations;
-  const std::string end = passed_gate_       ? "gate passed"
-                          : target_reached() ? "target reached"
-                          : done             ? "done"
-                                             : std::string("stopped by ") + name_of(stop_);
+  const std::string why = why_done();
   std::vector<std::string> evaluate = {"drl_eval", "--run", monitor.directory().path().string()};
   const std::vector<std::string> library = task_library_option(train_.task);
   evaluate.insert(evaluate.end(), library.begin(), library.end());
-  return fmt::format("{}{}\n  all-reduces  {} of float64 ({}), {} of float32 ({}){}\n  evaluate     {}{}", end,
-                     progress_text(), comm.all_reduces_f64, human_bytes(static_cast<double>(comm.bytes_f64)),
-                     comm.all_reduces_f32, human_bytes(static_cast<double>(comm.bytes_f32)), energy_text(monitor),
-                     shell_line(evaluate),
-                     target_reached() || done ? "" : "\n  resume       " + monitor.resume_command());
+  return fmt::format("{}{}\n  all-reduces  {} of float64 ({}), {} of float32 ({}){}\n  evaluate     {}{}",
+                     why.empty() ? std::string("stopped by ") + name_of(stop_) : why, progress_text(),
+                     comm.all_reduces_f64, human_bytes(static_cast<double>(comm.bytes_f64)), comm.all_reduces_f32,
+                     human_bytes(static_cast<double>(comm.bytes_f32)), energy_text(monitor), shell_line(evaluate),
+                     !why.empty() ? "" : "\n  resume       " + monitor.resume_command());
 }
 
 double Trainer::elapsed() const { return elapsed_before_ + steady_seconds() - start_; }

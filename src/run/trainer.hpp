@@ -56,8 +56,9 @@ class Trainer {
     // For each rank, the fingerprint of its host_state_, and its times in the previous iteration.
     Slots::Place fingerprints, collection, waiting;
   };
-  bool target_reached() const;  // or the gate passed
-  void try_gate(RunMonitor* monitor);
+  bool target_reached() const;
+  std::string why_done() const;  // empty if the run goes on, or was told to stop
+  void try_gate_if_due(RunMonitor* monitor);
   void iterate(RunMonitor* monitor);
   void write_sums(RunMonitor* monitor);
   void read_sums();

@@ -148,6 +148,18 @@ TEST(StopOnOneRank, ByTheTargetRewardIsASuccess) {
 
 using StopOnTwoRanks = OnTwoRanks;
 
+TEST_F(StopOnTwoRanks, ByTheGateIsASuccess) {
+  const Runs runs("Ladder");
+  const Words command = kWithTestTasks + "--run_name r --max_iterations 9 --gate --gate_interval 3"_words;
+  expect_exit(runs.train(command), 0);
+  EXPECT_EQ(run_json(runs.run("r")).at("status"), "gate passed");
+  EXPECT_EQ(newest_checkpoint(runs.run("r")), 3);
+  expect_exit(runs.train(command), 0);  // there is nothing more to do
+  EXPECT_EQ(newest_checkpoint(runs.run("r")), 3);
+  const Result judged = expect_exit(run_program(Words{kEval, "--run", runs.run("r"), "--gate"} + kWithTestTasks), 0);
+  expect_mentions(judged.out, {"return 6", "gate passed"});
+}
+
 TEST_F(StopOnTwoRanks, BySigusr1BeforeTheRanksAreStartedWaitsForThem) {
   const Runs runs;
   expect_exit(raised(runs, SIGUSR1, false), 75);

@@ -40,6 +40,8 @@ struct LadderTask {
   static constexpr double dt = 1;
   static constexpr DiscreteAction<2> action{};
   static constexpr char preset[] = "num_envs = 64\n";
+  static constexpr GateBound gate[] = {{"return", 5.5, 6.5}};  // 4 + 1 + 1, without the curriculum
+  static constexpr char gate_options[] = "first = 4\n";
 
   DRL_HD static void reset(State& s, Draws<F>&, const Params& p) {
     s.steps = F(0);

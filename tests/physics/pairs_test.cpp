@@ -164,7 +164,7 @@ TEST(PairGroups, FindAllPairsThatAreNear) {
   test::RobotState at;
   for (int k = 0; k < 6000; ++k) {
     if (k % 200 == 0) at = k % 400 == 0 ? reference.next_state() : reference.folded_state();
-    for (double& x : at.qpos) x += 2e-3 * reference.draw();
+    for (double& x : at.qpos) x += 1e-2 * reference.draw();
     P::smooth(at.qpos.data(), at.qvel.data(), at.ctrl.data(), nullptr, nullptr, *work);
     physics::place_still_geoms<P>(*work);
     physics::find_near_pairs<P>(*work);

@@ -249,6 +249,8 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   // The number of first solutions that are accepted without a line search. The first one is not on a line from qacc if
   // the guess came from the last solution. Full steps are usually enough for quadratic rows.
   constexpr int kFullSteps = !reuses_active_rows<P>() ? 0 : has_cones_or_friction<P>() ? 1 : 2;
+  // The forces of cones in float go on changing a little. Pyramids are solved once their active rows stay the same.
+  constexpr bool kEndsInRounding = has_cones<P>() && !kIsDouble<F>;
   const Mask<F> has_too_many = begin_rows<P>(w, qvel);
   if constexpr (P::kAdhesions > 0) find_adhesion<P>(w);
   Mask<F> is_solved = F(0) != F(0);
@@ -260,13 +262,13 @@ DRL_HD_CALLED void solve(typename P::Work& w, const typename P::Number* qvel, ty
   for (int i = 0; i < P::nv; ++i) next[i] = qacc[i];
   for (int iteration = 0;; ++iteration) {
     Mask<F> differs = find_next<P>(w, next, lane_bits(!is_solved) & kAllLanes<F>, iteration == kIterations);
-    if constexpr (has_cones<P>() && !kIsDouble<F>) differs = differs & !has_ended;
+    if constexpr (kEndsInRounding) differs = differs & !has_ended;
     const bool is_last = iteration > 0 && (!any(differs) || iteration == kIterations);
     if (is_last) unsolved = unsolved + math::select(differs | has_too_many, F(1), F(0));
     if (!is_last && iteration > kFullSteps) {
       const F slope = search_line<P>(w, qacc, next, differs, iteration < kLooseIterations ? 0.5 : 0.01);
       // These lanes accept the next solution, whose residuals do not depend on the way there.
-      if constexpr (has_cones<P>() && !kIsDouble<F>) has_ended = has_ended | (differs & progress.has_ended(slope));
+      if constexpr (kEndsInRounding) has_ended = has_ended | (differs & progress.has_ended(slope));
     }
     DRL_ROLLED
     for (int i = 0; i < P::nv; ++i) qacc[i] = next[i];

@@ -20,10 +20,10 @@ struct Quantity {
   double stiffness = 0, damping = 0;
 };
 
-// What a policy must reach to pass the gate of a task (drl_eval --gate): `quantity` is between `least` and `most`. It
-// is "return", the mean of the episodes' returns, "early_ends", the share of episodes that end before the step limit,
-// or a metric. With `during`, a metric that is 0 or 1 at each step, it is the metric's mean over the steps where that
-// is 1, if the metric is 0 at all others.
+// One of the bounds that a policy must keep to pass the gate of a task (drl_eval --gate). The quantity is "return" (the
+// mean of the episodes' returns), "early_ends" (the share of episodes that end before the step limit), or a metric.
+// `during` names a second metric, which is 1 in the steps that count and 0 in others, where the first must be 0, too.
+// The mean is then that of the steps that count.
 struct GateBound {
   const char* quantity;
   double least, most;
