@@ -26,7 +26,7 @@ void require_symmetry(const TaskSpec& task, bool is_recurrent, const std::string
   if (is_recurrent)
     throw UsageError("--" + option +
                      " cannot be used with recurrent layers (their states are not mirrored): use --policy.rnn_type "
-                     "none, or leave the option out");
+                     "none, or --ppo.symmetry none");
 }
 
 MirroredTile::Numbers::Numbers(Queue& queue, const std::vector<MirroredNumber>& mirror, int64_t tile_rows)

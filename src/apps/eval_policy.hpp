@@ -37,7 +37,10 @@ class EvalPolicy {
     warn_if_physics_changed(checkpoint, file, *options_.env);
     warn_if_contents_changed(checkpoint, file, *options_.env);
     const TaskSpec task = task_spec(task_, setup());
-    curriculum_.resize(task.curriculum.size());  // that of the agents without a policy stays empty: the task's own
+    // Without all its numbers, for an agent without a policy or one of an older task, it stays empty: the task's own.
+    if (std::ranges::all_of(task.curriculum,
+                            [&](const std::string& number) { return checkpoint.find("curriculum/" + number); }))
+      curriculum_.resize(task.curriculum.size());
     StateList state = list_state([&](StateVisitor& visitor) {
       for (size_t k = 0; k < curriculum_.size(); ++k)
         visitor.array("curriculum/" + task.curriculum[k], &curriculum_[k], {1});

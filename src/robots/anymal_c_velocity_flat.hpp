@@ -30,7 +30,6 @@ struct AnymalC : velocity::Quadruped {
   static constexpr const char* foot_geoms[] = {"LF", "RF", "LH", "RH"};
   static constexpr const char *root = "base", *torso = "base";
   static constexpr double height = 0.549;  // m, of the root at the start
-  static constexpr auto preset = heavy_preset;
 };
 
 template <class R>

@@ -11,7 +11,6 @@ struct Go1 : Go1Robot {
   static constexpr char description[] = "a quadruped (Unitree Go1) walks at a commanded velocity";
   static constexpr RobotModel model{"go1.xml", 4, "unitree_go1/go1.xml",
                                     "tools/fetch_robots in drl's source directory"};
-  static constexpr auto preset = velocity::Quadruped::preset;
 };
 
 template <class R>

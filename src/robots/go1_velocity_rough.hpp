@@ -26,7 +26,33 @@ struct Go1Rough : Go1Robot {
       {"RR_calf_contact1", 1}, {"RR_calf_contact2", 1}, {"RL_calf_contact1", 1}, {"RL_calf_contact2", 1},
       {"trunk_contact", 2},
   };
-  static constexpr auto preset = velocity::quadruped_preset("512", "2400", velocity::kFollow);
+  // The commanded velocity is worth more than with mjlab's weights, and first steps, which are low and jerky, cost less.
+  static constexpr char preset[] = R"(
+num_envs = 512
+num_steps_per_env = 24
+max_iterations = 2400
+[policy]
+actor_hidden_dims = 128,128,128
+critic_hidden_dims = 128,128,128
+activation = elu
+std_type = scalar
+[ppo]
+learning_rate = 1e-3
+schedule = linear
+schedule_iterations = 2400
+num_learning_epochs = 5
+num_mini_batches = 4
+max_grad_norm = 1.0
+obs_normalization = true
+entropy_coef = 0.005
+gamma = 0.985
+[env]
+push = 0.5
+[env.reward]
+track_linear_velocity = 4
+action_rate_l2 = -0.01
+foot_clearance = -0.5
+)";
   static constexpr std::array<Vec<double, 2>, 4> ring{{{{0.04, 0}}, {{0, 0.04}}, {{-0.04, 0}}, {{0, -0.04}}}};
 };
 

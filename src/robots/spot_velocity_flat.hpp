@@ -23,7 +23,6 @@ struct Spot : velocity::Quadruped {
   };
   static constexpr const char *root = "body", *torso = "body";
   static constexpr double height = 0.53;  // m, of the root at the start
-  static constexpr auto preset = heavy_preset;
 };
 
 template <class R>

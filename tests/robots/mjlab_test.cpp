@@ -1,5 +1,6 @@
 // Compares the velocity tasks with recordings of mjlab (mjlab_record.py, recordings/): every reward term, end, metric
 // and observation, computed from mjlab's states and contacts.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -256,6 +257,97 @@ TEST_F(Mjlab, CommandsHaveTheRangesOfTheCurriculumsStages) {
     EXPECT_NEAR(keeps_heading / kDraws, 0.3, 0.04);
     EXPECT_NEAR(straight / kDraws, 0.9 * 0.2, 0.04);
   }
+}
+
+// The range of commands to the sides and back grows from `first_commands` by `reach`, which grows by 0.01 in an
+// iteration if fewer than six in ten of the last episodes ended by a fall, and their error is below 0.35 m/s. The 50
+// episodes of an iteration are half of the mean.
+TEST_F(Mjlab, CommandsToTheSidesAndBackGrowWhileTheRobotFollows) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  Task::Params::Curriculum curriculum;
+  const double all[] = {1}, none[] = {0}, seven_tenths[] = {0.7};
+  const auto update = [&](double episodes, const double* falls, double error) {
+    curriculum.update({.iteration = 0,
+                       .steps = 24,
+                       .episodes = episodes,
+                       .mean_reward = 0,
+                       .mean_length = 0,
+                       .reward_terms = nullptr,
+                       .metrics = &error,
+                       .ends = falls});
+  };
+  update(50, all, 0);  // an error of 0.5 so far
+  update(50, none, 0.5);
+  EXPECT_FLOAT_EQ(curriculum.falls, 0.5f);
+  EXPECT_FLOAT_EQ(curriculum.error, 0.5f);
+  EXPECT_EQ(curriculum.reach, 0);
+  update(50, none, 0.1);
+  EXPECT_FLOAT_EQ(curriculum.error, 0.3f);
+  EXPECT_FLOAT_EQ(curriculum.reach, 0.01f);
+  for (int k = 0; k < 40; ++k) update(50, seven_tenths, 0.1);
+  EXPECT_NEAR(curriculum.falls, 0.7, 1e-6);
+  const float so_far = curriculum.reach;
+  update(0, none, 0);  // no episode ended
+  EXPECT_EQ(curriculum.reach, so_far);
+  for (int k = 0; k < 110; ++k) update(50, none, 0.1);
+  EXPECT_EQ(curriculum.reach, 1);
+
+  TaskOn<Task> d;
+  d.robot.forward();
+  d.params.first_commands = 0.5;
+  for (const float reach : {0.0f, 0.5f, 1.0f}) {
+    d.params.curriculum.reach = reach;
+    Range ahead, left;
+    for (int env = 0; env < kDraws; ++env) {
+      auto draws = draws_of(env);
+      d.state.until_command = 0.02;
+      Task::update_command(d.state, d.robot, draws, d.parts, d.params, 0.02);
+      if (d.state.command[1] != 0) ahead.add(d.state.command[0]), left.add(d.state.command[1]);
+    }
+    const double part = 0.5 + 0.5 * static_cast<double>(reach);
+    ahead.expect(-part, 1, "ahead"), left.expect(-part, part, "left");
+  }
+}
+
+// Go1's median action scale is that of its hips, and the deviation 0.45 rad / scale. A robot without a mirror has no
+// symmetry.
+struct Lopsided : G1 {
+  static constexpr bool is_symmetric = false;
+};
+TEST(Presets, DependOnTheModel) {
+  const std::string go1 = Go1VelocityFlat<MujocoRobot>::preset, g1 = G1VelocityFlat<MujocoRobot>::preset;
+  const auto std_of = [](double scale) { return fmt::format("init_std = {:.1f}\n", 0.45 / scale); };
+  EXPECT_NE(go1.find(std_of(Go1::joints[0].motor.action_scale())), std::string::npos) << go1;
+  EXPECT_NE(g1.find(std_of(G1Robot::two_5020.action_scale())), std::string::npos) << g1;
+  EXPECT_NE(g1.find("symmetry = augment"), std::string::npos);
+  const auto preset = velocity::preset<Lopsided>();
+  const std::string lopsided = static_cast<const char*>(preset);
+  EXPECT_NE(lopsided.find("symmetry = none"), std::string::npos);
+}
+
+// A robot at rest, with commands of 0.6 and 0.8 m/s and 0.25 rad/s. Two feet have stood for 0.1 and 0.3 s, and two have
+// been in the air for 0.2 and 0.5 s.
+TEST_F(Mjlab, OwnTermsAreTheErrorsAndTheTimeOnHalfOfTheFeet) {
+  using Task = Go1VelocityFlat<MujocoRobot>;
+  TaskOn<Task> d;
+  d.robot.forward();
+  d.state = {};
+  const double command[] = {0.6, 0.8, 0.25}, stands[] = {0.1, 0, 0, 0.3}, flies[] = {0, 0.2, 0.5, 0};
+  std::copy_n(command, 3, d.state.command);
+  std::copy_n(stands, 4, d.state.contact_time), std::copy_n(flies, 4, d.state.air_time);
+  double term[velocity::kOwnTerms];
+  Task::write_own_terms(d.state, d.robot, d.parts, term);
+  EXPECT_NEAR(term[0], 1, 1e-12);
+  EXPECT_NEAR(term[1], 0.25, 1e-12);
+  EXPECT_NEAR(term[2], std::exp(-0.25), 1e-12);
+  EXPECT_EQ(term[3], 0.1);
+  EXPECT_EQ(term[4], 1);
+  d.state.contact_time[0] = 0.9, d.state.contact_time[3] = 0.8, d.state.air_time[1] = 0.6;
+  Task::write_own_terms(d.state, d.robot, d.parts, term);
+  EXPECT_EQ(term[3], 0.4);
+  d.state.contact_time[1] = 0.1, d.state.air_time[1] = 0;  // three feet stand
+  Task::write_own_terms(d.state, d.robot, d.parts, term);
+  EXPECT_EQ(term[3], 0);
 }
 
 // Ranges that are given hold at every stage, also for straight commands and for those that keep a heading.

@@ -19,8 +19,6 @@ struct Humanoid {
   DRL_HD static Vec<F, 3> friction(Draws<F>& draws) {
     return {{draws.uniform(F(0.3), F(1.2)), F(0.005), F(0.0001)}};
   }
-
-  static constexpr auto preset = velocity::preset("30000");
 };
 
 }  // namespace drl::velocity

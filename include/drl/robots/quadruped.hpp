@@ -16,55 +16,6 @@
 
 namespace drl::velocity {
 
-// With mjlab's weights and few environments, robots other than Go1 learn to stand still. Here the commanded velocity is
-// worth more than standing upright, and first steps, which are low and jerky, cost less.
-constexpr char kFollow[] = R"(
-[ppo]
-entropy_coef = 0.005
-gamma = 0.985
-[env]
-push = 0.5
-[env.reward]
-track_linear_velocity = 4
-action_rate_l2 = -0.01
-foot_clearance = -0.5
-)";
-// Robots of 45 kg and more stand still with that, too. They learn from feet in the air, pushes, and actions that stay
-// random for longer.
-constexpr char kFollowHeavily[] = R"(
-[policy]
-init_std = 0.7
-[ppo]
-entropy_coef = 0.01
-gamma = 0.99
-[env.reward]
-track_linear_velocity = 4
-action_rate_l2 = -0.01
-air_time = 0.5
-foot_clearance = -0.5
-foot_swing_height = 0
-)";
-// Returns the preset of a run of this many iterations with this many environments in each rank, with one of these
-// texts, and further lines.
-constexpr common::Preset quadruped_preset(const char* envs, const char* iterations, const char* rest,
-                                          const char* more = "") {
-  return {
-      "\nnum_envs = ", envs, "\nnum_steps_per_env = 24\nmax_iterations = ", iterations, R"(
-[policy]
-actor_hidden_dims = 128,128,128
-critic_hidden_dims = 128,128,128
-activation = elu
-std_type = scalar
-[ppo]
-learning_rate = 1e-3
-schedule = linear
-num_learning_epochs = 5
-num_mini_batches = 4
-max_grad_norm = 1.0
-obs_normalization = true
-schedule_iterations = )", iterations, rest, more};
-}
-
 struct Quadruped {
   static constexpr const char *base = "floating_base_joint", *self_contact = nullptr;
   // A mirror exchanges parts whose names begin with the texts of a pair of `sides`, and reverses joints whose names
@@ -97,12 +48,6 @@ struct Quadruped {
     const F sliding = draws.uniform(F(0.3), F(1.5)), torsional = log_uniform(draws, 1e-4, 2e-2);
     return {{sliding, torsional, log_uniform(draws, 1e-5, 5e-3)}};
   }
-
-  static constexpr common::Preset preset = quadruped_preset("256", "1000", kFollow);
-  static constexpr common::Preset heavy_preset = quadruped_preset("512", "500", kFollowHeavily);
-  // For robots whose preset nobody has tuned: each sample also counts as its mirror image, and pushes are weak.
-  static constexpr common::Preset symmetric_preset =
-      quadruped_preset("512", "500", kFollowHeavily, "[ppo]\nsymmetry = augment\n[env]\npush = 0.5\n");
 };
 
 }  // namespace drl::velocity

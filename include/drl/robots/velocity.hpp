@@ -2,7 +2,7 @@
 // robot with a motor in each joint follows commanded velocities, is pushed now and then, and differs slightly between
 // environments. A struct `Config` describes the robot, for example H1:
 //
-//   struct H1 : drl::velocity::Humanoid {  // or Quadruped (quadruped.hpp): friction, reward terms, preset
+//   struct H1 : drl::velocity::Humanoid {  // or Quadruped (quadruped.hpp): friction, reward terms
 //     static constexpr const char* name = "H1-Velocity-Flat";
 //     static constexpr char description[] = "a humanoid robot (Unitree H1) walks at a commanded velocity";
 //     static constexpr drl::RobotModel model{"h1.xml", 4};  // 4 time steps of 5 ms per step of the task
@@ -26,6 +26,7 @@
 // time step, and the feet's heights of the previous observation. Joint angles and all observations are up to date.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <string_view>
@@ -70,9 +71,11 @@ constexpr auto mirror_if_symmetric(const Table& table) {
     return NoMirror{};
 }
 
-// Returns mjlab's reward terms. The weights of the first two and further terms differ between robots.
+// Returns mjlab's reward terms and five of drl (write_own_terms), which weigh nothing unless a preset or an option says
+// so. Weights of body_ang_vel and angular_momentum, and further terms, differ between robots.
+constexpr int kMjlabTerms = 13, kOwnTerms = 5;
 constexpr auto reward_terms(double body_ang_vel, double angular_momentum, auto... more) {
-  return std::array<RewardTerm, 13 + sizeof...(more)>{{
+  return std::array<RewardTerm, kMjlabTerms + kOwnTerms + sizeof...(more)>{{
       {"track_linear_velocity", 2},
       {"track_angular_velocity", 2},
       {"upright", 1},
@@ -87,6 +90,11 @@ constexpr auto reward_terms(double body_ang_vel, double angular_momentum, auto..
       {"foot_slip", -0.1},
       {"soft_landing", -1e-5},
       more...,
+      {"linear_velocity_error", 0},
+      {"angular_velocity_error", 0},
+      {"track_turning_rate", 0},
+      {"stepping", 0},
+      {"alive", 0},
   }};
 }
 
@@ -96,31 +104,64 @@ DRL_HD F log_uniform(Draws<F>& draws, double low, double high) {
   return math::exp(draws.uniform(math::log(F(low)), math::log(F(high))));
 }
 
-// Returns mjlab's hyperparameters, except for the number of environments: mjlab uses 4096 on a GPU.
-constexpr common::Preset preset(const char* max_iterations) {
-  return {"\nnum_envs = 512\nnum_steps_per_env = 24\nmax_iterations = ", max_iterations, R"(
+// Returns the standard deviation of the first actions, as text, with which half of the joints' targets vary by at least
+// 0.45 rad: enough that no robot can stand still with them.
+template <class Config>
+constexpr std::array<char, 8> first_std() {
+  std::array<double, std::size(Config::joints)> scales{};
+  for (size_t k = 0; k < scales.size(); ++k) scales[k] = Config::joints[k].motor.action_scale();
+  std::sort(scales.begin(), scales.end());
+  const int tenths = static_cast<int>(std::clamp(4.5 / scales[scales.size() / 2], 1.0, 999.0) + 0.5);
+  const auto digit = [](int number) { return static_cast<char>('0' + number % 10); };
+  if (tenths < 100) return {digit(tenths / 10), '.', digit(tenths)};
+  return {digit(tenths / 100), digit(tenths / 10), '.', digit(tenths)};
+}
+// Returns the preset of a robot that has none of its own. With mjlab's weights (examples/configs/mjlab_velocity.ini), a
+// robot that stands still earns most of the reward, and with few environments robots learn just that. Here, a wrong
+// velocity costs in proportion, however wrong it is; first actions are too random to stand; time on half of the feet is
+// rewarded; commands to the sides and back grow while the robot follows; and each sample also counts as its mirror
+// image.
+template <class Config>
+constexpr common::Preset preset() {
+  const char* iterations = std::size(Config::feet) > 2 ? "800" : "1200";
+  return {"\nnum_envs = 256\nnum_steps_per_env = 24\nmax_iterations = ",
+          iterations,
+          R"(
+[policy]
+actor_hidden_dims = 128,128,128
+critic_hidden_dims = 128,128,128
+activation = elu
+std_type = scalar
+init_std = )",
+          first_std<Config>().data(),
+          R"(
+[env]
+noise = 0.5
+push = 0.1
+first_commands = 0.6
+[env.reward]
+linear_velocity_error = -4
+angular_velocity_error = -1.5
+track_turning_rate = 2
+stepping = 8
+alive = 3
+track_angular_velocity = 0
+pose = 0.5
+action_rate_l2 = -0.01
+foot_clearance = -0.5
 [ppo]
 learning_rate = 1e-3
-schedule = adaptive
-desired_kl = 0.01
-num_learning_epochs = 5
+schedule = linear
+num_learning_epochs = 3
 num_mini_batches = 4
-clip_param = 0.2
-use_clipped_value_loss = true
-value_clip = 0.2
-value_loss_coef = 1.0
-entropy_coef = 0.01
-gamma = 0.99
-lam = 0.95
 max_grad_norm = 1.0
 obs_normalization = true
-[policy]
-actor_hidden_dims = 512,256,128
-critic_hidden_dims = 512,256,128
-activation = elu
-init_std = 1.0
-std_type = scalar
-)"};
+entropy_coef = 0.002
+gamma = 0.985
+schedule_iterations = )",
+          iterations,
+          "\nsymmetry = ",
+          Config::is_symmetric ? "augment\n" : "none\n"};
 }
 
 // Returns the metrics: |command - velocity| in m/s and in rad/s; mean |second difference| of the actions; 1 while the
@@ -171,7 +212,14 @@ struct Task {
   static constexpr int geoms = std::size(Config::foot_geoms), terms = std::size(Config::reward_terms);
   static constexpr bool has_self_contact = Config::self_contact != nullptr;
 
-  static constexpr const char *name = Config::name, *description = Config::description, *preset = Config::preset;
+  static constexpr const char *name = Config::name, *description = Config::description;
+  static constexpr auto recipe = velocity::preset<Config>();
+  static constexpr const char* preset = [] {
+    if constexpr (requires { Config::preset; })
+      return static_cast<const char*>(Config::preset);
+    else
+      return static_cast<const char*>(recipe);
+  }();
   static constexpr RobotModel model = Config::model;
   static constexpr int obs_dim = 12 + 3 * joints + Ground::scan, critic_obs_dim = obs_dim + 6 * feet, step_limit = 1000;
   static constexpr double dt = 0.02;                     // s
@@ -220,21 +268,29 @@ struct Task {
   static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
   static constexpr auto gate = velocity::gate(Config::gate_speed);
-  static constexpr const char* gate_options = "noise = 0\npush = 0\n";
+  static constexpr const char* gate_options =
+      "noise = 0\npush = 0\nfirst_commands = 1\ncommand_x = none\ncommand_y = none\ncommand_yaw = none\n";
   static constexpr auto& ends = Ground::ends;
   static constexpr auto& metrics = Ground::metrics;
   using Outcome = Step<F, terms, std::size(Ground::metrics), std::size(Ground::ends)>;
 
   struct Params {
-    S noise = 1, push = 1, faster_after = 5000, fastest_after = 10000;
-    // Commands become faster during training.
+    S noise = 1, push = 1, first_commands = 1, faster_after = 5000, fastest_after = 10000;
+    // Commands become faster during training. `falls` is the share of the last episodes that ended by a fall, `error`
+    // their mean error of the velocity in m/s, and `reach` how much of the range of commands has been opened (0 to 1).
     struct Curriculum {
-      float iteration = 0;
+      float iteration = 0, falls = 1, error = 1, reach = 0;
       template <class V>
       void describe(V& visit) {
-        visit("iteration", iteration);
+        visit("iteration", iteration), visit("falls", falls), visit("error", error), visit("reach", reach);
       }
-      void update(const TrainingStats& stats) { iteration = static_cast<float>(stats.iteration + 1); }
+      void update(const TrainingStats& stats) {
+        iteration = static_cast<float>(stats.iteration + 1);
+        const float share = static_cast<float>(stats.episodes / (stats.episodes + 50));
+        falls += share * (static_cast<float>(stats.ends[0]) - falls);
+        error += share * (static_cast<float>(stats.metrics[0]) - error);
+        if (falls < 0.6f && error < 0.35f) reach = std::min(reach + 0.01f, 1.0f);
+      }
     } curriculum;
     [[no_unique_address]] typename Ground::Options terrain;
     Interval command_x, command_y, command_yaw;
@@ -249,6 +305,10 @@ struct Task {
       v("reset_velocity", reset_velocity,
         "largest velocities of the base at a reset, both ways: X,Y,Z,ROLL,PITCH,YAW, in m/s and rad/s; none = at rest",
         between(0, 10));
+      v("first_commands", first_commands,
+        "part of the range of commands to the sides and back with which a training begins; it grows while the robot "
+        "follows and falls are rare",
+        between(0, 1));
       v("faster_after", faster_after, "iterations until commands reach -1.5 to 2 m/s and 0.7 rad/s", at_least(0),
         at_most_option("fastest_after"), drawn, unplanned);
       v("fastest_after", fastest_after, "iterations until commands reach -2 to 3 m/s", at_least(0), drawn, unplanned);
@@ -373,6 +433,7 @@ struct Task {
 
     Outcome result;
     compute_reward_terms(s, robot, parts, result.terms);
+    write_own_terms(s, robot, parts, result.terms + terms - kOwnTerms);
     result.ends[0] = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] <
                      F(0.3420201433256687);  // cos(70 degrees)
     if constexpr (Ground::is_rough)
@@ -435,6 +496,31 @@ struct Task {
     if constexpr (Ground::is_rough) canvas.text("level", s.ground.level, "");
   }
 
+  // Writes the terms that are not mjlab's: the distance between the base's velocity and the command, in m/s; the error
+  // e of the turning rate, in rad/s; exp(-4 e^2); while the robot should move and just half of its feet touch the
+  // ground, for how long they and the others have done so, at most 0.4 s (Isaac Lab's feet_air_time_positive_biped, for
+  // any even number of feet); and 1. Unlike mjlab's exponentials, the errors have the same slope however far the
+  // command is, so a robot that stands still learns which way to move; and the third does not count rolling and
+  // pitching as turning.
+  DRL_HD static void write_own_terms(const State& s, const R& robot, const Parts& parts, F* term) {
+    const Vec<F, 3> linear = base_velocity(robot, parts), angular = base_angular_velocity(robot, parts);
+    const F error[2] = {s.command[0] - linear[0], s.command[1] - linear[1]};
+    const F speed = norm(s.command, 2) + math::abs(s.command[2]);
+    F standing = F(0), time = F(0.4);
+    DRL_ROLLED
+    for (int k = 0; k < feet; ++k) {
+      const Mask<F> stands = s.contact_time[k] > F(0);
+      standing = standing + math::select(stands, F(1), F(0));
+      time = math::min(time, math::select(stands, s.contact_time[k], s.air_time[k]));
+    }
+    const Mask<F> steps = (speed > F(0.05)) & (math::abs(standing - F(0.5 * feet)) < F(0.1));
+    term[0] = norm(error, 2);
+    term[1] = math::abs(s.command[2] - angular[2]);
+    term[2] = math::exp(F(-4) * square(term[1]));
+    term[3] = math::select(steps, time, F(0));
+    term[4] = F(1);
+  }
+
   // --- Commands ---
 
   // Advances the command by `passed` seconds: draws a new one if the old one has expired, and turns a command that
@@ -446,13 +532,16 @@ struct Task {
     const F back = math::select(fastest, F(-2), math::select(faster, F(-1.5), F(-1)));
     const F ahead = math::select(fastest, F(3), math::select(faster, F(2), F(1)));
     const F turn = math::select(faster | fastest, F(0.7), F(0.5));
-    const F low[3] = {p.command_x.is_given ? F(p.command_x.low) : back,
-                      p.command_y.is_given ? F(p.command_y.low) : F(-1),
-                      p.command_yaw.is_given ? F(p.command_yaw.low) : -turn};
-    const F high[3] = {p.command_x.is_given ? F(p.command_x.high) : ahead,
-                       p.command_y.is_given ? F(p.command_y.high) : F(1),
-                       p.command_yaw.is_given ? F(p.command_yaw.high) : turn};
+    const F lowest[3] = {p.command_x.is_given ? F(p.command_x.low) : back,
+                         p.command_y.is_given ? F(p.command_y.low) : F(-1),
+                         p.command_yaw.is_given ? F(p.command_yaw.low) : -turn};
+    const F highest[3] = {p.command_x.is_given ? F(p.command_x.high) : ahead,
+                          p.command_y.is_given ? F(p.command_y.high) : F(1),
+                          p.command_yaw.is_given ? F(p.command_yaw.high) : turn};
 
+    const F reach = F(p.first_commands) + (F(1) - F(p.first_commands)) * F(p.curriculum.reach);
+    const F low[3] = {reach * lowest[0], reach * lowest[1], lowest[2]};
+    const F high[3] = {highest[0], reach * highest[1], highest[2]};
     s.until_command = s.until_command - passed;
     const Mask<F> expired = s.until_command <= F(0);
     s.command_age = s.command_age + passed;

@@ -55,15 +55,15 @@ BatchPlan Ppo::plan(const PpoOptions& options, BatchPlan requested, const TaskSp
 
 void Ppo::check(const PpoOptions& options, const PolicyOptions& policy) {
   if (options.symmetry_use().any() && find_distribution(policy.distribution)->outputs == Outputs::alphas_and_betas)
-    throw UsageError(
-        "--ppo.symmetry " + options.symmetry + " cannot be used with --policy.distribution " + policy.distribution +
-        " (tasks say how actions are mirrored, not the two "
-        "numbers of each that the network computes): use --policy.distribution squashed_gaussian, or leave "
-        "the symmetry out");
+    throw UsageError("--ppo.symmetry " + options.symmetry + " cannot be used with --policy.distribution " +
+                     policy.distribution +
+                     " (tasks say how actions are mirrored, not the two "
+                     "numbers of each that the network computes): use --policy.distribution squashed_gaussian, or "
+                     "--ppo.symmetry none");
   if (options.symmetry_use().any() && policy.state_dependent_std)
     throw UsageError("--ppo.symmetry " + options.symmetry +
                      " cannot be used with --policy.state_dependent_std (tasks say how actions are mirrored, not their "
-                     "standard deviations): leave one of them out");
+                     "standard deviations): leave that out, or use --ppo.symmetry none");
 }
 
 Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)

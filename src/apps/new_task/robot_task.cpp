@@ -211,12 +211,8 @@ std::vector<std::string> write_velocity(const RobotTask& task, const fs::path& f
   std::string feet;
   for (const LeggedFoot& foot : robot.feet)
     feet += fmt::format("      {{{}, {}, {}}},\n", literal(foot.site), literal(foot.body), literal(foot.contact));
-  const std::string preset = robot.feet.size() == 2
-                                 ? ""
-                                 : fmt::format("  static constexpr auto preset = {};\n",
-                                               robot.is_symmetric ? "symmetric_preset" : "heavy_preset");
-  std::vector<std::string> notes = write_legged(task, folder, copy, robot, kVelocity,
-                                                {{"PRESET", preset}, {"MIRROR", mirror_lines(robot)}, {"FEET", feet}});
+  std::vector<std::string> notes =
+      write_legged(task, folder, copy, robot, kVelocity, {{"MIRROR", mirror_lines(robot)}, {"FEET", feet}});
   write_text(folder / (task.name + "_rough.xml"), scene(task.name, task.name + "_rough", robot, true));
   notes.insert(notes.begin() + 1, std::string("The model is ") + (robot.is_symmetric ? "" : "not ") + "symmetric.");
   return notes;
@@ -374,7 +370,7 @@ std::vector<std::string> write_robot_task(const RobotTask& asked, const fs::path
   const Values values = {{"NAME", task.name},
                          {"MODELS", models},
                          {"TESTS", tests},
-                         {"HEADER", is_velocity ? "its joints, motors, feet and preset; see drl/robots/velocity.hpp"
+                         {"HEADER", is_velocity ? "its joints, motors and feet; see drl/robots/velocity.hpp"
                                     : task.kind == TaskKind::track
                                         ? "its joints, motors, tracked bodies and preset; see drl/robots/tracking.hpp"
                                         : "observations, rewards, ends, preset; see drl/robot.hpp"},
