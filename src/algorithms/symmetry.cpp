@@ -9,6 +9,7 @@
 namespace drl {
 
 void require_symmetry(const TaskSpec& task, bool is_recurrent, const std::string& option) {
+  const std::string remedy = "--" + option.substr(0, option.find(' ')) + " none";
   if (task.mirror.empty()) {
     std::vector<std::string> symmetric;
     for (const std::string& name : task_names())
@@ -17,16 +18,18 @@ void require_symmetry(const TaskSpec& task, bool is_recurrent, const std::string
       throw UsageError(
           "--" + option +
           " cannot be used with these --env.hidden_obs (one of them changes places in a mirror with a number "
-          "that is not hidden): hide both, or leave one of the options out");
+          "that is not hidden): hide both, or use " +
+          remedy);
     throw UsageError("--" + option + " cannot be used with " + task.name +
                      " (its header does not say how its observations are mirrored, mirrored_obs in drl/task.hpp; those "
                      "of " +
-                     join(symmetric, ", ") + " do): leave the option out");
+                     join(symmetric, ", ") + " do): use " + remedy);
   }
   if (is_recurrent)
     throw UsageError("--" + option +
                      " cannot be used with recurrent layers (their states are not mirrored): use --policy.rnn_type "
-                     "none, or --ppo.symmetry none");
+                     "none, or " +
+                     remedy);
 }
 
 MirroredTile::Numbers::Numbers(Queue& queue, const std::vector<MirroredNumber>& mirror, int64_t tile_rows)

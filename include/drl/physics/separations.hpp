@@ -20,8 +20,8 @@ struct Separations {
   Lanes local[2][3];  // it in the axes of each geom, then; of a sphere or a capsule, how far the axis reached along it
   Lanes reach;        // how far both geoms reached along it, from their centres towards each other
 };
-// What the lanes remember of a pair. `pair` is its number, or -1 if nothing is remembered: then the other members are
-// not set, to save time. A single lane has no Separations.
+// What the lanes remember of the pair with the number `pair`. If that is -1, they remember nothing, and the other
+// members are not set. A single lane has no Separations.
 template <class F>
 struct RememberedPair {
   struct Nothing {};

@@ -107,14 +107,12 @@ DRL_HD F log_uniform(Draws<F>& draws, double low, double high) {
 // Returns the standard deviation of the first actions, as text, with which half of the joints' targets vary by at least
 // 0.45 rad: enough that no robot can stand still with them.
 template <class Config>
-constexpr std::array<char, 8> first_std() {
+constexpr std::array<char, 4> first_std() {
   std::array<double, std::size(Config::joints)> scales{};
   for (size_t k = 0; k < scales.size(); ++k) scales[k] = Config::joints[k].motor.action_scale();
   std::sort(scales.begin(), scales.end());
-  const int tenths = static_cast<int>(std::clamp(4.5 / scales[scales.size() / 2], 1.0, 999.0) + 0.5);
-  const auto digit = [](int number) { return static_cast<char>('0' + number % 10); };
-  if (tenths < 100) return {digit(tenths / 10), '.', digit(tenths)};
-  return {digit(tenths / 100), digit(tenths / 10), '.', digit(tenths)};
+  const int tenths = static_cast<int>(std::clamp(4.5 / scales[scales.size() / 2], 1.0, 99.0) + 0.5);
+  return {static_cast<char>('0' + tenths / 10), '.', static_cast<char>('0' + tenths % 10)};
 }
 // Returns the preset of a robot that has none of its own. With mjlab's weights (examples/configs/mjlab_velocity.ini), a
 // robot that stands still earns most of the reward, and with few environments robots learn just that. Here, a wrong
@@ -268,8 +266,16 @@ struct Task {
   static constexpr auto& reward_terms = Config::reward_terms;
   static constexpr bool scale_rewards_by_dt = true;
   static constexpr auto gate = velocity::gate(Config::gate_speed);
-  static constexpr const char* gate_options =
-      "noise = 0\npush = 0\nfirst_commands = 1\ncommand_x = none\ncommand_y = none\ncommand_yaw = none\n";
+  static constexpr const char* gate_options = R"(
+noise = 0
+push = 0
+first_commands = 1
+command = none
+command_schedule = none
+command_x = none
+command_y = none
+command_yaw = none
+)";
   static constexpr auto& ends = Ground::ends;
   static constexpr auto& metrics = Ground::metrics;
   using Outcome = Step<F, terms, std::size(Ground::metrics), std::size(Ground::ends)>;
