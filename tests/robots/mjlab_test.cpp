@@ -336,17 +336,23 @@ TEST_F(Mjlab, OwnTermsAreTheErrorsAndTheTimeOnHalfOfTheFeet) {
   std::copy_n(command, 3, d.state.command);
   std::copy_n(stands, 4, d.state.contact_time), std::copy_n(flies, 4, d.state.air_time);
   double term[velocity::kOwnTerms];
-  Task::write_own_terms(d.state, d.robot, d.parts, term);
+  Task::write_own_terms(d.state, d.robot, d.parts, d.params, term);
   EXPECT_NEAR(term[0], 1, 1e-12);
   EXPECT_NEAR(term[1], 0.25, 1e-12);
   EXPECT_NEAR(term[2], std::exp(-0.25), 1e-12);
   EXPECT_EQ(term[3], 0.1);
   EXPECT_EQ(term[4], 1);
+  d.params.curriculum.reach = 0.5f, d.state.command_age = 0.25;
+  Task::write_own_terms(d.state, d.robot, d.parts, d.params, term);
+  EXPECT_NEAR(term[0], 1 - 0.5 * 0.75, 1e-12);
+  d.state.command_age = 3;
+  Task::write_own_terms(d.state, d.robot, d.parts, d.params, term);
+  EXPECT_NEAR(term[0], 1, 1e-12);
   d.state.contact_time[0] = 0.9, d.state.contact_time[3] = 0.8, d.state.air_time[1] = 0.6;
-  Task::write_own_terms(d.state, d.robot, d.parts, term);
+  Task::write_own_terms(d.state, d.robot, d.parts, d.params, term);
   EXPECT_EQ(term[3], 0.4);
   d.state.contact_time[1] = 0.1, d.state.air_time[1] = 0;  // three feet stand
-  Task::write_own_terms(d.state, d.robot, d.parts, term);
+  Task::write_own_terms(d.state, d.robot, d.parts, d.params, term);
   EXPECT_EQ(term[3], 0);
 }
 

@@ -121,8 +121,28 @@ constexpr std::array<char, 4> first_std() {
 // image.
 template <class Config>
 constexpr common::Preset preset() {
-  const char* iterations = std::size(Config::feet) > 2 ? "800" : "1200";
-  return {"\nnum_envs = 256\nnum_steps_per_env = 24\nmax_iterations = ",
+  constexpr bool is_biped = std::size(Config::feet) == 2;
+  const char* iterations = is_biped ? "1000" : "800";
+  const char* of_feet = is_biped ? R"(
+[env.reward]
+angular_velocity_error = -2
+[ppo]
+learning_rate = 1e-3
+num_learning_epochs = 3
+entropy_coef = 0.002
+)"
+                                 : R"(
+[env.reward]
+angular_velocity_error = -1.5
+upright = 3
+[ppo]
+learning_rate = 1.5e-3
+num_learning_epochs = 2
+entropy_coef = 0
+)";
+  return {"\nnum_envs = 256\nnum_steps_per_env = ",
+          is_biped ? "24" : "16",
+          "\nmax_iterations = ",
           iterations,
           R"(
 [policy]
@@ -139,7 +159,6 @@ push = 0.1
 first_commands = 0.6
 [env.reward]
 linear_velocity_error = -4
-angular_velocity_error = -1.5
 track_turning_rate = 2
 stepping = 8
 alive = 3
@@ -148,18 +167,16 @@ pose = 0.5
 action_rate_l2 = -0.01
 foot_clearance = -0.5
 [ppo]
-learning_rate = 1e-3
 schedule = linear
-num_learning_epochs = 3
 num_mini_batches = 4
 max_grad_norm = 1.0
 obs_normalization = true
-entropy_coef = 0.002
 gamma = 0.985
 schedule_iterations = )",
           iterations,
           "\nsymmetry = ",
-          Config::is_symmetric ? "augment\n" : "none\n"};
+          Config::is_symmetric ? "augment\n" : "none\n",
+          of_feet};
 }
 
 // Returns the metrics: |command - velocity| in m/s and in rad/s; mean |second difference| of the actions; 1 while the
@@ -439,7 +456,7 @@ command_yaw = none
 
     Outcome result;
     compute_reward_terms(s, robot, parts, result.terms);
-    write_own_terms(s, robot, parts, result.terms + terms - kOwnTerms);
+    write_own_terms(s, robot, parts, p, result.terms + terms - kOwnTerms);
     result.ends[0] = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] <
                      F(0.3420201433256687);  // cos(70 degrees)
     if constexpr (Ground::is_rough)
@@ -507,8 +524,10 @@ command_yaw = none
   // ground, for how long they and the others have done so, at most 0.4 s (Isaac Lab's feet_air_time_positive_biped, for
   // any even number of feet); and 1. Unlike mjlab's exponentials, the errors have the same slope however far the
   // command is, so a robot that stands still learns which way to move; and the third does not count rolling and
-  // pitching as turning.
-  DRL_HD static void write_own_terms(const State& s, const R& robot, const Parts& parts, F* term) {
+  // pitching as turning. While the curriculum proceeds, the first of robots with more than two feet counts less and
+  // less in the second after a change of the command: those that brake as fast as they can fall over.
+  DRL_HD static void write_own_terms(const State& s, const R& robot, const Parts& parts,
+                                     [[maybe_unused]] const Params& p, F* term) {
     const Vec<F, 3> linear = base_velocity(robot, parts), angular = base_angular_velocity(robot, parts);
     const F error[2] = {s.command[0] - linear[0], s.command[1] - linear[1]};
     const F speed = norm(s.command, 2) + math::abs(s.command[2]);
@@ -521,6 +540,7 @@ command_yaw = none
     }
     const Mask<F> steps = (speed > F(0.05)) & (math::abs(standing - F(0.5 * feet)) < F(0.1));
     term[0] = norm(error, 2);
+    if constexpr (feet > 2) term[0] = term[0] * (F(1) - F(p.curriculum.reach) * math::max(F(1) - s.command_age, F(0)));
     term[1] = math::abs(s.command[2] - angular[2]);
     term[2] = math::exp(F(-4) * square(term[1]));
     term[3] = math::select(steps, time, F(0));
