@@ -103,6 +103,20 @@ TEST(ExampleConfigs, OfOtherTrainersReplaceAllThatPresetsSetAndTrain) {
   }
 }
 
+// mjlab weighs a quadruped's and a humanoid's terms alike, except for those of the body's rotation and self-contacts.
+TEST(ExampleConfigs, OfMjlabReplacesAllThatPresetsSet) {
+  const std::string file = fs::path(source("examples/configs")) / "mjlab_velocity.ini";
+  const std::string go1 = print_config({"--config", file, "--task", "Go1-Velocity-Flat"}),
+                    g1 = print_config({"--config", file, "--task", "G1-Velocity-Flat"});
+  for (const char* section : {"ppo", "policy"}) EXPECT_EQ(section_of(go1, section), section_of(g1, section));
+  const std::regex robots_own("(body_ang_vel|angular_momentum|self_collisions) = [^\n]*\n");
+  const auto weights = [&](const std::string& config) {
+    return std::regex_replace(section_of(config, "env.reward"), robots_own, "");
+  };
+  EXPECT_EQ(weights(go1), weights(g1));
+  EXPECT_EQ(value_of(go1, "num_steps_per_env"), value_of(g1, "num_steps_per_env"));
+}
+
 TEST(Config, IsAcceptedAsPrinted) {
   const TempFolder folder;
   const std::string file = folder / "my.ini";
