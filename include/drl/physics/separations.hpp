@@ -20,7 +20,7 @@ struct Separations {
   Lanes local[2][3];  // it in the axes of each geom, then; of a sphere or a capsule, how far the axis reached along it
   Lanes reach;        // how far both geoms reached along it, from their centres towards each other
 };
-// What the lanes remember of the pair with the number `pair`. If that is -1, they remember nothing, and the other
+// A pair of geoms that the lanes remember. `pair` is its number. If it is -1, the lanes remember nothing, and the other
 // members are not set. A single lane has no Separations.
 template <class F>
 struct RememberedPair {
