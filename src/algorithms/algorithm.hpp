@@ -34,6 +34,7 @@ struct AlgorithmTraits {
   bool has_critic = false;
   bool collects_episodes = false;  // whole ones, instead of a number of steps
   bool needs_teacher = false;
+  bool is_off_policy = false;  // it has a replay buffer, and its critics, which receive actions, are not the policy's
 };
 
 // The options in which an algorithm deviates from a task's own preset, in the syntax of --config files.

@@ -37,6 +37,9 @@ struct BatchPlan {
   int num_mini_batches = 1;
   // The units that are permuted are environments, with all their steps, instead of samples. For recurrent networks.
   bool sequences = false;
+  // The samples of this rank in a mini-batch from a replay buffer; 0: mini-batches are parts of the rollout.
+  int64_t replay_rows = 0;
+  int64_t replay_bytes = 0;  // of this rank's part of the replay buffer
 
   DRL_HD int local_shards() const { return shards / world_size; }
   DRL_HD int64_t envs_per_shard() const { return num_envs / local_shards(); }
@@ -44,7 +47,9 @@ struct BatchPlan {
   DRL_HD int64_t rows_per_shard() const { return samples_per_shard() / num_mini_batches; }  // in one mini-batch
   // Returns the number of samples of all ranks in a mini-batch.
   int64_t samples_per_step() const { return num_steps * num_envs * world_size / num_mini_batches; }
-  int64_t observations() const { return (num_steps + 1) * num_envs; }        // of this rank in a rollout
+  int64_t observations() const { return (num_steps + 1) * num_envs; }  // of this rank in a rollout
+  // Returns the largest number of rows of this rank that pass through a network at once.
+  int64_t most_rows() const { return observations() > replay_rows ? observations() : replay_rows; }
   DRL_HD int64_t rows() const { return rows_per_shard() * local_shards(); }  // of this rank in one mini-batch
   // Throws EnvCountError unless the environments divide evenly into shards and mini-batches, and UsageError if the
   // numbers cannot be used otherwise. For the message, `section` is the section of the algorithm's options, and

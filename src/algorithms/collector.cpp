@@ -21,6 +21,27 @@ Collector::Collector(Actor& actor, VecEnv& envs, Rollout& rollout, const ActionS
   actor_.begin_episodes(rollout.view().num_envs);
 }
 
+void Collector::begin() {
+  rollout_.begin();
+  actor_.begin();
+}
+
+void Collector::step(const int64_t* first_step, int64_t t, ActionChoice choice) {
+  const int64_t num_envs = rollout_.view().num_envs;
+  const StepRow row = rollout_.row(t);
+  const LifetimeStep step{first_step, t};
+  ActionSource source = source_;
+  source.choice = choice;
+  for (int64_t begin = 0; begin < num_envs; begin += actor_.tile()) {
+    const int64_t count = std::min(actor_.tile(), num_envs - begin);
+    actor_.act(rollout_.action_row(t), source, step, begin, count);
+    envs_.announce_step(rollout_.queue(), step, begin, count, row);
+    envs_.step(rollout_.queue(), step, begin, count, row);
+    actor_.end_step(row.terminated, row.truncated, begin, count);
+  }
+  if (each_step_) each_step_();
+}
+
 // Works tile by tile, so that a step's output is still in the cache when it is read. If the host steps the environments
 // for a policy on a GPU, both work at once: there are at least two tiles, and the next actions of a tile are enqueued
 // before the following tile is stepped.
@@ -29,8 +50,7 @@ void Collector::collect(const int64_t* first_step) {
   const RolloutView& r = rollout_.view();
   const bool overlap = envs_.steps_on_host();
   const int64_t tile = overlap ? std::min(actor_.tile(), half(r.num_envs)) : actor_.tile();
-  rollout_.begin();
-  actor_.begin();
+  begin();
   const auto act = [&](int64_t t, int64_t begin, int64_t count) {
     const LifetimeStep step{first_step, t};
     actor_.act(rollout_.action_row(t), source_, step, begin, count);

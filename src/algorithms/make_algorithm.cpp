@@ -3,6 +3,8 @@
 #include "algorithms/distill/distill.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
+#include "algorithms/sac/sac.hpp"
+#include "algorithms/td3/td3.hpp"
 
 namespace drl {
 namespace {
@@ -16,7 +18,7 @@ std::vector<std::unique_ptr<AlgorithmKind>> kinds_of() {
 
 }  // namespace
 
-std::vector<std::unique_ptr<AlgorithmKind>> all_algorithms() { return kinds_of<Ppo, Grpo, Distill>(); }
+std::vector<std::unique_ptr<AlgorithmKind>> all_algorithms() { return kinds_of<Ppo, Grpo, Sac, Td3, Distill>(); }
 
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;

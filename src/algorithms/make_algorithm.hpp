@@ -54,6 +54,7 @@ class AlgorithmKindOf final : public AlgorithmKind {
     const std::string title(kTraits.title);
     std::vector<Circumstance> all = options_.circumstances();
     all.push_back({"critic", kTraits.has_critic ? "yes" : "no", title + " has no critic"});
+    all.push_back({"replay", kTraits.is_off_policy ? "yes" : "no", title + " has no replay buffer"});
     all.push_back({"rollout", kTraits.collects_episodes ? "episodes" : "steps", title + " collects whole episodes"});
     return all;
   }
@@ -62,7 +63,7 @@ class AlgorithmKindOf final : public AlgorithmKind {
   }
   PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const override {
     Learner::check(options_, options);
-    return policy_spec(task, options, options_.normalizer(), kTraits.has_critic);
+    return policy_spec(task, options, options_.normalizer(), kTraits.has_critic && !kTraits.is_off_policy);
   }
   BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const override {
     return Learner::plan(options_, requested, task);

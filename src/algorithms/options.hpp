@@ -21,8 +21,31 @@ struct SymmetryUse {
   bool any() const { return augments || has_loss; }
 };
 
+// The normalisation of observations.
+struct NormalizationOptions {
+  bool obs_normalization = false;
+  double obs_normalization_eps = 1e-2;
+  double obs_normalization_clip = 10;
+
+  void describe_normalization(OptionVisitor& v) {
+    v("obs_normalization", obs_normalization,
+      "normalise observations by their running mean and standard deviation over all ranks", shapes_policy(), always);
+    v("obs_normalization_eps", obs_normalization_eps,
+      "constant added to that standard deviation; keeps nearly constant observations small", above(0),
+      added_later("1e-4"), only_with("obs_normalization"), changes_policy());
+    v("obs_normalization_clip", obs_normalization_clip,
+      "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
+      only_with("obs_normalization"), changes_policy());
+  }
+  // Returns the rule by which observations are normalised, if they are.
+  std::optional<NormalizerRule> normalizer() const {
+    if (!obs_normalization) return std::nullopt;
+    return NormalizerRule{obs_normalization_eps, obs_normalization_clip};
+  }
+};
+
 // Update options that all on-policy algorithms share.
-struct UpdateOptions {
+struct UpdateOptions : NormalizationOptions {
   double learning_rate = 1e-3;
   std::string schedule = "adaptive";
   double desired_kl = 0.01;
@@ -42,9 +65,6 @@ struct UpdateOptions {
   std::optional<double> critic_learning_rate;
   std::optional<double> critic_max_grad_norm;
   std::string grad_clip = "separate";
-  bool obs_normalization = false;
-  double obs_normalization_eps = 1e-2;
-  double obs_normalization_clip = 10;
 
   void describe(OptionVisitor& v) {
     v("learning_rate", learning_rate, "initial learning rate (Adam's step size)", above(0) && at_most(1), common,
@@ -95,16 +115,6 @@ struct UpdateOptions {
       "number of iterations after which entropy_coef and desired_kl have reached their end values", at_least(1),
       only_with("annealing", "yes"));
   }
-  void describe_normalization(OptionVisitor& v) {
-    v("obs_normalization", obs_normalization,
-      "normalise observations by their running mean and standard deviation over all ranks", shapes_policy(), always);
-    v("obs_normalization_eps", obs_normalization_eps,
-      "constant added to that standard deviation; keeps nearly constant observations small", above(0),
-      added_later("1e-4"), only_with("obs_normalization"), changes_policy());
-    v("obs_normalization_clip", obs_normalization_clip,
-      "clip normalised observations to +- this value; 0 turns clipping off", at_least(0), added_later("0"),
-      only_with("obs_normalization"), changes_policy());
-  }
   // Returns whether an option changes to an end value during the run.
   bool anneals() const { return entropy_coef_end || (desired_kl_end && schedule == "adaptive"); }
   // Returns the facts that decide whether these options have an effect.
@@ -114,11 +124,6 @@ struct UpdateOptions {
   // Returns a warning, with the option to give, if some of the iterations that remain after the first `done` of
   // `max_iterations` are beyond the linear schedule, where the learning rate is 0. `section` is that of the options.
   std::vector<std::string> warnings(std::string_view section, int64_t done, int64_t max_iterations) const;
-  // Returns the rule by which observations are normalised, if they are.
-  std::optional<NormalizerRule> normalizer() const {
-    if (!obs_normalization) return std::nullopt;
-    return NormalizerRule{obs_normalization_eps, obs_normalization_clip};
-  }
 };
 
 }  // namespace drl

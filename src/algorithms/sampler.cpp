@@ -4,7 +4,7 @@
 
 namespace drl {
 
-Sampler::Sampler(const LearnerParts& parts, LearnedPolicy& policy, Slots& slots)
+Sampler::Sampler(const LearnerParts& parts, LearnedPolicy& policy, Slots& slots, float action_noise)
     : queue_(parts.queue),
       envs_(parts.envs),
       watch_(parts.watch),
@@ -12,7 +12,8 @@ Sampler::Sampler(const LearnerParts& parts, LearnedPolicy& policy, Slots& slots)
       rollout_(queue_, envs_.spec(), parts.plan.num_steps, parts.plan.num_envs, /*every_end=*/false,
                policy.spec().actor_rnn.state_size(), policy.spec().critic_rnn.state_size(),
                policy.spec().actor_net().outputs()),
-      collector_(actor_, envs_, rollout_, {ActionChoice::sample, parts.seed, parts.plan.rank * parts.plan.num_envs}),
+      collector_(actor_, envs_, rollout_,
+                 {ActionChoice::sample, parts.seed, parts.plan.rank * parts.plan.num_envs, action_noise}),
       episodes_(slots.add(episode_columns(envs_.spec()))),
       scratch_(queue_, sum_scratch(queue_, static_cast<int64_t>(episodes_.size))) {}
 
@@ -22,9 +23,22 @@ void Sampler::enqueue_reset(const Start& start) {
 }
 
 void Sampler::enqueue(const int64_t* first_step, Slots& slots) {
+  enqueue_begin_of_rollout();
+  collector_.collect(first_step);
+  enqueue_end(slots);
+}
+
+void Sampler::enqueue_begin() {
+  enqueue_begin_of_rollout();
+  collector_.begin();
+}
+
+void Sampler::enqueue_begin_of_rollout() {
   queue_.copy(rollout_.view().actor_state, actor_.states().data(), actor_.states().size());
   if (watch_) watch_->rollout_begins(queue_, envs_, rollout_.view());
-  collector_.collect(first_step);
+}
+
+void Sampler::enqueue_end(Slots& slots) {
   // This must be part of the collection, because the work after it is recorded, and the host, which computes these
   // sums for some tasks, cannot be recorded.
   envs_.take_episode_sums(queue_, slots.at(episodes_), scratch_.data());

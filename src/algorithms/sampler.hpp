@@ -15,7 +15,8 @@ namespace drl {
 class Sampler {
  public:
   // Adds the place of the episodes' sums to `slots`. The parts must outlive the sampler.
-  Sampler(const LearnerParts& parts, LearnedPolicy& policy, Slots& slots);
+  // `action_noise`: see ActionSource.
+  Sampler(const LearnerParts& parts, LearnedPolicy& policy, Slots& slots, float action_noise = 0);
 
   Rollout& rollout() { return rollout_; }
   const RolloutView& view() const { return rollout_.view(); }
@@ -30,6 +31,12 @@ class Sampler {
   // Enqueues the collection of a rollout from the observations in row 0, and of its episodes' sums. `first_step` is the
   // environments' lifetime step, in the queue's memory.
   void enqueue(const int64_t* first_step, Slots& slots);
+  // The same in parts: enqueue_begin(), then enqueue_step() for each row t, then enqueue_end().
+  void enqueue_begin();
+  void enqueue_step(const int64_t* first_step, int64_t t, ActionChoice choice) {
+    collector_.step(first_step, t, choice);
+  }
+  void enqueue_end(Slots& slots);
 
   // Reads the episodes' sums over all ranks after the iteration, and gives the environments the next curriculum.
   void end(int64_t iteration, int64_t first_step, const Slots& slots, IterationStats& stats);
@@ -41,6 +48,8 @@ class Sampler {
   void visit_envs(StateVisitor& visitor) { envs_.visit_state(visitor); }
 
  private:
+  void enqueue_begin_of_rollout();
+
   Queue& queue_;
   VecEnv& envs_;
   RolloutWatch* watch_;

@@ -31,6 +31,7 @@
 #include "run/checkpoint_hook.hpp"
 #include "run/deadline.hpp"
 #include "run/preflight.hpp"
+#include "run/replay_files.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
 #include "run/start.hpp"
@@ -154,6 +155,14 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
   if (options.train.nan_policy == "dump")
     learner.write_lost_states_to(on_rank_zero(comm, [&] { return start.directory.string(); }), facts,
                                  settings.table.to_ini());
+
+  const ReplayFiles replay(trainer.state(), options.train.task, comm);
+  if (replay.is_needed() && options.run.save_replay != "none") {
+    const std::filesystem::path folder = on_rank_zero(comm, [&] { return start.directory.string(); });
+    trainer.save_replay([&, folder](int64_t iteration) {
+      replay.save(folder / "checkpoints", iteration, options.run.save_replay == "all");
+    });
+  }
 
   // 5. The training loop. Rank 0 reports its progress.
   std::optional<RunOutput> output;

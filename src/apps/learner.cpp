@@ -75,7 +75,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
                          .setup = setup,
                          .threads = threads_};
     engine_->start();
-    nets_ = engine_->make_nets(spec_.layout, plan_.observations());
+    nets_ = engine_->make_nets(spec_.layout, plan_.most_rows());
     envs_ = make_env(train.task, envs, engine_->queue());
     if (train.nan_policy != "dump") return;
     require_dumps(setup);

@@ -11,6 +11,7 @@
 #include "run/option_files.hpp"
 #include "run/policy_match.hpp"
 #include "run/pretrained.hpp"
+#include "run/replay_files.hpp"
 
 namespace drl {
 namespace {
@@ -163,6 +164,21 @@ void require_whole(const Source& source, const Settings& settings) {
                      source.file);
 }
 
+// Collective. Loads the replay buffer beside rank 0's checkpoint, or says why it starts empty.
+void load_replay(const Source& source, const StateList& state, const std::string& task, Communicator& comm) {
+  const ReplayFiles files(state, task, comm);
+  if (!files.is_needed()) return;
+  int64_t facts[] = {0, 0};  // iteration and number of ranks
+  const std::string folder = on_rank_zero(comm, [&] {
+    facts[0] = attribute<int64_t>(source.checkpoint, source.file, "iteration");
+    facts[1] = attribute<int64_t>(source.checkpoint, source.file, "world_size");
+    return std::filesystem::path(source.file).parent_path().string();
+  });
+  comm.broadcast(std::as_writable_bytes(std::span(facts)), 0);
+  const std::string why = files.load(folder, facts[0], facts[1]);
+  if (!why.empty() && comm.rank() == 0) log::warn("the replay buffer starts empty ({})", why);
+}
+
 }  // namespace
 
 std::vector<std::string> changed_platform(const Checkpoint& checkpoint, const RunFacts& now) {
@@ -234,6 +250,7 @@ void load_start(RunStart& start, const NewRun& run, Communicator& comm) {
   if (loaded == Loaded::nothing) return;
   if (loaded <= Loaded::weights) state = weights_in(state, loaded);
   restore_state(state, source.checkpoint, comm, why_anew.empty());
+  if (loaded > Loaded::weights) load_replay(source, state, settings.options.train.task, comm);
   trainer.state_loaded(elapsed);
   if (loaded == Loaded::all_but_learning_rate) algorithm.restart_learning_rate();
 }

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/text.hpp"
@@ -35,6 +37,13 @@ std::string utc_time_for_names() { return formatted_utc_time("%Y-%m-%d_%H-%M-%S"
 
 double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::optional<int64_t> available_memory() {
+  constexpr std::string_view name = "MemAvailable:";
+  for (const std::string& line : split(file_text("/proc/meminfo"), '\n'))
+    if (line.starts_with(name)) return 1024 * std::atoll(line.c_str() + name.size());
+  return std::nullopt;
 }
 
 double seconds_since_start() {

@@ -125,9 +125,10 @@ class Reader {
   void add_actions(int64_t outputs, std::vector<Op>& ops) const {
     const NamedDistribution* distribution = find_distribution(get<std::string>("distribution"));
     if (!distribution) refuse("its distribution " + printable(get<std::string>("distribution")) + " is unknown");
-    if (distribution->outputs == Outputs::means_and_stds) outputs = keep_means(std::get<op::Affine>(ops.back()));
+    const Outputs kind = without_stds(distribution->outputs);
+    if (kind != distribution->outputs) outputs = keep_means(std::get<op::Affine>(ops.back()));
     const std::vector<int32_t> choices = array<int32_t>("action/choices", DType::i32);
-    if (choices.empty()) return add_bound(distribution->outputs, outputs, ops);
+    if (choices.empty()) return add_bound(kind, outputs, ops);
     if (std::accumulate(choices.begin(), choices.end(), int64_t{0}) != outputs)
       refuse("its choices are not as many as its last layer's outputs");
     if (std::ranges::any_of(choices, [](int32_t count) { return count < 1; })) refuse("its choices are invalid");

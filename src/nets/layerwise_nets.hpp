@@ -86,6 +86,8 @@ class LayerwiseNets final : public Nets {
                 float* d_in) override {
     const float* params = weights.params();
     const NetSpec& spec = layout().net(net);
+    if (!grad && unused_.empty()) unused_ = Array<float>(queue_, static_cast<size_t>(layout().size()));
+    if (!grad) grad = unused_.data();
     LayerwiseTape& tape = static_cast<LayerwiseTape&>(any_tape);
     const int last = spec.num_layers() - 1;
     const float* dy = d_out;
@@ -165,6 +167,7 @@ class LayerwiseNets final : public Nets {
   int64_t tile_;
   Products products_;
   std::vector<std::unique_ptr<LayerwiseTape>> scratch_;  // for passes without a tape
+  Array<float> unused_;                                  // the parameters' gradients, if nobody wants them
 };
 
 }  // namespace drl

@@ -19,13 +19,15 @@ struct StandardDeviations {
   }
 };
 
-enum class ActionChoice { sample, most_probable };
+// uniform: between the bounds, whatever the outputs; noisy: the most probable action, and noise
+enum class ActionChoice { sample, most_probable, uniform, noisy };
 
 // How actions are chosen. Their noise depends on the seed, the environment's global index and its lifetime step.
 struct ActionSource {
   ActionChoice choice;
   uint64_t seed;
   int64_t first_env;  // the global index of environment 0
+  float noise = 0;    // of noisy actions: its standard deviation, as a part of half the range between the bounds
 };
 
 // The arrays that one step of N environments reads and writes, in the queue's memory.
@@ -49,7 +51,31 @@ struct ChooseActions {
     if (source.choice == ActionChoice::most_probable)
       return policy.template most_probable<F>(row.out, i, action, row.env_action);
     const ActionNoise noise{source.seed, source.first_env, step.value()};
+    if constexpr (requires { policy.low; })
+      if (source.choice == ActionChoice::uniform || source.choice == ActionChoice::noisy)
+        return choose_from_bounds<F>(noise, i, action);
     store(row.log_prob + i, policy.template sample<F>(noise, row.out, i, action, row.env_action));
+  }
+  // Chooses uniform or noisy actions, which are finite only between finite bounds.
+  template <class F>
+  DRL_HD void choose_from_bounds(const ActionNoise& noise, int64_t i, float* action) const {
+    const auto store_action = [&](int k, const F& a) DRL_LAMBDA {
+      const F bounded = math::clamp(a, F(policy.low[k]), F(policy.high[k]));
+      store_column(action, i, policy.size, k, bounded);
+      store_column(row.env_action, i, policy.size, k, bounded);
+    };
+    const auto range = [&](int k) DRL_LAMBDA { return policy.high[k] - policy.low[k]; };
+    if (source.choice == ActionChoice::noisy) {
+      policy.template most_probable<F>(row.out, i, action, row.env_action);
+      return standard_normals<F>(noise, i, policy.size, [&](int k, const F& z) DRL_LAMBDA {
+        store_action(k, load_column<F>(row.env_action, i, policy.size, k) + F(0.5f * source.noise * range(k)) * z);
+      });
+    }
+    Words4Of<Bits<F>> bits{};
+    for (int k = 0; k < policy.size; ++k) {
+      if (k % 4 == 0) bits = noise.bits<F>(i, k / 4);
+      store_action(k, F(policy.low[k]) + F(range(k)) * uniform01(bits[k % 4]));
+    }
   }
 };
 

@@ -1,6 +1,6 @@
 // The distribution of actions: categorical for discrete actions, and otherwise Gaussian, or one whose actions are
-// within the task's bounds (Beta, SquashedGaussian). The standard deviation is a parameter (Gaussian, SquashedGaussian)
-// or depends on the observation (StateGaussian, Beta).
+// within the task's bounds (Beta, SquashedGaussian, SquashedStateGaussian). The standard deviation is a parameter
+// (Gaussian, SquashedGaussian) or depends on the observation (StateGaussian, SquashedStateGaussian, Beta).
 #pragma once
 
 #include <cmath>
@@ -12,6 +12,7 @@
 #include "policy/categorical.hpp"
 #include "policy/gaussian.hpp"
 #include "policy/squashed_gaussian.hpp"
+#include "policy/squashed_state_gaussian.hpp"
 #include "policy/state_gaussian.hpp"
 
 namespace drl {
@@ -20,7 +21,7 @@ namespace drl {
 // choices of --policy.distribution, initial weights and exports follow from it.
 #define DRL_DISTRIBUTIONS(use, Kernel)                                                        \
   use(Kernel<Gaussian>) use(Kernel<Categorical>) use(Kernel<StateGaussian>) use(Kernel<Beta>) \
-      use(Kernel<SquashedGaussian>)
+      use(Kernel<SquashedGaussian>) use(Kernel<SquashedStateGaussian>)
 
 namespace distribution {
 

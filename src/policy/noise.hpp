@@ -9,15 +9,23 @@ namespace drl {
 
 // The meaning of the network's outputs, from which exporters derive the most probable action.
 enum class Outputs {
-  means,              // of actions, which are clipped to their bounds
-  means_and_stds,     // first all means and then all standard deviations, or their logarithms
-  means_before_tanh,  // an action is at (1 + tanh(mean)) / 2 between its bounds
-  alphas_and_betas,   // of Beta distributions between the bounds (see Beta), first all alphas
-  logits              // of choices, head after head
+  means,                       // of actions, which are clipped to their bounds
+  means_and_stds,              // first all means and then all standard deviations, or their logarithms
+  means_before_tanh,           // an action is at (1 + tanh(mean)) / 2 between its bounds
+  means_and_stds_before_tanh,  // likewise, and then the standard deviations or their logarithms
+  alphas_and_betas,            // of Beta distributions between the bounds (see Beta), first all alphas
+  logits                       // of choices, head after head
 };
 // Returns whether an action is computed from the outputs and its bounds, instead of being an output or a choice.
 constexpr bool are_within_bounds(Outputs outputs) {
-  return outputs == Outputs::means_before_tanh || outputs == Outputs::alphas_and_betas;
+  return outputs == Outputs::means_before_tanh || outputs == Outputs::means_and_stds_before_tanh ||
+         outputs == Outputs::alphas_and_betas;
+}
+// Returns what remains of the outputs without standard deviations, which do not change the most probable action.
+constexpr Outputs without_stds(Outputs outputs) {
+  return outputs == Outputs::means_and_stds               ? Outputs::means
+         : outputs == Outputs::means_and_stds_before_tanh ? Outputs::means_before_tanh
+                                                          : outputs;
 }
 
 // The random numbers of actions. They depend only on the seed, the environment's global index and its lifetime step,
@@ -26,10 +34,11 @@ struct ActionNoise {
   uint64_t seed;
   int64_t first_env;  // the global index of environment 0
   uint64_t step;
+  Purpose purpose = Purpose::action;
   // Returns block number `block` of four random words for environments i, i + 1, ..., one per lane of F.
   template <class F>
   DRL_HD Words4Of<Bits<F>> bits(int64_t i, int block) const {
-    return random_bits<Bits<F>>(seed, Purpose::action, static_cast<uint64_t>(first_env + i), step,
+    return random_bits<Bits<F>>(seed, purpose, static_cast<uint64_t>(first_env + i), step,
                                 static_cast<uint32_t>(block));
   }
 };

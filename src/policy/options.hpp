@@ -1,6 +1,7 @@
 // Options of a policy's networks. Names and most defaults are those of rsl_rl.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct PolicyOptions {
   std::string std_type = "log";
   std::string distribution = "gaussian";
   bool state_dependent_std = false;
+  std::optional<double> action_limit;
   double std_min = 1e-3;
   double std_max = 100;
   std::string init = "uniform";
@@ -46,6 +48,9 @@ struct PolicyOptions {
     const std::vector<Condition> has_std = conditions_of_std();
     v("distribution", distribution, "distribution of continuous actions: " + described_distributions(),
       distribution_choices(), added_later("gaussian"), continuous, changes_policy());
+    v("action_limit", action_limit,
+      "bound, in both directions, of continuous actions that have none by the task; none = they have none", above(0),
+      added_later("none"), continuous, changes_policy());
     v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("std", "new"),
       continuous, has_std);
     v("std_type", std_type,
@@ -53,7 +58,7 @@ struct PolicyOptions {
       one_of({"log", "scalar"}), continuous, has_std, shapes_policy());
     v("state_dependent_std", state_dependent_std,
       "let the network compute the standard deviation (or its logarithm) from the observation, as it does the mean",
-      continuous, only_with("distribution", "gaussian"), shapes_policy());
+      continuous, only_with("distribution", "gaussian|squashed_gaussian"), shapes_policy());
     v("std_min", std_min, "lower bound of the standard deviation", above(0), continuous, has_std);
     v("std_max", std_max, "upper bound of the standard deviation", above(0), continuous, has_std);
     v("init", init, "distribution of initial weights: uniform in +-1/sqrt(inputs), or orthogonal",

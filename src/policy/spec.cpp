@@ -18,9 +18,19 @@ void require_bounds(const TaskSpec& task, const std::string& distribution) {
   for (size_t k = 0; k < space.low.size(); ++k)
     if (!(std::isfinite(space.low[k]) && std::isfinite(space.high[k]) && space.low[k] < space.high[k]))
       throw UsageError(fmt::format(
-          "--policy.distribution {} cannot be used with {} (the action {} of this task has no bounds): use "
-          "--policy.distribution gaussian",
+          "--policy.distribution {} cannot be used with {} (the action {} of this task has no bounds): give "
+          "--policy.action_limit, or use --policy.distribution gaussian",
           distribution, task.name, k < task.actions.size() ? task.actions[k].name : fmt::format("action[{}]", k)));
+}
+
+// Returns the task with bounds for its actions that have none.
+TaskSpec limited(TaskSpec task, const std::optional<double>& limit) {
+  const auto bound = static_cast<float>(limit.value_or(0));
+  for (float& low : task.action.low)
+    if (limit && !std::isfinite(low)) low = -bound;
+  for (float& high : task.action.high)
+    if (limit && !std::isfinite(high)) high = bound;
+  return task;
 }
 
 // Returns the distribution for a task, with its sizes but without its arrays.
@@ -28,14 +38,18 @@ Distribution distribution_of(const TaskSpec& task, const PolicyOptions& options)
   const ActionSpace& space = task.action;
   if (space.discrete) return Categorical{space.size, space.head_count()};
   if (options.state_dependent_std) {
-    if (options.distribution != Gaussian::kName)
+    const bool log_std = options.std_type == "log", squashed = options.distribution == SquashedGaussian::kName;
+    if (!squashed && options.distribution != Gaussian::kName)
       throw UsageError("--policy.state_dependent_std cannot be used with --policy.distribution " +
-                       options.distribution + " (only the plain Gaussian has it): leave one of them out");
-    const bool log_std = options.std_type == "log";
-    return StateGaussian{.size = space.size,
-                         .log_std = log_std,
-                         .std_low = std_parameter(options.std_min, log_std),
-                         .std_high = std_parameter(options.std_max, log_std)};
+                       options.distribution + " (only Gaussians have a standard deviation): leave one of them out");
+    if (squashed) require_bounds(task, options.distribution);
+    const auto with_stds = [&]<class D>(D) {
+      return D{.size = space.size,
+               .log_std = log_std,
+               .std_low = std_parameter(options.std_min, log_std),
+               .std_high = std_parameter(options.std_max, log_std)};
+    };
+    return squashed ? Distribution(with_stds(SquashedStateGaussian{})) : with_stds(StateGaussian{});
   }
   Distribution chosen;
   for_each_distribution([&]<class D>() {
@@ -90,8 +104,9 @@ Activation activation_of(const std::string& name) {
   return static_cast<Activation>(found - std::begin(kActivations));
 }
 
-PolicySpec policy_spec(const TaskSpec& task, const PolicyOptions& options,
+PolicySpec policy_spec(const TaskSpec& of_task, const PolicyOptions& options,
                        const std::optional<NormalizerRule>& normalizer, bool has_critic) {
+  const TaskSpec task = limited(of_task, options.action_limit);
   PolicySpec spec{.layout = {},
                   .actor_rnn = {},
                   .critic_rnn = {},

@@ -1,12 +1,11 @@
-// A diagonal Gaussian whose samples are squashed to the bounds of the actions by tanh: an action is
-// middle + half tanh(x), where x has the distribution that Gaussian describes, and middle +- half are the bounds
-// (Haarnoja et al., "Soft Actor-Critic", arXiv:1801.01290, appendix C).
+// A diagonal Gaussian whose samples are squashed to the bounds of the actions by tanh (squash.hpp).
 #pragma once
 
 #include <cstdint>
 
 #include "drl/math.hpp"
 #include "policy/noise.hpp"
+#include "policy/squash.hpp"
 
 namespace drl {
 
@@ -16,9 +15,8 @@ struct SquashedGaussian {
   static constexpr const char* kChoice = "a Gaussian through tanh, within the bounds";
   static constexpr Outputs kOutputs = Outputs::means_before_tanh;
   static constexpr bool kFusedOnGpu = false;
-  static constexpr float kMost = 1 - 1e-6f;  // the density is that of tanh(x) in [-kMost, kMost]
-  int size;                                  // dimensions of an action
-  const float* low = nullptr;                // [size], finite bounds
+  int size;                    // dimensions of an action
+  const float* low = nullptr;  // [size], finite bounds
   const float* high = nullptr;
   const float* param = nullptr;  // [size], the learned parameter: standard deviation of x or its logarithm
   bool log_std = true;           // `param` is the logarithm
@@ -38,7 +36,7 @@ struct SquashedGaussian {
     standard_normals<F>(noise, i, size, [&](int k, const F& normal) DRL_LAMBDA {
       const F mean = load_column<F>(out, i, size, k);
       const F a = store_action(i, k, mean + F(std[k]) * normal, action, env_action);
-      log_prob = log_prob + log_density(mean, std[k], unit(a, k), k);
+      log_prob = log_prob + log_density(mean, std[k], squash(k).unit(a), k);
     });
     return log_prob;
   }
@@ -59,11 +57,11 @@ struct SquashedGaussian {
     for (int k = 0; k < size; ++k) {
       const float now = std_now(k), before = std[k], inv_std = 1.0f / now;
       const F mean = load_column<F>(out, i, size, k), shift = mean - gather<F>(old_out + k, row, size);
-      e.log_prob = e.log_prob + log_density(mean, now, unit(gather<F>(action + k, row, size), k), k);
+      e.log_prob = e.log_prob + log_density(mean, now, squash(k).unit(gather<F>(action + k, row, size)), k);
       e.kl = e.kl + (F(math::log(now / before)) + (F(before * before) + shift * shift) * F(0.5f * inv_std * inv_std) -
                      F(0.5f));
-      e.entropy =
-          e.entropy + (F(0.5f + kHalfLogTwoPi + math::log(now) + math::log(half(k))) + slopes(mean, now).log_slope);
+      e.entropy = e.entropy + (F(0.5f + kHalfLogTwoPi + math::log(now) + math::log(squash(k).half())) +
+                               SquashSlopes<F>::at(mean, now).log_slope);
     }
     return e;
   }
@@ -77,63 +75,29 @@ struct SquashedGaussian {
     for (int k = 0; k < size; ++k) {
       const float now = std_now(k), inv_std = 1.0f / now;
       const F mean = load_column<F>(out, i, size, k);
-      const F z = (inverse_tanh(unit(gather<F>(action + k, row, size), k)) - mean) * F(inv_std);
-      const Slopes<F> s = slopes(mean, now);
+      const F z = (Squash::inverse_tanh(squash(k).unit(gather<F>(action + k, row, size))) - mean) * F(inv_std);
+      const auto s = SquashSlopes<F>::at(mean, now);
       store_column(d_out, i, size, k, d_log_prob * z * F(inv_std) - entropy_coef * s.d_mean);
       const F d_log_std = d_log_prob * (z * z - F(1.0f)) - entropy_coef * (F(1) + s.d_log_std);
       sums.add(column + k, log_std ? d_log_std : d_log_std * F(inv_std));
     }
   }
 
+  DRL_HD Squash squash(int k) const { return {low[k], high[k]}; }
+
  private:
-  DRL_HD float half(int k) const { return 0.5f * high[k] - 0.5f * low[k]; }
-  DRL_HD float middle(int k) const { return 0.5f * high[k] + 0.5f * low[k]; }
-  // Returns tanh(x) of an action.
-  template <class F>
-  DRL_HD F unit(F action, int k) const {
-    return math::clamp((action - F(middle(k))) / F(half(k)), F(-kMost), F(kMost));
-  }
-  template <class F>
-  DRL_HD static F inverse_tanh(F u) {
-    return F(0.5f) * math::log((F(1) + u) / (F(1) - u));
-  }
   // The density of x, divided by the slope of the action, half (1 - u^2).
   template <class F>
   DRL_HD F log_density(F mean, float of_std, F u, int k) const {
-    const F z = (inverse_tanh(u) - mean) * F(1.0f / of_std);
-    return F(-0.5f) * z * z - F(math::log(of_std) + kHalfLogTwoPi + math::log(half(k))) -
+    const F z = (Squash::inverse_tanh(u) - mean) * F(1.0f / of_std);
+    return F(-0.5f) * z * z - F(math::log(of_std) + kHalfLogTwoPi + math::log(squash(k).half())) -
            math::log((F(1) - u) * (F(1) + u));
-  }
-
-  // The mean of log(1 - tanh(x)^2), by which squashing changes the entropy, and its derivatives with respect to the
-  // mean and log std of x. The entropy has no closed form; this is its Gauss-Hermite quadrature with 8 nodes, which is
-  // exact to 0.001 up to a standard deviation of 1, to 0.01 up to 1.5, and to 0.1 up to 3.
-  template <class F>
-  struct Slopes {
-    F log_slope, d_mean, d_log_std;
-  };
-  template <class F>
-  DRL_HD static Slopes<F> slopes(F mean, float of_std) {
-    constexpr float nodes[] = {0.539079811f, 1.63651904f, 2.80248586f, 4.14454719f},
-                    weights[] = {0.373012258f, 0.117239908f, 0.00963522012f, 0.000112614538f};
-    constexpr float log_two = 0.69314718055994530942f;
-    Slopes<F> s{F(0), F(0), F(0)};
-    for (int node = 0; node < 8; ++node) {
-      const float deviation = (node % 2 == 0 ? of_std : -of_std) * nodes[node / 2], weight = weights[node / 2];
-      const F x = mean + F(deviation), size = math::abs(x), decay = math::exp(F(-2) * size);
-      const F tanh_of_size = (F(1) - decay) / (F(1) + decay);
-      const F slope = F(-2 * weight) * math::select(x < F(0), -tanh_of_size, tanh_of_size);
-      s.log_slope = s.log_slope + F(2 * weight) * (F(log_two) - size - math::log(F(1) + decay));
-      s.d_mean = s.d_mean + slope;
-      s.d_log_std = s.d_log_std + slope * F(deviation);
-    }
-    return s;
   }
 
   // Stores the action for x, and returns it.
   template <class F>
   DRL_HD F store_action(int64_t i, int k, F x, float* action, float* env_action) const {
-    const F a = math::clamp(F(middle(k)) + F(half(k)) * math::tanh(x), F(low[k]), F(high[k]));
+    const F a = squash(k).action(x);
     store_column(action, i, size, k, a);
     store_column(env_action, i, size, k, a);
     return a;

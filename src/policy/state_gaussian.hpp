@@ -97,10 +97,13 @@ struct StateGaussian {
       const Normal<F> n = normal_at<F>(out, i, k);
       const F z = (gather<F>(action + k, row, size) - n.mean) / n.std;
       store_column(d_out, i, 2 * size, k, d_log_prob * z / n.std);
-      const F d_log_std = d_log_prob * (z * z - F(1.0f)) - entropy_coef,
-              d_raw = log_std ? d_log_std : d_log_std / n.std;
-      store_column(d_out, i, 2 * size, size + k, math::select(n.follows, d_raw, F(0)));
+      store_column(d_out, i, 2 * size, size + k, d_raw(n, d_log_prob * (z * z - F(1.0f)) - entropy_coef));
     }
+  }
+  // Returns the gradient with respect to the network's output for a standard deviation from that to its logarithm.
+  template <class F>
+  DRL_HD F d_raw(const Normal<F>& n, F d_log_std) const {
+    return math::select(n.follows, log_std ? d_log_std : d_log_std / n.std, F(0));
   }
 
  private:

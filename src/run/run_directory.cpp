@@ -270,6 +270,8 @@ std::string recorded_options(const fs::path& run) {
   return text;
 }
 
+std::string checkpoint_name(int64_t iteration) { return fmt::format("iter_{:06}", iteration); }
+
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
   std::vector<fs::path> files = entries_of(run / "checkpoints");
   std::erase_if(files, [](const fs::path& file) { return !is_checkpoint_name(file.filename()); });
@@ -481,7 +483,7 @@ void RunDirectory::require_usable() const {
 }
 
 fs::path RunDirectory::checkpoint(int64_t iteration) const {
-  return path_ / "checkpoints" / fmt::format("iter_{:06}.h5", iteration);
+  return path_ / "checkpoints" / (checkpoint_name(iteration) + ".h5");
 }
 
 void RunDirectory::mark_best(int64_t iteration) const {

@@ -75,6 +75,8 @@ std::string origin_of(const RunOptions& options);
 
 // Returns the text of the run's options.ini. Throws UsageError if it is missing or empty.
 std::string recorded_options(const std::filesystem::path& run);
+// Returns the name of an iteration's checkpoint without its extension: "iter_000150".
+std::string checkpoint_name(int64_t iteration);
 // Returns `<run>/checkpoints/iter_<number>.h5`, newest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
 // Returns `given` if it is a file, or the newest checkpoint if it is a run directory or a run's name. A task's

@@ -71,6 +71,7 @@ bool is_description(const std::string& name) {
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm) {
   std::vector<Tensor> tensors;
   for (const StateField& field : state) {
+    if (field.sharding == Sharding::replay) continue;
     std::vector<std::byte> all = field.read();
     if (field.sharding != Sharding::replicated) all = comm.gather(all, 0);
     if (comm.rank() == 0) tensors.push_back({field.name, field.type, global_shape(field, comm.size()), std::move(all)});
@@ -81,7 +82,7 @@ std::vector<Tensor> gather_state(const StateList& state, Communicator& comm) {
 std::string difference_of_environments(const StateList& state, const Checkpoint& checkpoint, int world_size) {
   std::string first;
   for (const StateField& field : state) {
-    if (field.sharding == Sharding::replicated) continue;
+    if (field.sharding != Sharding::per_env) continue;
     const std::vector<int64_t> shape = global_shape(field, world_size);
     const Tensor* tensor = checkpoint.find(field.name);
     if (tensor && !tensor->shape.empty() && tensor->shape[0] != shape[0])
@@ -96,7 +97,7 @@ void restore_state(const StateList& state, const Checkpoint& checkpoint, Communi
   auto restores_environments = static_cast<uint8_t>(environments);
   comm.broadcast(std::as_writable_bytes(std::span(&restores_environments, 1)), 0);
   for (const StateField& field : state)
-    if (field.sharding == Sharding::replicated || restores_environments)
+    if (field.sharding == Sharding::replicated || (field.sharding == Sharding::per_env && restores_environments))
       restore_field(field, comm.rank() == 0 ? checkpoint.find(field.name) : nullptr, comm);
 }
 

@@ -13,8 +13,8 @@
 
 namespace drl {
 
-// Collective. Returns every field as one tensor on rank 0 (per_env fields: the rows of all ranks by global index), and
-// an empty list on other ranks.
+// Collective. Returns every field but those of a replay buffer as one tensor on rank 0 (per_env fields: the rows of all
+// ranks by global index), and an empty list on other ranks.
 std::vector<Tensor> gather_state(const StateList& state, Communicator& comm);
 
 // Returns how the per_env fields of all ranks differ from the checkpoint's arrays, or "": another number of

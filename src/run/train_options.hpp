@@ -98,6 +98,7 @@ struct RunOptions {
   int save_interval = 50;
   double save_seconds = 300;
   int keep_checkpoints = 5;
+  std::string save_replay = "last";
   int eval_interval = 0;
   int video_interval = 0;
   std::string logger = "tensorboard";
@@ -129,6 +130,10 @@ struct RunOptions {
       above(0), Effect::none, always);
     v("keep_checkpoints", keep_checkpoints, "number of newest checkpoints to keep, in addition to the best one",
       at_least(1), Effect::none, always);
+    v("save_replay", save_replay,
+      "save the replay buffer, one file per rank, with the last checkpoint only, with all of them, or not at all (a "
+      "resume then starts with an empty one)",
+      one_of({"last", "all", "none"}), Effect::none, only_with("replay", "yes"));
     v("eval_interval", eval_interval,
       "evaluate the policy every N iterations to choose the best checkpoint; 0 = choose it by the mean reward of "
       "training",

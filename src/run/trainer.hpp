@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "algorithms/algorithm.hpp"
 #include "report/metrics.hpp"
@@ -38,6 +39,9 @@ class Trainer {
 
   // Calls `read` now and at each save. It is collective, and returns the energy of the GPUs in this start on rank 0.
   void measure_energy(std::function<std::optional<GpuEnergy>()> read);
+
+  // Calls `save` on all ranks for each checkpoint, before it is written: the state that it does not hold.
+  void save_replay(std::function<void(int64_t iteration)> save) { save_replay_ = std::move(save); }
 
   // Returns true if the iteration target or the reward target is reached, or if a stop was requested.
   bool finished() const;
@@ -85,6 +89,7 @@ class Trainer {
   Evaluation evaluate_;
   Gate gate_;
   std::function<std::optional<GpuEnergy>()> read_energy_;
+  std::function<void(int64_t)> save_replay_;
   StateList state_, host_state_;  // host_state_: the fields that the algorithm does not fingerprint itself
 
   int64_t iteration_ = 0;  // number of finished iterations

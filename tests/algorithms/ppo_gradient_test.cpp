@@ -225,6 +225,10 @@ INSTANTIATE_TEST_SUITE_P(
              "policy.activation=tanh ppo.normalize_advantage_per_mini_batch=true policy.distribution=squashed_gaussian "
              "policy.init_std=0.3",
              bounded(2), 5, 205},
+        Case{"SquashedState",
+             "policy.distribution=squashed_gaussian policy.state_dependent_std=true policy.init_std=0.3 "
+             "policy.std_max=0.305",
+             bounded(3), 5, 205, true},
         Case{"CategoricalGeluNorm", "policy.activation=gelu policy.layer_norm=true", categorical(3), 3, 683},
         Case{"CategoricalElu", "", categorical(3), 3, 683},
         Case{"CategoricalTanh", "policy.activation=tanh", categorical(2, 7), 5, 1},

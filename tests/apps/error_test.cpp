@@ -178,6 +178,12 @@ TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--policy.rnn_hidden_dim", "64"}, {"policy.rnn_hidden_dim", "--policy.rnn_type gru"});
   expect_error({"--algorithm", "grpo", "--ppo.gamma", "0.9"}, {"ppo.gamma", "grpo", "--algorithm ppo"});
   expect_error({"--grpo.kl_coef", "1"}, {"grpo.kl_coef", "ppo", "--algorithm grpo"});
+  expect_error({"--algorithm", "sac", "--sac.replay_size", "100"}, {"sac.replay_size 100", "sac.learning_starts 5000"});
+  expect_error({"--algorithm", "sac", "--policy.rnn_type", "gru"}, {"policy.rnn_type gru", "sac", "--algorithm ppo"});
+  expect_error({"--algorithm", "sac", "--policy.distribution", "gaussian"}, {"squashed_gaussian"});
+  expect_error({"--algorithm", "td3", "--policy.state_dependent_std", "true"}, {"--policy.state_dependent_std false"});
+  expect_error({"--algorithm", "sac", "--task", "CartPole-v1"}, {"CartPole-v1", "discrete", "--algorithm ppo"});
+  expect_error({"--algorithm", "sac", "--task", "Go1-Velocity-Flat"}, {"Go1-Velocity-Flat", "bounds", "--policy.action_limit"});
   expect_error({"--policy.rnn_num_layers", "2"}, {"policy.rnn_num_layers", "--policy.rnn_type gru"});
   expect_error({"--policy.rnn_type", "gru", "--num_envs", "6"}, {"--num_envs 6", "whole environments"});
   expect_error({"--ranks", "-1"}, {"ranks"});

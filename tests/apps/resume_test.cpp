@@ -77,6 +77,35 @@ INSTANTIATE_TEST_SUITE_P(
                                           "Pendulum-v1",
                                           {"--algorithm", "grpo", "--grpo.group_size", "4", "--grpo.kl_coef", "0.1",
                                            "--grpo.reference_interval", "6", "--grpo.obs_normalization"}},
+                                     Case{"Sac",
+                                          "Pendulum-v1",
+                                          {"--algorithm", "sac", "--num_envs", "2", "--num_steps_per_env", "20",
+                                           "--sac.batch_size", "32", "--sac.replay_size", "300",
+                                           "--sac.learning_starts", "100", "--policy.actor_hidden_dims", "16",
+                                           "--policy.critic_hidden_dims", "16", "--save_replay", "all"}},
+                                     Case{"Td3",
+                                          "Pendulum-v1",
+                                          {"--algorithm",
+                                           "td3",
+                                           "--num_envs",
+                                           "2",
+                                           "--num_steps_per_env",
+                                           "20",
+                                           "--td3.batch_size",
+                                           "32",
+                                           "--td3.replay_size",
+                                           "300",
+                                           "--td3.learning_starts",
+                                           "100",
+                                           "--td3.n_step",
+                                           "3",
+                                           "--td3.obs_normalization",
+                                           "--policy.actor_hidden_dims",
+                                           "16",
+                                           "--policy.critic_hidden_dims",
+                                           "16",
+                                           "--save_replay",
+                                           "all"}},
                                      Case{"Distill",
                                           "Pendulum-v1",
                                           {"--algorithm", "distill", "--teacher", "pretrained/Pendulum-v1",
@@ -94,6 +123,69 @@ INSTANTIATE_TEST_SUITE_P(Robots, Resume,
                                                                {"--threads", "2", "--env.physics", "mujoco"}})),
                          name_of);
 #endif
+
+// A run of SAC with four environments, whose replay buffer has room for 75 transitions of each.
+struct SacRun {
+  Result train(int iterations, int ranks, const Words& more = {}) const {
+    const Ranks number(ranks);
+    return runs.train(
+        "--algorithm sac --num_envs_total 4 --num_steps_per_env 20 --sac.batch_size 32 --run_name r "
+        "--sac.replay_size 300 --sac.learning_starts 100 --policy.actor_hidden_dims 16 --shards 2 "
+        "--policy.critic_hidden_dims 16"_words +
+        iterations_of(iterations) + more);
+  }
+  fs::path replay(int iteration, int rank) const {
+    fs::path file = checkpoint_file(runs.run("r"), iteration);
+    return file.replace_extension(".replay." + std::to_string(rank) + ".h5");
+  }
+  // Returns the rewards [environments of the rank, 75].
+  std::vector<float> rewards(int iteration, int rank) const {
+    const Checkpoint content = read_arrays(replay(iteration, rank), "drl-replay");
+    const Tensor& tensor = *content.find("replay/reward");
+    const auto* first = reinterpret_cast<const float*>(tensor.data.data());
+    return {first, first + tensor.data.size() / sizeof(float)};
+  }
+  const Runs runs{"Pendulum-v1"};
+};
+
+// Rank 0 takes over the environments of both ranks. Its first 60 transitions of each are theirs, and 15 others follow.
+TEST(ResumeReplayOnTwoRanks, DealsTheTransitionsToAnotherNumberOfRanks) {
+  const SacRun run;
+  expect_exit(run.train(3, 2), 0);
+  const Result resumed = expect_exit(run.train(4, 1, {"--resume"}), 0);
+  EXPECT_EQ(resumed.err.find("replay"), std::string::npos) << resumed.err;
+  const std::vector<float> now = run.rewards(4, 0);
+  for (int rank : {0, 1})
+    for (size_t env = 0; env < 2; ++env)
+      for (size_t slot = 5; slot < 60; ++slot)  // the twenty new ones begin in slot 60, and end in slot 4
+        EXPECT_EQ(now[(static_cast<size_t>(rank) * 2 + env) * 75 + slot], run.rewards(3, rank)[env * 75 + slot]);
+}
+
+TEST(ResumeReplayOnTwoRanks, RefusesDamagedFilesAndSaysWhatIsMissing) {
+  const SacRun run;
+  expect_exit(run.train(2, 2), 0);
+  const fs::path file = run.replay(2, 1);
+  const std::string whole = slurp(file);
+  spill(file, whole.substr(0, whole.size() - 100));
+  expect_error(run.train(3, 2, {"--resume"}), {file.string(), "truncated"});
+  fs::remove(file);
+  expect_mentions(expect_exit(run.train(3, 2, {"--resume"}), 0).err, {"replay buffer starts empty", file.string()});
+}
+
+// Older files are removed when a newer checkpoint exists, as that of iteration 3 does when iteration 4 is saved.
+TEST(ResumeReplay, KeepsTheFilesThatWereAskedFor) {
+  const auto kept = [](const Words& options) {
+    const SacRun run;
+    for (int iterations : {3, 4}) expect_exit(run.train(iterations, 1, options + "--save_interval 1"_words), 0);
+    std::vector<int> iterations;
+    for (int k = 1; k <= 4; ++k)
+      if (fs::exists(run.replay(k, 0))) iterations.push_back(k);
+    return iterations;
+  };
+  EXPECT_EQ(kept({"--save_replay", "all"}), count_to(4));
+  EXPECT_EQ(kept({"--save_replay", "none"}), std::vector<int>());
+  EXPECT_EQ(kept({}), (std::vector<int>{3, 4}));
+}
 
 #if defined(DRL_MUJOCO)
 // A run keeps its physics engine, even if the default changes.

@@ -1,6 +1,7 @@
 // Learners on a GPU queue equal those on a host queue, with and without recorded graphs.
 #include <cmath>
 #include <sstream>
+#include <type_traits>
 
 #include "../support/mentions.hpp"
 #include "../support/set_options.hpp"
@@ -252,6 +253,41 @@ TEST(GpuWork, AStepTakesTheActorsKernelsAndTwoMore) {
 }
 
 #endif
+
+// Off-policy learners with updates from transition 128 on, of a ring that is soon full.
+template <class Learner>
+LearnerOptions off_policy_options() {
+  LearnerOptions o{"Pendulum-v1"};
+  o.policy.actor_hidden_dims = {16, 8}, o.policy.critic_hidden_dims = {12, 8};
+  o.policy.distribution = "squashed_gaussian", o.policy.state_dependent_std = std::is_same_v<Learner, Sac>;
+  const auto set = [&](auto& options) {
+    options.batch_size = 100, options.replay_size = 16 * 20, options.learning_starts = 128, options.n_step = 2;
+    options.obs_normalization = true;
+    o.plan = Learner::plan(options, {.num_envs = 16, .num_steps = 12}, task_spec(o.task));
+  };
+  if constexpr (std::is_same_v<Learner, Sac>) {
+    set(o.sac.emplace());
+  } else {
+    set(o.td3.emplace());
+  }
+  return o;
+}
+
+template <class Learner>
+class GpuOffPolicy : public GpuTest {
+ protected:
+  std::unique_ptr<Communicator> comm = make_serial_communicator();
+};
+using OffPolicyLearners = testing::Types<Sac, Td3>;
+TYPED_TEST_SUITE(GpuOffPolicy, OffPolicyLearners);
+
+TYPED_TEST(GpuOffPolicy, LearnsAsOnTheHost) {
+  expect_learns_as_on_the_host(off_policy_options<TypeParam>(), *this->comm, *this->comm, 4, [](Learner&, Learner&) {});
+}
+
+TYPED_TEST(GpuOffPolicy, ContinuesFromItsState) {
+  expect_continues_from_its_state(off_policy_options<TypeParam>(), *this->comm, 3, 5);
+}
 
 }  // namespace
 }  // namespace drl

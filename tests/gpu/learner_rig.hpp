@@ -12,6 +12,8 @@
 #include "algorithms/distill/distill.hpp"
 #include "algorithms/grpo/grpo.hpp"
 #include "algorithms/ppo/ppo.hpp"
+#include "algorithms/sac/sac.hpp"
+#include "algorithms/td3/td3.hpp"
 #include "envs/make_env.hpp"
 #include "envs/wrapped_envs.hpp"
 #include "gpu_rig.hpp"
@@ -96,12 +98,17 @@ struct LearnerOptions {
   std::optional<GrpoOptions> grpo = {};  // if set, the learner is GRPO instead of PPO
   // If set, it is distillation. The teacher is recurrent and sees what the student sees.
   std::optional<DistillOptions> distill = {};
+  std::optional<SacOptions> sac = {};        // if set, it is SAC
+  std::optional<Td3Options> td3 = {};        // if set, it is TD3
   std::optional<FusedPrecision> fused = {};  // on a GPU, of the fused engine; none: layer by layer
 
   const UpdateOptions& update() const {
     return grpo      ? static_cast<const UpdateOptions&>(*grpo)
            : distill ? static_cast<const UpdateOptions&>(*distill)
                      : ppo;
+  }
+  std::optional<NormalizerRule> normalizer() const {
+    return sac ? sac->normalizer() : td3 ? td3->normalizer() : update().normalizer();
   }
   UpdateOptions& update() { return const_cast<UpdateOptions&>(std::as_const(*this).update()); }
 };
@@ -120,7 +127,7 @@ inline void every_option(LearnerOptions& o) {
 struct Learner {
   Learner(std::unique_ptr<Queue> on, const LearnerOptions& o)
       : queue(std::move(on)),
-        spec(policy_spec(task_spec(o.task), o.policy, o.update().normalizer(), !o.grpo && !o.distill)),
+        spec(policy_spec(task_spec(o.task), o.policy, o.normalizer(), !o.grpo && !o.distill && !o.sac && !o.td3)),
         nets(make_nets(spec.layout, o)),
         envs(make_env(o.task, {o.plan.num_envs, o.plan.rank * o.plan.num_envs, kSeed, true}, *queue)) {
     if (o.fault == Fault::waits_in_backward) {
@@ -135,6 +142,10 @@ struct Learner {
       make_teacher(o);
       parts.teacher = &*teacher;
       learner = std::make_unique<Distill>(parts, *o.distill);
+    } else if (o.sac) {
+      learner = std::make_unique<Sac>(parts, *o.sac);
+    } else if (o.td3) {
+      learner = std::make_unique<Td3>(parts, *o.td3);
     } else if (o.grpo) {
       learner = std::make_unique<Grpo>(parts, *o.grpo);
     } else {
@@ -144,7 +155,7 @@ struct Learner {
   }
   std::unique_ptr<Nets> make_nets(const ParamLayout& layout, const LearnerOptions& o) const {
     if (!queue->on_gpu()) return make_torch_nets(*queue, layout, 1);
-    const int64_t rows = (o.plan.num_steps + 1) * o.plan.num_envs;
+    const int64_t rows = o.plan.most_rows();
     return o.fused ? make_fused_gpu_nets(*queue, layout, rows, *o.fused) : make_gpu_nets(*queue, layout, rows);
   }
   void make_teacher(const LearnerOptions& o) {

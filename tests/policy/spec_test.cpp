@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
@@ -45,6 +46,20 @@ TEST(PolicySpec, LayoutIsActorStdCritic) {
   EXPECT_EQ(spec.layout.count(), 15 + 5 + 10 + 2 + 2 + 12 + 4 + 24 + 6 + 6 + 1);
   EXPECT_EQ(spec.std_offset(), 16 + 8 + 12 + 4);  // slices are padded to multiples of four
   EXPECT_EQ(spec.first_critic_parameter(), 44);
+}
+
+// Only the bounds that the task leaves open change.
+TEST(PolicySpec, ActionLimitBoundsActionsThatHaveNone) {
+  TaskSpec task = gaussian_task(3, 2);
+  const float none = std::numeric_limits<float>::infinity();
+  task.action.low = {-none, -1}, task.action.high = {5, none};
+  PolicyOptions options = policy({}, {2}, "uniform");
+  options.distribution = "squashed_gaussian";
+  EXPECT_THROW(policy_spec(task, options), UsageError);
+  options.action_limit = 3;
+  const PolicySpec spec = policy_spec(task, options);
+  EXPECT_EQ(spec.action.low, (std::vector<float>{-3, -1}));
+  EXPECT_EQ(spec.action.high, (std::vector<float>{5, 3}));
 }
 
 TEST(PolicySpec, CategoricalPolicyHasNoStdAndTheCriticMayHaveItsOwnInput) {

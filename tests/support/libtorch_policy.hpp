@@ -1,6 +1,8 @@
 // An independent implementation of the policies' distributions with libtorch, in double and with autograd.
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <variant>
 
 #include "algorithms/rollout.hpp"
@@ -21,7 +23,7 @@ struct LibtorchPolicy {
                          const at::Tensor& old_params) const {
     if (space.discrete) return categorical(out, action);
     if (std::holds_alternative<Beta>(spec.distribution)) return beta(out, action);
-    if (std::holds_alternative<SquashedGaussian>(spec.distribution)) return squashed(out, action, params, old_params);
+    if (are_squashed()) return squashed(out, action, params, old_params);
     return gaussian(out, action, params, old_params);
   }
   at::Tensor rows(const float* x, int64_t dim) const {
@@ -40,6 +42,27 @@ struct LibtorchPolicy {
 
  private:
   double bound() const { return space.high[0]; }
+  bool are_squashed() const {
+    return std::holds_alternative<SquashedGaussian>(spec.distribution) ||
+           std::holds_alternative<SquashedStateGaussian>(spec.distribution);
+  }
+  // The bounds of the network's outputs for standard deviations, if the state determines these.
+  std::optional<std::pair<double, double>> state_std() const {
+    std::optional<std::pair<double, double>> bounds;
+    std::visit(
+        [&]<class D>(const D& d) {
+          if constexpr (requires { d.std_low; }) bounds = {d.std_low, d.std_high};
+        },
+        spec.distribution);
+    return bounds;
+  }
+  // Returns the standard deviations of samples with outputs `out`.
+  at::Tensor std_with(const at::Tensor& out, const at::Tensor& params) const {
+    const auto bounds = state_std();
+    if (!bounds) return std_of(params);
+    const at::Tensor bounded = out.narrow(1, out.size(1) / 2, out.size(1) / 2).clamp(bounds->first, bounds->second);
+    return spec.log_std ? bounded.exp() : bounded;
+  }
   at::Tensor std_of(const at::Tensor& params) const {
     const at::Tensor x = param(params, spec.layout.slices()[static_cast<size_t>(spec.std)]);
     return spec.log_std ? x.exp() : x;
@@ -48,15 +71,9 @@ struct LibtorchPolicy {
   LibtorchTerms gaussian(const at::Tensor& out, const at::Tensor& action, const at::Tensor& params,
                          const at::Tensor& old_params) const {
     const at::Tensor old_out = rows(r.policy_out, r.out_size);
-    const auto* state = std::get_if<StateGaussian>(&spec.distribution);
-    const int64_t size = state ? r.out_size / 2 : r.out_size;
-    const auto std_in = [&](const at::Tensor& from, const at::Tensor& of) {
-      if (!state) return std_of(of);
-      const at::Tensor bounded = from.narrow(1, size, size).clamp(state->std_low, state->std_high);
-      return spec.log_std ? bounded.exp() : bounded;
-    };
-    const at::Tensor mean = out.narrow(1, 0, size), old_mean = old_out.narrow(1, 0, size), std = std_in(out, params),
-                     old_std = std_in(old_out, old_params), z = (action - mean) / std;
+    const int64_t size = state_std() ? r.out_size / 2 : r.out_size;
+    const at::Tensor mean = out.narrow(1, 0, size), old_mean = old_out.narrow(1, 0, size), std = std_with(out, params),
+                     old_std = std_with(old_out, old_params), z = (action - mean) / std;
     const double half_log_two_pi = 0.5 * std::log(2 * std::acos(-1.0));
     return {(-0.5 * z * z - std.log() - half_log_two_pi).sum(1),
             ((std / old_std).log() + (old_std.pow(2) + (old_mean - mean).pow(2)) / (2 * std.pow(2)) - 0.5).sum(1),
@@ -88,7 +105,8 @@ struct LibtorchPolicy {
     const at::Tensor u = action / bound();
     auto [log_prob, kl, entropy] = gaussian(out, 0.5 * ((1 + u) / (1 - u)).log(), params, old_params);
     const at::Tensor z = at::linspace(-8, 8, 161, at::kDouble), weight = (-0.5 * z * z).exp(),
-                     of_z = out.unsqueeze(2) + std_of(params).reshape({1, -1, 1}) * z,
+                     std = std_with(out, params), mean = out.narrow(1, 0, space.size),
+                     of_z = mean.unsqueeze(2) + std.expand(mean.sizes()).unsqueeze(2) * z,
                      slope = 2 * (std::log(2.0) - of_z - at::softplus(-2 * of_z, 1, 100)) + std::log(bound());
     return {log_prob - (bound() * (1 - u * u)).log().sum(1), kl,
             entropy + (slope * weight / weight.sum()).sum(2).sum(1)};

@@ -84,6 +84,9 @@ enum class Purpose : uint32_t {
   terrain,
   model,
   delay,
+  replay,
+  next_action,
+  policy_action,
 };
 
 // Returns the 128 random bits of one counter with key = seed. Counter words, lowest bits first:

@@ -172,6 +172,7 @@ class FusedNets final : public Nets {
     run(tape.rows, blocks(tape.rows, kPartRows), [&](int64_t k) {
       backward_part(net, layers, tape, d_out, d_in, {k, tape.rows});
     });
+    if (!grad) return;
     // Each weight's gradient is computed by one thread, part by part in a fixed order.
     int64_t all = 0;
     for (const FusedLayer& l : layers) all += gradient_blocks(l);

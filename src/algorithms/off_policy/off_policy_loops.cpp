@@ -1,0 +1,15 @@
+// Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "algorithms/off_policy/off_policy_kernels.hpp"
+#include "device/hot_loop.hpp"
+
+namespace drl::DRL_ISA {
+
+DRL_LOOP(StoreTransitions)
+DRL_LOOP(ChooseSamples)
+DRL_LOOP(JoinInputs)
+DRL_LOOP(CriticTargets)
+DRL_SUM_ROWS(CriticLoss)
+DRL_LOOP(ValueDerivatives)
+DRL_LOOP(MoveTargets)
+
+}  // namespace drl::DRL_ISA

@@ -1,0 +1,63 @@
+// Options that all off-policy algorithms share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/options.hpp"
+
+namespace drl {
+
+// Numbers of samples, transitions and environments are those of all ranks together. The defaults are those of CleanRL
+// (Huang et al., "CleanRL", JMLR 23, 2022).
+struct OffPolicyOptions : NormalizationOptions {
+  double learning_rate = 3e-4;
+  double critic_learning_rate = 1e-3;
+  double gamma = 0.99;
+  double tau = 0.005;
+  int batch_size = 256;
+  int64_t replay_size = 1'000'000;
+  int64_t learning_starts = 5000;
+  int updates_per_step = 1;
+  int policy_delay = 2;
+  int n_step = 1;
+  std::string critics = "min";
+  double reward_scale = 1;
+  double adam_eps = 1e-8;
+
+  void describe(OptionVisitor& v) {
+    v("learning_rate", learning_rate, "learning rate of the actor (Adam's step size)", above(0) && at_most(1), common,
+      always);
+    v("critic_learning_rate", critic_learning_rate, "learning rate of the critics", above(0) && at_most(1), common,
+      always);
+    v("gamma", gamma, "discount factor of future rewards", between(0, 1), common, always);
+    v("tau", tau, "share of the critics' weights that moves into the target critics' at each update",
+      above(0) && at_most(1), always);
+    v("batch_size", batch_size, "samples of an update, on all ranks together", between(1, 1 << 24), common, always);
+    v("replay_size", replay_size,
+      "transitions in the replay buffer, on all ranks together; the oldest make room for new ones",
+      between(1, int64_t{1} << 40), common, always);
+    v("learning_starts", learning_starts,
+      "transitions, on all ranks together, before the first update; until then, actions are uniformly random",
+      at_least(0), common, always);
+    v("updates_per_step", updates_per_step, "updates after each step of all environments", between(1, 10000), common,
+      always);
+    v("policy_delay", policy_delay, "update the actor after every N-th update of the critics", between(1, 10000),
+      always);
+    v("n_step", n_step, "rewards in a target before the critics' estimate of the rest", between(1, 1000), always);
+    v("critics", critics, "which of the two critics' values counts: the smaller one, or their mean",
+      one_of({"min", "mean"}), always);
+    v("reward_scale", reward_scale,
+      "factor by which rewards are multiplied for learning; reported returns are not scaled", above(0), always);
+    v("adam_eps", adam_eps, "Adam's epsilon, added to the denominator of its step", above(0), always);
+    describe_normalization(v);
+  }
+  std::vector<Circumstance> circumstances() const { return {}; }
+  // Describes the update for users, see AlgorithmKind.
+  std::string describe_update(const BatchPlan& plan) const;
+  std::vector<std::string> warnings(std::string_view, int64_t, int64_t) const { return {}; }
+};
+
+}  // namespace drl

@@ -1,0 +1,1 @@
+#include "algorithms/sac/sac_loops.cpp"

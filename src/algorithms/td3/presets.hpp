@@ -1,0 +1,25 @@
+// Options in which TD3 deviates from the tasks' own presets.
+#pragma once
+
+#include "algorithms/algorithm.hpp"
+
+namespace drl {
+
+// The recipe of CleanRL's td3_continuous_action, with one environment per rank. 1,000 iterations are 1 M steps of one.
+inline constexpr PresetDeviation kTd3Presets[] = {{"", R"(
+num_envs = 1
+num_steps_per_env = 1000
+max_iterations = 1000
+init_at_random_ep_len = false
+save_interval = 100
+[policy]
+actor_hidden_dims = 256,256
+critic_hidden_dims = 256,256
+activation = relu
+layer_norm = false
+distribution = squashed_gaussian
+state_dependent_std = false
+init = uniform
+)"}};
+
+}  // namespace drl

@@ -1,0 +1,1 @@
+#include "algorithms/td3/td3_loops.cpp"
