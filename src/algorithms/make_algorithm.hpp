@@ -63,7 +63,10 @@ class AlgorithmKindOf final : public AlgorithmKind {
   }
   PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const override {
     Learner::check(options_, options);
-    return policy_spec(task, options, options_.normalizer(), kTraits.has_critic && !kTraits.is_off_policy);
+    const bool is_off_policy = kTraits.is_off_policy;
+    PolicySpec spec = policy_spec(task, options, options_.normalizer(), kTraits.has_critic && !is_off_policy);
+    spec.has_separate_critics = is_off_policy;
+    return spec;
   }
   BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const override {
     return Learner::plan(options_, requested, task);

@@ -79,6 +79,10 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
     envs_ = make_env(train.task, envs, engine_->queue());
     if (train.nan_policy != "dump") return;
     require_dumps(setup);
+    if (options.policy.action_limit)
+      throw UsageError(
+          "--nan_policy dump and --policy.action_limit are given (a dump holds actions without that limit): "
+          "leave out one of them");
     lost_states_.emplace(train.task, envs, place.isa, plan_.rank, comm.size());
   });
   const Teacher* teacher = teacher_ ? &teacher_->load(*engine_, plan_.observations(), comm) : nullptr;

@@ -39,8 +39,8 @@ constexpr std::string_view name_of(DType type) {
 
 // The distribution of an array over the ranks. A replicated array is equal on all ranks. A per_env array has one row
 // per environment: shape[0] is the number of this rank's environments, and rows are ordered by global environment
-// index. A replay array likewise, but it may be too large for one host: each rank stores its rows in a file of its own
-// (run/replay_files.hpp).
+// index. A replay array has such rows, too, but may be too large for one host, so each rank stores its rows in a file of
+// its own (run/replay_files.hpp).
 enum class Sharding { replicated, per_env, replay };
 
 // A part of an array that is not contiguous: `count` elements.

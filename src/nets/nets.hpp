@@ -57,7 +57,8 @@ class Nets {
   virtual void forward(NetId net, const Weights& weights, const Rows& rows, float* out, Tape* tape = nullptr) = 0;
   // Enqueues the backward pass of the tape's last forward pass. d_out [count, outputs] is the gradient of the loss,
   // which is summed over the rows, not averaged. Adds the parameters' gradients to `grad`, which has the layout of the
-  // parameters, unless grad is null. Writes the gradient with respect to the normalised inputs to d_in [count, inputs], unless d_in is null.
+  // parameters, unless grad is null. Writes the gradient with respect to the normalised inputs to d_in [count, inputs],
+  // unless d_in is null.
   virtual void backward(NetId net, const Weights& weights, Tape& tape, const float* d_out, float* grad,
                         float* d_in = nullptr) = 0;
   // Announces the loss of the networks `nets` before the first pass. `whole`: gradient() will be called for every

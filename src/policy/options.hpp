@@ -49,7 +49,7 @@ struct PolicyOptions {
     v("distribution", distribution, "distribution of continuous actions: " + described_distributions(),
       distribution_choices(), added_later("gaussian"), continuous, changes_policy());
     v("action_limit", action_limit,
-      "bound, in both directions, of continuous actions that have none by the task; none = they have none", above(0),
+      "bound (+-) of continuous actions that the task leaves unbounded; none = leave them unbounded", above(0),
       added_later("none"), continuous, changes_policy());
     v("init_std", init_std, "initial standard deviation of continuous actions", above(0), only_with("std", "new"),
       continuous, has_std);

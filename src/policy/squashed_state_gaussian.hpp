@@ -1,4 +1,4 @@
-// A Gaussian as StateGaussian, whose samples are squashed to the bounds of the actions by tanh (squash.hpp).
+// A Gaussian like StateGaussian, whose samples are squashed to the bounds of the actions by tanh (squash.hpp).
 #pragma once
 
 #include <cstdint>

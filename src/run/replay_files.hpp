@@ -3,9 +3,11 @@
 // of checkpoints (store/checkpoint.hpp) with another name.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.hpp"
 #include "device/state.hpp"
@@ -20,9 +22,9 @@ class ReplayFiles {
   bool is_needed() const { return !state_.empty(); }
 
   // Writes this rank's file beside the checkpoints in `folder`. Training waits for it, because a copy of the buffer
-  // might not fit into the memory. Warns if that fails: a resume would then start with an empty buffer. Then removes
-  // this rank's files that are older than the newest checkpoint in the folder, or, with `keeps_all`, only those of
-  // checkpoints that are gone.
+  // might not fit into the memory beside the next updates; while it is written, there are two. Warns if that fails: a
+  // resume would then start with an empty buffer. Then rank 0 removes the files of all ranks that are older than the
+  // newest checkpoint in the folder, or, with `keeps_all`, only those of checkpoints that are gone.
   void save(const std::filesystem::path& folder, int64_t iteration, bool keeps_all) const;
 
   // Collective. Reads the rows of this rank's environments from the files of `ranks_before` ranks. Returns "", or why
@@ -31,8 +33,9 @@ class ReplayFiles {
   std::string load(const std::filesystem::path& folder, int64_t iteration, int64_t ranks_before) const;
 
  private:
-  void remove_old(const std::filesystem::path& folder, bool keeps_all) const;
-  std::string read_rows(const std::filesystem::path& folder, int64_t iteration, int64_t ranks_before) const;
+  using Rows = std::vector<std::vector<std::byte>>;  // of each field
+  static void remove_old(const std::filesystem::path& folder, bool keeps_all);
+  std::string read_rows(const std::filesystem::path& folder, int64_t iteration, int64_t ranks_before, Rows& rows) const;
 
   StateList state_;
   std::string task_;

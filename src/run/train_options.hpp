@@ -131,8 +131,8 @@ struct RunOptions {
     v("keep_checkpoints", keep_checkpoints, "number of newest checkpoints to keep, in addition to the best one",
       at_least(1), Effect::none, always);
     v("save_replay", save_replay,
-      "save the replay buffer, one file per rank, with the last checkpoint only, with all of them, or not at all (a "
-      "resume then starts with an empty one)",
+      "keep the replay buffer (one file per rank) of the newest checkpoint, of all checkpoints, or of none; a resume "
+      "then starts with an empty one",
       one_of({"last", "all", "none"}), Effect::none, only_with("replay", "yes"));
     v("eval_interval", eval_interval,
       "evaluate the policy every N iterations to choose the best checkpoint; 0 = choose it by the mean reward of "

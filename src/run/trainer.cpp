@@ -268,6 +268,7 @@ std::optional<double> Trainer::score(RunMonitor* monitor, bool evaluate_now) con
 void Trainer::save(RunMonitor* monitor, std::optional<double> score) {
   if (saved_iteration_ == iteration_) return;
   check_replicas_now();
+  if (monitor && save_replay_) monitor->directory().require_usable();
   if (save_replay_) save_replay_(iteration_);
   std::vector<Tensor> tensors = gather_state(state_, comm_);
   if (read_energy_) energy_ = read_energy_();

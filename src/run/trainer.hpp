@@ -40,7 +40,7 @@ class Trainer {
   // Calls `read` now and at each save. It is collective, and returns the energy of the GPUs in this start on rank 0.
   void measure_energy(std::function<std::optional<GpuEnergy>()> read);
 
-  // Calls `save` on all ranks for each checkpoint, before it is written: the state that it does not hold.
+  // Calls `save` on all ranks before each checkpoint is written, to save the state that the checkpoint lacks.
   void save_replay(std::function<void(int64_t iteration)> save) { save_replay_ = std::move(save); }
 
   // Returns true if the iteration target or the reward target is reached, or if a stop was requested.

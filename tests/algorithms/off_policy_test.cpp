@@ -1,7 +1,5 @@
 // Compares updates of SAC and TD3 with autograd of independent implementations in libtorch, in double, and their replay
 // buffer with the rollouts.
-#include "algorithms/sac/sac.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "../support/random_env.hpp"
 #include "../support/set_options.hpp"
 #include "../support/test_engine.hpp"
+#include "algorithms/sac/sac.hpp"
 #include "algorithms/td3/td3.hpp"
 #include "nets/fused/fused_nets.hpp"
 #include "nets/torch/torch_nets.hpp"
@@ -65,6 +64,7 @@ struct Example {
     table.section(std::string(Learner::kTraits.name), "", options);
     set_options(table, c.options);
     spec = policy_spec(env.spec(), policy, options.normalizer(), /*has_critic=*/false);
+    spec.has_separate_critics = true;
     nets = make_nets(c, spec.layout);
     BatchPlan plan{.num_envs = kEnvs, .num_steps = kSteps, .shards = c.shards};
     plan.replay_rows = options.batch_size;
@@ -144,6 +144,33 @@ TEST(SacReplay, HoldsTheLastTransitionsOfEachEnvironment) {
   EXPECT_GT(truncations, 3);
 }
 
+// If environments start anew after a resume, the newest transitions do not lead to their observations. Episodes that
+// went on then end with a truncation, so that no sum of rewards crosses the border.
+TEST(SacReplay, EndsEpisodesOfEnvironmentsThatStartAnew) {
+  Example<Sac> s({"", ""});
+  Listener comm([](std::span<const float>) {});
+  s.learner->iterate(0, comm);
+  const ReplayView& replay = s.learner->replay().view();
+  const auto ends = [&] {
+    std::vector<uint8_t> all;
+    for (int64_t env = 0; env < kEnvs; ++env) all.push_back(replay.end[env * 8 + 9 % 8]);
+    return all;
+  };
+  const std::vector<uint8_t> before = ends();
+  s.learner->state_changed();
+  EXPECT_EQ(ends(), before);
+  const AlgorithmState state(*s.learner);
+  std::vector<float> obs = state.numbers<float>("rollout/obs");
+  obs[0] += 1, obs[3 * kObs] += 1;
+  state.fields.at("rollout/obs").write(std::as_bytes(std::span(obs)));
+  s.learner->state_changed();
+  std::vector<uint8_t> expected = before;
+  for (const size_t env : {0, 3})
+    if (expected[env] == ReplayEnd::goes_on) expected[env] = ReplayEnd::truncated;
+  EXPECT_NE(expected, before);
+  EXPECT_EQ(ends(), expected);
+}
+
 // The samples of a batch by their definition: 64-bit random numbers choose an environment of the shard and a
 // transition.
 struct Samples {
@@ -197,6 +224,12 @@ struct Reference {
       all.narrow(0, slice.offset, slice.count()).copy_(as_double(state.numbers<float>(prefix + slice.name)));
     return all;
   }
+  // Normalises with the moments in the state, epsilon 0.01 and limits of 10.
+  at::Tensor normalized(const at::Tensor& x, const std::string& name) const {
+    const at::Tensor mean = tensor(state.numbers<double>("normalizer/" + name + "/mean")),
+                     variance = tensor(state.numbers<double>("normalizer/" + name + "/variance"));
+    return ((x - mean) / (variance.sqrt() + 0.01)).clamp(-10, 10);
+  }
   double temperature() const { return std::exp(double{state.numbers<float>("sac/log_temperature")[0]}); }
 
   // Actions drawn from the actor with the standard normals of a purpose, and their log-probabilities.
@@ -211,10 +244,10 @@ struct Reference {
     return tensor(z).reshape({-1, kActions});
   }
   at::Tensor mean(const at::Tensor& actor, const at::Tensor& obs) const {
-    return mlp(s.spec.layout, s.spec.actor, actor, normalized(obs, s.learner->host_normalizers().obs));
+    return mlp(s.spec.layout, s.spec.actor, actor, normalized(obs, "obs"));
   }
   Actions draw(const at::Tensor& actor, const at::Tensor& obs, Purpose purpose, int64_t step) const {
-    const at::Tensor out = mlp(s.spec.layout, s.spec.actor, actor, normalized(obs, s.learner->host_normalizers().obs)),
+    const at::Tensor out = mlp(s.spec.layout, s.spec.actor, actor, normalized(obs, "obs")),
                      mean = out.narrow(1, 0, kActions),
                      log_std = out.narrow(1, kActions, kActions)
                                    .clamp(std::log(s.policy.std_min), std::log(s.policy.std_max));
@@ -228,7 +261,7 @@ struct Reference {
     return s.options.critics == "mean" ? (a + b) / 2 : at::min(a, b);
   }
   at::Tensor q(const at::Tensor& critics, NetId c, const at::Tensor& obs, const at::Tensor& action) const {
-    const at::Tensor x = normalized(obs, s.learner->host_normalizers().critic());
+    const at::Tensor x = normalized(obs, replay.critic_obs_dim > 0 ? "critic_obs" : "obs");
     return mlp(s.learner->critic_layout(), c, critics, at::cat({x, action}, 1)).squeeze(1);
   }
   static std::string path(const std::string& name) { return std::string(Learner::kTraits.name) + "/" + name; }
@@ -330,6 +363,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Steps", "sac.n_step=3 sac.gamma=0.9 policy.std_max=0.45"}, Case{"Shards", "", 0, true, 2}),
     [](const auto& info) { return info.param.name; });
 
+// A policy that --init_from has loaded is the target actor, too, until the first step of the actor.
+TEST(Td3, TheTargetActorStartsAsALoadedPolicy) {
+  Example<Td3> s({"", ""});
+  const AlgorithmState state(*s.learner);
+  std::vector<float> bias = state.numbers<float>("policy/actor/1/bias");
+  for (float& x : bias) x += 3;
+  state.fields.at("policy/actor/1/bias").write(std::as_bytes(std::span(bias)));
+  s.learner->state_changed();
+  EXPECT_EQ(state.numbers<float>("td3/target_policy/actor/1/bias"), bias);
+}
+
 class Td3GradientOf : public testing::TestWithParam<Case> {};
 
 // The second update also takes a step of the actor, and moves all targets.
@@ -374,14 +418,13 @@ TEST(Td3, ExploresByNoise) {
   Example<Td3> s({"", "td3.learning_starts=0"});
   Listener comm([](std::span<const float>) {});
   s.learner->iterate(0, comm);
-  const at::Tensor before = Reference(s, 1, 0).flat(s.spec.layout, "");
-  const Normalizers normalizers = s.learner->host_normalizers();
+  const Reference reference(s, 1, 0);
+  const at::Tensor before = reference.flat(s.spec.layout, "");
   const at::Tensor of_first_step = [&] {
     const RolloutView& r = s.learner->rollout();
     return as_double({r.obs, static_cast<size_t>(r.num_envs * kObs)}).reshape({-1, kObs}).clone();
   }();
-  const at::Tensor expected =
-      kBound * mlp(s.spec.layout, s.spec.actor, before, normalized(of_first_step, normalizers.obs)).tanh();
+  const at::Tensor expected = kBound * reference.mean(before, of_first_step).tanh();
   s.learner->iterate(1, comm);
   const RolloutView& r = s.learner->rollout();
   const auto* action = reinterpret_cast<const float*>(r.action);

@@ -40,7 +40,7 @@ ParamLayout layout_of_critics(const TaskSpec& task, const PolicyOptions& options
 }
 
 std::unique_ptr<Nets> make_critics(const LearnerParts& parts) {
-  DRL_CHECK(parts.engine, "off-policy learners need networks of its own");
+  DRL_CHECK(parts.engine, "off-policy learners need networks of their own");
   return parts.engine->make_nets(layout_of_critics(parts.envs.spec(), parts.policy), parts.plan.most_rows());
 }
 
@@ -67,11 +67,13 @@ BatchPlan OffPolicyLearner::plan_of(const AlgorithmTraits& traits, const OffPoli
                     "samples; --shards, "
                     "one per rank by default): use {}",
                     traits.name, batch, requested.shards, (batch / requested.shards + 1) * requested.shards));
-  if (const int64_t least = std::max(batch, options.learning_starts); options.replay_size < least)
+  const int64_t room = capacity(options, requested) * envs;  // each environment has room for the same number
+  if (const int64_t least = std::max(batch, options.learning_starts); room < least)
     throw UsageError(fmt::format(
-        "--{0}.replay_size {1} is smaller than --{0}.{2} {3} (the replay buffer would never have enough transitions): "
-        "raise the first or lower the second",
-        traits.name, options.replay_size, least == batch ? "batch_size" : "learning_starts", least));
+        "--{0}.replay_size {1} is smaller than --{0}.{2} {3}, or not a multiple of the {4} environments (the replay "
+        "buffer would never have enough transitions): use at least {5}, or lower the other option",
+        traits.name, options.replay_size, least == batch ? "batch_size" : "learning_starts", least, envs,
+        (least + envs - 1) / envs * envs));
   if (const int64_t least = envs * options.n_step; options.replay_size < least)
     throw UsageError(
         fmt::format("--{0}.replay_size {1} is too small for {2} environments with {0}.n_step {3}: use at "
@@ -176,6 +178,7 @@ void OffPolicyLearner::iterate(int64_t iteration, Communicator& comm) {
     clock.collected();
     for (int k = 0; k < options_.updates_per_step && transitions() >= options_.learning_starts; ++k)
       enqueue_update(comm);
+    if (sampler_.on_host()) comm.wait([&] { return queue_.done(); });  // the next step waits for these all-reduces
     clock.end();
   }
   sampler_.enqueue_end(slots_);
@@ -270,6 +273,9 @@ void OffPolicyLearner::move_targets() {
 }
 
 void OffPolicyLearner::compute_targets(const Tile& tile) {
+  const int32_t* rows = last_rows_.data() + tile.first;
+  nets_.forward(policy_.spec().actor, weights_of_next_actions(),
+                {replay_.view().next_obs, rows, tile.count, policy_.normalizers().obs}, out_.data());
   join_inputs(replay_.view().next_critic_input(), nullptr, last_rows_.data(), tile);
   act_next(tile);
   forward_critics(*target_weights_, tile, /*with_tapes=*/false);
@@ -354,7 +360,7 @@ void OffPolicyLearner::repack_critics() {
 
 void OffPolicyLearner::state_changed() {
   policy_.state_changed();
-  replay_.read_counts();
+  replay_.state_changed(rollout().obs);
   repack_critics();
   queue_.synchronize();
 }

@@ -65,9 +65,11 @@ class OffPolicyLearner : public Algorithm {
   struct Tile {
     int64_t first, count;
   };
-  // What a learner adds; all functions enqueue. The inputs of the critics are [tile, observations + actions].
-  // Writes the next actions to input(), whose observations are there, and their log-probabilities to log_prob_.
+  // Derived learners implement these; each enqueues work. The inputs of the critics are [tile, observations + actions].
+  // Writes the actions for the outputs out_ of the network with weights_of_next_actions() to input_, which has the
+  // observations, and their log-probabilities to log_prob_ if there is a temperature.
   virtual void act_next(const Tile& tile) = 0;
+  virtual const Weights& weights_of_next_actions() { return policy_.weights(); }
   // Writes the current actor's actions for the outputs out_ of its network, likewise.
   virtual void act(const Tile& tile) = 0;
   // Adds the actor's loss to scratch_, and writes its gradient with respect to out_ to d_out_. The critics have

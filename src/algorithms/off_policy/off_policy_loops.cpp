@@ -5,6 +5,7 @@
 namespace drl::DRL_ISA {
 
 DRL_LOOP(StoreTransitions)
+DRL_LOOP(CutEpisodes)
 DRL_LOOP(ChooseSamples)
 DRL_LOOP(JoinInputs)
 DRL_LOOP(CriticTargets)

@@ -33,8 +33,8 @@ struct OffPolicyOptions : NormalizationOptions {
     v("critic_learning_rate", critic_learning_rate, "learning rate of the critics", above(0) && at_most(1), common,
       always);
     v("gamma", gamma, "discount factor of future rewards", between(0, 1), common, always);
-    v("tau", tau, "share of the critics' weights that moves into the target critics' at each update",
-      above(0) && at_most(1), always);
+    v("tau", tau, "step size of the target networks towards the learned ones, at each update", above(0) && at_most(1),
+      always);
     v("batch_size", batch_size, "samples of an update, on all ranks together", between(1, 1 << 24), common, always);
     v("replay_size", replay_size,
       "transitions in the replay buffer, on all ranks together; the oldest make room for new ones",

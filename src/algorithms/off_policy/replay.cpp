@@ -11,14 +11,17 @@
 namespace drl {
 namespace {
 
-// Throws UsageError if the machine cannot give this many bytes.
+constexpr int64_t kCopies = 3;  // of the buffer, while it is saved: two more than before
+
+// Throws UsageError if the machine cannot give this many bytes. It does not know how many ranks share the machine.
 void require_memory(int64_t bytes) {
   const std::optional<int64_t> available = available_memory();
-  if (available && bytes > *available)
-    throw UsageError("the replay buffer does not fit into the memory (it needs " +
-                     human_bytes(static_cast<double>(bytes)) + " per rank, and this machine has " +
-                     human_bytes(static_cast<double>(*available)) +
-                     " left): use a smaller replay_size, or ranks on more nodes");
+  if (available && kCopies * bytes > *available)
+    throw UsageError(
+        "the replay buffer does not fit into the memory (it has " + human_bytes(static_cast<double>(bytes)) +
+        " per rank, of which saving makes two copies, and this "
+        "machine has " +
+        human_bytes(static_cast<double>(*available)) + " left): use a smaller replay_size, or ranks on more nodes");
 }
 
 }  // namespace
@@ -57,6 +60,12 @@ void Replay::enqueue_add(const RolloutView& rollout, int64_t t) {
 
 void Replay::write_counts() {
   for (size_t i = 0; i < counts_.size(); i += 2) counts_[i] = filled_, counts_[i + 1] = next_;
+}
+
+void Replay::state_changed(const float* obs) {
+  filled_ = counts_[0], next_ = counts_[1];
+  if (filled_ > 0)
+    for_each(queue_, view_.num_envs, CutEpisodes{view_, (next_ + view_.capacity - 1) % view_.capacity, obs});
 }
 
 void Replay::visit_state(StateVisitor& visitor) {

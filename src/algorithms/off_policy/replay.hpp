@@ -52,9 +52,10 @@ class Replay {
   // Enqueues the storage of row t of the rollout. Each environment's oldest transition makes room for it.
   void enqueue_add(const RolloutView& rollout, int64_t t);
   void visit_state(StateVisitor& visitor);
-  // Must be called before the state is saved, and after it was loaded.
+  // Must be called before the state is saved.
   void write_counts();
-  void read_counts() { filled_ = counts_[0], next_ = counts_[1]; }
+  // Must be called after the state was loaded, with the environments' current observations [N, obs_dim].
+  void state_changed(const float* obs);
 
  private:
   Queue& queue_;
@@ -93,6 +94,21 @@ struct StoreTransitions {
   }
   DRL_HD static void copy(float* to, int64_t to_row, const float* from, int64_t from_row, int64_t size) {
     for (int64_t k = 0; k < size; ++k) to[to_row * size + k] = from[from_row * size + k];
+  }
+};
+
+// Ends the episodes whose newest transition, in slot `slot`, does not lead to the observation that the environment has
+// now. They were interrupted: the run was resumed with environments that start anew.
+struct CutEpisodes {
+  ReplayView replay;
+  int64_t slot;
+  const float* obs;  // [N, obs_dim], the current ones
+  DRL_HD void operator()(int64_t i) const {
+    const int64_t row = i * replay.capacity + slot;
+    if (replay.end[row] != ReplayEnd::goes_on) return;
+    for (int64_t k = 0; k < replay.obs_dim; ++k)
+      if (replay.next_obs[row * replay.obs_dim + k] != obs[i * replay.obs_dim + k])
+        replay.end[row] = ReplayEnd::truncated;
   }
 };
 

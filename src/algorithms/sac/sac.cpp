@@ -46,12 +46,7 @@ void Sac::draw(const ActionNoise& noise, const Tile& tile) {
            DrawActions{distribution(), noise, out_.data(), critic_obs(), input_.data(), log_prob_.data()});
 }
 
-void Sac::act_next(const Tile& tile) {
-  nets_.forward(policy_.spec().actor, policy_.weights(),
-                {replay_.view().next_obs, last_rows_.data() + tile.first, tile.count, policy_.normalizers().obs},
-                out_.data());
-  draw(noise(Purpose::next_action, updates_, tile), tile);
-}
+void Sac::act_next(const Tile& tile) { draw(noise(Purpose::next_action, updates_, tile), tile); }
 
 void Sac::act(const Tile& tile) { draw(noise(Purpose::policy_action, actor_updates_, tile), tile); }
 

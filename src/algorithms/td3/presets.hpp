@@ -5,7 +5,7 @@
 
 namespace drl {
 
-// The recipe of CleanRL's td3_continuous_action, with one environment per rank. 1,000 iterations are 1 M steps of one.
+// The recipe of CleanRL's td3_continuous_action, with one environment per rank, for 1 M steps.
 inline constexpr PresetDeviation kTd3Presets[] = {{"", R"(
 num_envs = 1
 num_steps_per_env = 1000

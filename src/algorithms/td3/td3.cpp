@@ -43,9 +43,6 @@ SmoothActions Td3::smooth(const ActionNoise& noise, double std) {
 }
 
 void Td3::act_next(const Tile& tile) {
-  nets_.forward(policy_.spec().actor, *target_weights_,
-                {replay_.view().next_obs, last_rows_.data() + tile.first, tile.count, policy_.normalizers().obs},
-                out_.data());
   for_each(queue_, tile.count, smooth(noise(Purpose::next_action, updates_, tile), own_options_.policy_noise));
 }
 
@@ -69,7 +66,9 @@ void Td3::visit_own_state(StateVisitor& visitor) {
                   &queue_);
 }
 
+// Before its first step, the actor may be one that --init_from has loaded.
 void Td3::state_changed() {
+  if (actor_updates_ == 0) queue_.copy(target_actor_.data(), policy_.parameters(), target_actor_.size());
   nets_.repack(*target_weights_);
   OffPolicyLearner::state_changed();
 }

@@ -27,6 +27,7 @@ class Td3 final : public OffPolicyLearner {
 
  private:
   void act_next(const Tile& tile) override;
+  const Weights& weights_of_next_actions() override { return *target_weights_; }
   void act(const Tile& tile) override;
   void add_actor_loss(const Tile& tile) override;
   void after_actor_step() override;
