@@ -233,7 +233,7 @@ TEST(Help, OfAllListsEveryOptionOnceWithin80Columns) {
   const Result result = expect_exit(run_program({kTrain, "--help", "all"}), 0);
   EXPECT_EQ(result.err, "");
   std::multiset<std::string> found;
-  const std::regex option("^  (-. \\[ )?--([a-z_.]+)");
+  const std::regex option("^  (-. \\[ )?--([a-z0-9_.]+)");
   bool in_options = false;
   for (const std::string& line : split(result.out, '\n')) {
     EXPECT_LE(line.size(), 80u) << line;

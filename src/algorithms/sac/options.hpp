@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "algorithms/off_policy/options.hpp"
+#include "algorithms/off_policy_options.hpp"
 
 namespace drl {
 

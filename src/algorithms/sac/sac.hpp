@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "algorithms/off_policy/off_policy_learner.hpp"
+#include "algorithms/off_policy_learner.hpp"
 #include "algorithms/sac/options.hpp"
 #include "algorithms/sac/sac_kernels.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "algorithms/off_policy/off_policy_kernels.hpp"
+#include "algorithms/off_policy_kernels.hpp"
 #include "policy/squashed_state_gaussian.hpp"
 
 namespace drl {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "algorithms/off_policy/options.hpp"
+#include "algorithms/off_policy_options.hpp"
 
 namespace drl {
 

@@ -16,6 +16,7 @@ save_interval = 100
 actor_hidden_dims = 256,256
 critic_hidden_dims = 256,256
 activation = relu
+action_limit = 3
 layer_norm = false
 distribution = squashed_gaussian
 state_dependent_std = false

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "algorithms/off_policy/off_policy_learner.hpp"
+#include "algorithms/off_policy_learner.hpp"
 #include "algorithms/td3/options.hpp"
 #include "algorithms/td3/td3_kernels.hpp"
 

@@ -12,10 +12,10 @@ namespace {
 constexpr char kRanks[] = "ranks", kNotSet[] = "not set";
 
 constexpr std::string_view kNotAffectingResults[] = {
-    "comm_timeout",   "cuda_graphs",    "deterministic", "device",        "eval_interval",
-    "gate",           "gate_interval",  "gpu_ids",       "init_timeout",  "keep_checkpoints",
-    "logger",         "max_iterations", "nan_policy",    "save_interval", "save_seconds",
-    "squeue_comment", "target_reward",  "time_margin",   "video_interval"};
+    "comm_timeout", "cuda_graphs",    "deterministic", "device",       "eval_interval",
+    "gate",         "gate_interval",  "gpu_ids",       "init_timeout", "keep_checkpoints",
+    "logger",       "max_iterations", "nan_policy",    "save_replay",  "save_interval",
+    "save_seconds", "squeue_comment", "target_reward", "time_margin",  "video_interval"};
 
 using Options = std::map<std::string, std::string>;
 

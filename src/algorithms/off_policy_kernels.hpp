@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "algorithms/off_policy/replay.hpp"
+#include "algorithms/replay.hpp"
 #include "algorithms/update_kernels.hpp"
 
 namespace drl {

@@ -16,11 +16,11 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/learned_policy.hpp"
 #include "algorithms/learner_parts.hpp"
-#include "algorithms/off_policy/off_policy_kernels.hpp"
-#include "algorithms/off_policy/options.hpp"
-#include "algorithms/off_policy/replay.hpp"
+#include "algorithms/off_policy_kernels.hpp"
+#include "algorithms/off_policy_options.hpp"
 #include "algorithms/optimizer.hpp"
 #include "algorithms/recorder.hpp"
+#include "algorithms/replay.hpp"
 #include "algorithms/sampler.hpp"
 
 namespace drl {

@@ -1,4 +1,4 @@
-#include "algorithms/off_policy/replay.hpp"
+#include "algorithms/replay.hpp"
 
 #include <algorithm>
 #include <optional>

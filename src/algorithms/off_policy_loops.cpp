@@ -1,5 +1,5 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
-#include "algorithms/off_policy/off_policy_kernels.hpp"
+#include "algorithms/off_policy_kernels.hpp"
 #include "device/hot_loop.hpp"
 
 namespace drl::DRL_ISA {

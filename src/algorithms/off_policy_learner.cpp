@@ -1,4 +1,4 @@
-#include "algorithms/off_policy/off_policy_learner.hpp"
+#include "algorithms/off_policy_learner.hpp"
 
 #include <algorithm>
 #include <cmath>

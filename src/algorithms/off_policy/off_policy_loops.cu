@@ -1,1 +1,0 @@
-#include "algorithms/off_policy/off_policy_loops.cpp"

@@ -1,0 +1,1 @@
+#include "algorithms/off_policy_loops.cpp"
