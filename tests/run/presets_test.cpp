@@ -23,8 +23,11 @@ void expect_valid_presets(const std::string& task, const std::string& algorithm)
   const BatchPlan asked{options.train.num_envs, options.train.num_steps_per_env, 0, 1, 1};
   const BatchPlan plan = options.algorithm().plan(asked, task_spec(task));
   EXPECT_EQ(plan.num_envs, asked.num_envs);
+  options.algorithm().policy(task_spec(task), options.policy);  // throws if it cannot learn the task
   if (algorithm == "distill") return;  // it takes a gradient step for each segment of the rollout
-  EXPECT_EQ(std::to_string(plan.num_mini_batches), table.find(algorithm + ".num_mini_batches").value());
+  const bool is_off_policy = plan.replay_rows > 0;
+  EXPECT_EQ(std::to_string(is_off_policy ? plan.replay_rows : plan.num_mini_batches),
+            table.find(algorithm + (is_off_policy ? ".batch_size" : ".num_mini_batches")).value());
 }
 
 // Returns the known tasks, except those that other suites of this program have registered.
