@@ -183,8 +183,10 @@ TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--algorithm", "sac", "--policy.distribution", "gaussian"}, {"squashed_gaussian"});
   expect_error({"--algorithm", "td3", "--policy.state_dependent_std", "true"}, {"--policy.state_dependent_std false"});
   expect_error({"--algorithm", "sac", "--task", "CartPole-v1"}, {"CartPole-v1", "discrete", "--algorithm ppo"});
+#if defined(DRL_MUJOCO)
   expect_error({"--algorithm", "sac", "--task", "Go1-Velocity-Flat", "--policy.action_limit", "none"},
                {"Go1-Velocity-Flat", "bounds", "--policy.action_limit"});
+#endif
   expect_error({"--policy.rnn_num_layers", "2"}, {"policy.rnn_num_layers", "--policy.rnn_type gru"});
   expect_error({"--policy.rnn_type", "gru", "--num_envs", "6"}, {"--num_envs 6", "whole environments"});
   expect_error({"--ranks", "-1"}, {"ranks"});
