@@ -19,7 +19,8 @@ class Collector {
   // Enqueues the collection of a rollout, starting from the observations in row 0. `first_step`, in the queue's memory,
   // is the environments' lifetime step at row 0.
   void collect(const int64_t* first_step);
-  // The same in parts: begin(), and then step() for each row t, in which the host and the policy never work at once.
+  // These collect a rollout step by step: call begin(), and then step() for each row t. The host and the policy never
+  // work at the same time.
   void begin();
   void step(const int64_t* first_step, int64_t t, ActionChoice choice);
   // From now on, collect() and step() call `each_step` after each step of the

@@ -328,8 +328,9 @@ std::vector<Metric> OffPolicyLearner::metrics() const {
       {"critic_loss", "Critic loss", "Loss/critic", critic_optimizer_.mean(CriticColumn::loss), true},
       {"value", "Value", "Loss/value", critic_optimizer_.mean(CriticColumn::value), true, "value {:>7}"},
       {"actor_loss", "Actor loss", "Loss/actor", actor_optimizer_.mean(ActorColumn::loss), true},
-      {"updates", "Updates", "Train/updates", static_cast<double>(updates_), true, "", Format::count},
-      {"replay", "Transitions in replay", "Train/replay", static_cast<double>(transitions()), true, "", Format::count}};
+      {"updates", "Updates", "Train/updates", static_cast<double>(updates_), true, "", Format::count, Section::speed},
+      {"replay", "Transitions in replay", "Train/replay", static_cast<double>(transitions()), true, "", Format::count,
+       Section::speed}};
 }
 
 void OffPolicyLearner::visit_state(StateVisitor& visitor) {

@@ -41,7 +41,6 @@ class OffPolicyLearner : public Algorithm {
   void enqueue_update(Communicator& comm);
   const Replay& replay() const { return replay_; }
   const RolloutView& rollout() const { return sampler_.view(); }
-  Normalizers host_normalizers() const { return policy_.host_normalizers(); }
   const ParamLayout& critic_layout() const { return critic_nets_->layout(); }  // of kCritics networks
 
  protected:

@@ -60,4 +60,21 @@ struct OffPolicyOptions : NormalizationOptions {
   std::vector<std::string> warnings(std::string_view, int64_t, int64_t) const { return {}; }
 };
 
+// The preset that they share, in the syntax of --config files: one environment per rank, and 1 M steps of it.
+inline constexpr std::string_view kOffPolicyPreset = R"(
+num_envs = 1
+num_steps_per_env = 1000
+max_iterations = 1000
+init_at_random_ep_len = false
+save_interval = 100
+[policy]
+actor_hidden_dims = 256,256
+critic_hidden_dims = 256,256
+activation = relu
+action_limit = 3
+layer_norm = false
+distribution = squashed_gaussian
+init = uniform
+)";
+
 }  // namespace drl

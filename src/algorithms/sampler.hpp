@@ -31,7 +31,7 @@ class Sampler {
   // Enqueues the collection of a rollout from the observations in row 0, and of its episodes' sums. `first_step` is the
   // environments' lifetime step, in the queue's memory.
   void enqueue(const int64_t* first_step, Slots& slots);
-  // The same in parts: enqueue_begin(), then enqueue_step() for each row t, then enqueue_end().
+  // These do so step by step: call enqueue_begin(), enqueue_step() for each row t, and enqueue_end().
   void enqueue_begin();
   void enqueue_step(const int64_t* first_step, int64_t t, ActionChoice choice) {
     collector_.step(first_step, t, choice);

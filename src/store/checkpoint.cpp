@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "store/crc32c.hpp"
 #include "store/file.hpp"
 #include "store/hdf5_image.hpp"
@@ -40,6 +41,10 @@ bool has_text_at(std::span<const std::byte> bytes, size_t offset, std::string_vi
 [[noreturn]] void refuse_foreign(const fs::path& path, std::span<const std::byte> bytes, const std::string& format) {
   const std::string remedy = "give a " + format + " file";
   if (bytes.empty()) refuse(path, "is empty (0 bytes)", remedy);
+  if (has_text_at(bytes, 0, "drl-")) {  // the name of another format, and a space
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), std::min<size_t>(bytes.size(), kUserBlock));
+    refuse(path, "is not a " + format + " (it is a " + printable(text.substr(0, text.find(' '))) + ")", remedy);
+  }
   if (has_text_at(bytes, 0, kHdf5Signature) || has_text_at(bytes, kUserBlock, kHdf5Signature)) {
     refuse(path, "is not a " + format + " (it is HDF5 without drl's header)", remedy);
   }

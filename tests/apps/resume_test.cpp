@@ -168,6 +168,7 @@ TEST(ResumeReplayOnTwoRanks, RefusesDamagedFilesAndSaysWhatIsMissing) {
   const std::string whole = slurp(file);
   spill(file, whole.substr(0, whole.size() - 100));
   expect_error(run.train(3, 2, {"--resume"}), {file.string(), "truncated"});
+  expect_error(run_program({kCheckpointProgram, "verify", file}), {file.string(), "drl-replay"});
   fs::remove(file);
   expect_mentions(expect_exit(run.train(3, 2, {"--resume"}), 0).err, {"replay buffer starts empty", file.string()});
 }

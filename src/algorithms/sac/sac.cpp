@@ -3,7 +3,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "algorithms/sac/presets.hpp"
 #include "base/check.hpp"
 #include "device/for_each.hpp"
 
@@ -16,9 +15,18 @@ ParamLayout layout_of_temperature() {
   return layout;
 }
 
+constexpr PresetDeviation kPresets[] = {{"", kOffPolicyPreset}, {"", R"(
+[policy]
+state_dependent_std = true
+std_type = log
+init_std = 1
+std_min = 0.0067
+std_max = 7.39
+)"}};
+
 }  // namespace
 
-std::span<const PresetDeviation> Sac::presets() { return kSacPresets; }
+std::span<const PresetDeviation> Sac::presets() { return kPresets; }
 
 void Sac::check(const SacOptions&, const PolicyOptions& policy) {
   require_no_memory(kTraits, policy);

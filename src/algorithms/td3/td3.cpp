@@ -2,13 +2,17 @@
 
 #include <variant>
 
-#include "algorithms/td3/presets.hpp"
 #include "base/check.hpp"
 #include "device/for_each.hpp"
 
 namespace drl {
+namespace {
 
-std::span<const PresetDeviation> Td3::presets() { return kTd3Presets; }
+constexpr PresetDeviation kPresets[] = {{"", kOffPolicyPreset}, {"", "[policy]\nstate_dependent_std = false\n"}};
+
+}  // namespace
+
+std::span<const PresetDeviation> Td3::presets() { return kPresets; }
 
 void Td3::check(const Td3Options&, const PolicyOptions& policy) {
   require_no_memory(kTraits, policy);
