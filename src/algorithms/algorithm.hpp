@@ -39,7 +39,7 @@ struct AlgorithmTraits {
 
 // The options in which an algorithm deviates from a task's own preset, in the syntax of --config files.
 struct PresetDeviation {
-  std::string_view task;  // "": all tasks
+  std::string_view task;  // "": all tasks; "-Velocity-": all whose names contain this
   std::string_view text;
 };
 

@@ -1,4 +1,5 @@
 // Compiled once for each instruction set, and for GPUs (device/hot_loop.hpp).
+#include "algorithms/reward_normalizer.hpp"
 #include "algorithms/symmetry_kernels.hpp"
 #include "algorithms/update_kernels.hpp"
 #include "device/hot_loop.hpp"
@@ -19,5 +20,7 @@ DRL_DISTRIBUTIONS(DRL_SUM_COLUMNS, StateStd)
 DRL_LOOP(PrepareStep)
 DRL_LOOP(AdamStep)
 DRL_LOOP(SgdStep)
+DRL_LOOP(DiscountedReturns)
+DRL_LOOP(LargestOf)
 
 }  // namespace drl::DRL_ISA

@@ -63,9 +63,8 @@ class AlgorithmKindOf final : public AlgorithmKind {
   }
   PolicySpec policy(const TaskSpec& task, const PolicyOptions& options) const override {
     Learner::check(options_, options);
-    const bool is_off_policy = kTraits.is_off_policy;
-    PolicySpec spec = policy_spec(task, options, options_.normalizer(), kTraits.has_critic && !is_off_policy);
-    spec.has_separate_critics = is_off_policy;
+    PolicySpec spec = policy_spec(task, options, options_.normalizer(), kTraits.has_critic && !kTraits.is_off_policy);
+    if constexpr (kTraits.is_off_policy) spec.separate_critic = options_.critic_net(task, options);
     return spec;
   }
   BatchPlan plan(const BatchPlan& requested, const TaskSpec& task) const override {

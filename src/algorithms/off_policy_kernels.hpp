@@ -24,6 +24,12 @@ struct CriticValues {
     const F b = load<F>(q[1] + i);
     return use == Critics::mean ? F(0.5f) * (a + b) : math::min(a, b);
   }
+  // Returns the share of critic c in at(), the derivative with respect to its value.
+  DRL_HD float share(int c, int64_t i) const {
+    if (use == Critics::first) return c == 0 ? 1.0f : 0.0f;
+    if (use == Critics::mean) return 0.5f;
+    return (q[0][i] <= q[1][i]) == (c == 0) ? 1.0f : 0.0f;
+  }
   int used() const { return use == Critics::first ? 1 : kCritics; }
 };
 
@@ -64,17 +70,12 @@ struct CriticLoss {
   }
 };
 
-// Writes the derivatives of -Q(s, a) with respect to the value of each critic that is used.
+// Writes the derivatives of -Q(s, a) with respect to the critics' values.
 struct ValueDerivatives {
   CriticValues values;
   float* d_q[kCritics];
-  template <class F>
-  DRL_HD void lanes(int64_t i) const {
-    if (values.use == Critics::first) return store(d_q[0] + i, F(-1));
-    const Mask<F> first = load<F>(values.q[0] + i) <= load<F>(values.q[1] + i);
-    const bool mean = values.use == Critics::mean;
-    store(d_q[0] + i, mean ? F(-0.5f) : math::select(first, F(-1), F(0)));
-    store(d_q[1] + i, mean ? F(-0.5f) : math::select(first, F(0), F(-1)));
+  DRL_HD void operator()(int64_t i) const {
+    for (int c = 0; c < kCritics; ++c) d_q[c][i] = -values.share(c, i);
   }
 };
 

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "algorithms/make_algorithm.hpp"
+#include "algorithms/symmetry.hpp"
 #include "base/check.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -30,18 +32,22 @@ int64_t capacity(const OffPolicyOptions& options, const BatchPlan& plan) {
   return options.replay_size / (plan.num_envs * plan.world_size);
 }
 
-ParamLayout layout_of_critics(const TaskSpec& task, const PolicyOptions& options) {
-  const int inputs = (task.critic_obs_dim > 0 ? task.critic_obs_dim : task.obs_dim) + task.action.size;
+std::unique_ptr<Nets> make_critics(const LearnerParts& parts, const OffPolicyOptions& options) {
+  DRL_CHECK(parts.engine, "off-policy learners need networks of their own");
   ParamLayout layout;
-  for (int c = 0; c < kCritics; ++c)
-    layout.add_net({fmt::format("critic/{}", c), widths_of(inputs, options.critic_hidden_dims, 1),
-                    activation_of(options.activation), options.layer_norm});
-  return layout;
+  for (int c = 0; c < kCritics; ++c) {
+    NetSpec net = options.critic_net(parts.envs.spec(), parts.policy);
+    net.name += fmt::format("/{}", c);
+    layout.add_net(std::move(net));
+  }
+  return parts.engine->make_nets(layout, parts.plan.most_rows());
 }
 
-std::unique_ptr<Nets> make_critics(const LearnerParts& parts) {
-  DRL_CHECK(parts.engine, "off-policy learners need networks of their own");
-  return parts.engine->make_nets(layout_of_critics(parts.envs.spec(), parts.policy), parts.plan.most_rows());
+RewardNormalizer::Settings rewards_of(const OffPolicyOptions& options) {
+  return {.is_on = options.reward_normalization,
+          .rule = {.eps = 1e-8, .eps_inside_sqrt = true},
+          .gamma = options.gamma,
+          .has_largest = true};
 }
 
 std::string remedy_of(const AlgorithmTraits& traits) {
@@ -49,6 +55,13 @@ std::string remedy_of(const AlgorithmTraits& traits) {
 }
 
 }  // namespace
+
+NetSpec OffPolicyOptions::critic_net(const TaskSpec& task, const PolicyOptions& policy) const {
+  const int inputs = (task.critic_obs_dim > 0 ? task.critic_obs_dim : task.obs_dim) + task.action.size;
+  const std::vector<int>& hidden = policy.critic_hidden_dims;
+  if (residual_critics) return residual_net("critic", inputs, hidden.front(), static_cast<int>(hidden.size()), atoms);
+  return {"critic", widths_of(inputs, hidden, atoms), activation_of(policy.activation), policy.layer_norm};
+}
 
 std::string OffPolicyOptions::describe_update(const BatchPlan& plan) const {
   return fmt::format("{} of {} samples after each step; replay of {} transitions, {} per rank",
@@ -59,6 +72,8 @@ std::string OffPolicyOptions::describe_update(const BatchPlan& plan) const {
 BatchPlan OffPolicyLearner::plan_of(const AlgorithmTraits& traits, const OffPolicyOptions& options, BatchPlan requested,
                                     const TaskSpec& task) {
   require_continuous_actions(traits, task);
+  if (options.symmetry != "none")
+    require_symmetry(task, /*is_recurrent=*/false, fmt::format("{}.symmetry {}", traits.name, options.symmetry));
   requested.check(traits.name, "--num_steps_per_env");
   const int64_t envs = requested.num_envs * requested.world_size, batch = options.batch_size;
   if (batch % requested.shards != 0)
@@ -89,17 +104,31 @@ BatchPlan OffPolicyLearner::plan_of(const AlgorithmTraits& traits, const OffPoli
   return requested;
 }
 
-void OffPolicyLearner::require_no_memory(const AlgorithmTraits& traits, const PolicyOptions& policy) {
+void OffPolicyLearner::check_networks(const AlgorithmTraits& traits, const OffPolicyOptions& options,
+                                      const PolicyOptions& policy) {
   if (policy.is_recurrent())
     throw UsageError(fmt::format(
         "--policy.rnn_type {} cannot be used with --algorithm {} (its replay buffer holds single transitions, not "
         "sequences): use --policy.rnn_type none, or --algorithm {}",
         policy.rnn_type, traits.name, algorithm_names().front()));
+  const std::vector<int>& widths = policy.critic_hidden_dims;
+  if (options.residual_critics && (widths.empty() || std::ranges::count(widths, widths.front()) < std::ssize(widths))) {
+    std::vector<std::string> texts;
+    for (const int width : widths) texts.push_back(std::to_string(width));
+    throw UsageError(fmt::format(
+        "--{}.residual_critics cannot be used with --policy.critic_hidden_dims {} (residual blocks need one "
+        "common width): use, for example, --policy.critic_hidden_dims 256,256 for two blocks",
+        traits.name, texts.empty() ? "none" : join(texts, ",")));
+  }
 }
 
-OptimizerSettings OffPolicyLearner::adam(const char* name, const ParamLayout& layout, double rate, int columns) const {
+OptimizerSettings OffPolicyLearner::adam(const char* name, const ParamLayout& layout, double rate, int columns,
+                                         double weight_decay) const {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
-  return {.rule = {.adam_eps = options_.adam_eps, .groups = {}},
+  return {.rule = {.type = weight_decay > 0 ? OptimizerType::adamw : OptimizerType::adam,
+                   .adam_eps = options_.adam_eps,
+                   .weight_decay = weight_decay,
+                   .groups = {}},
           .groups = {{name, layout.size(), {rate, unlimited}}},
           .loss_columns = columns,
           .remedy = remedy_of(traits_.algorithm)};
@@ -115,22 +144,22 @@ OffPolicyLearner::OffPolicyLearner(const LearnerParts& parts, const OffPolicyOpt
       policy_(parts, slots_),
       sampler_(parts, policy_, slots_, traits.action_noise),
       replay_(queue_, parts.envs.spec(), plan_.num_envs, capacity(options, plan_)),
+      batch_(queue_, parts.envs.spec(), plan_.replay_rows, options.symmetry == "augment"),
+      rewards_(queue_, slots_, plan_, rewards_of(options)),
       nets_(parts.nets),
-      critic_nets_(make_critics(parts)),
+      critic_nets_(make_critics(parts, options)),
       critics_(queue_, static_cast<size_t>(critic_layout().size())),
       targets_(queue_, critics_.size()),
       critic_gradients_(queue_),
       actor_gradients_(queue_),
-      critic_optimizer_(queue_, critic_gradients_, critic_layout(), critics_.data(),
-                        adam("critics", critic_layout(), options.critic_learning_rate, CriticColumn::count)),
-      actor_optimizer_(queue_, actor_gradients_, policy_.spec().layout, policy_.parameters(),
-                       adam("actor", policy_.spec().layout, options.learning_rate, ActorColumn::count)),
+      critic_optimizer_(
+          queue_, critic_gradients_, critic_layout(), critics_.data(),
+          adam("critics", critic_layout(), options.critic_learning_rate, CriticColumn::count, options.weight_decay)),
+      actor_optimizer_(
+          queue_, actor_gradients_, policy_.spec().layout, policy_.parameters(),
+          adam("actor", policy_.spec().layout, options.learning_rate, ActorColumn::count, options.weight_decay)),
       tile_rows_(std::min({nets_.tile(), critic_nets_->tile(), plan_.replay_rows})),
-      first_rows_(queue_, static_cast<size_t>(plan_.replay_rows)),
-      last_rows_(queue_, first_rows_.size()),
-      returns_(queue_, first_rows_.size()),
-      discount_(queue_, first_rows_.size()),
-      target_(queue_, first_rows_.size()),
+      target_(queue_, static_cast<size_t>(tile_rows_ * options.atoms)),
       out_(queue_, static_cast<size_t>(tile_rows_ * policy_.spec().actor_net().outputs())),
       d_out_(queue_, out_.size()),
       input_(queue_, static_cast<size_t>(tile_rows_ * critic_layout().net(0).inputs())),
@@ -145,6 +174,7 @@ OffPolicyLearner::OffPolicyLearner(const LearnerParts& parts, const OffPolicyOpt
     critic_tapes_[c] = critic_nets_->make_tape(c);
     d_input_[c] = Array<float>(queue_, input_.size());
     q_[c] = Array<float>(queue_, log_prob_.size()), d_q_[c] = Array<float>(queue_, log_prob_.size());
+    if (has_atoms()) of_atoms_[c] = Array<float>(queue_, target_.size());
   }
   for (int64_t t = 0; t < plan_.num_steps; ++t) clocks_.emplace_back(queue_);
   Array<float> host(queue_, critics_.size(), Memory::host);
@@ -183,6 +213,7 @@ void OffPolicyLearner::iterate(int64_t iteration, Communicator& comm) {
   }
   sampler_.enqueue_end(slots_);
   policy_.enqueue_moments(rollout(), slots_);
+  rewards_.enqueue(rollout(), slots_);
   slots_.enqueue_all_reduce(comm);
   sampler_.rollout().roll_over();
   for (Optimizer* optimizer : optimizers()) optimizer->enqueue_end();
@@ -194,6 +225,7 @@ void OffPolicyLearner::iterate(int64_t iteration, Communicator& comm) {
   slots_.end(remedy_of(traits_.algorithm));
   for (const Optimizer* optimizer : optimizers()) optimizer->end();
   policy_.end(slots_);
+  rewards_.end(slots_);
   sampler_.end(iteration, host_lifetime_step_[0], slots_, stats_);
   host_lifetime_step_[0] += plan_.num_steps;
   replay_.write_counts();
@@ -227,28 +259,35 @@ ActionNoise OffPolicyLearner::noise(Purpose purpose, int64_t step, const Tile& t
 }
 
 void OffPolicyLearner::choose_samples() {
-  const ReplayBatch batch{.seed = seed_,
-                          .update = updates_,
-                          .first_sample = plan_.rank * plan_.replay_rows,
-                          .samples_per_shard = plan_.replay_rows / plan_.local_shards(),
-                          .envs_per_shard = plan_.envs_per_shard(),
-                          .range = replay_.range()};
-  for_each(queue_, plan_.replay_rows,
-           ChooseSamples{replay_.view(), batch, options_.n_step, static_cast<float>(options_.gamma),
-                         static_cast<float>(options_.reward_scale), first_rows_.data(), last_rows_.data(),
-                         returns_.data(), discount_.data()});
+  batch_.enqueue(replay_, {.seed = seed_,
+                           .update = updates_,
+                           .first_sample = plan_.rank * plan_.replay_rows,
+                           .samples_per_shard = plan_.replay_rows / plan_.local_shards(),
+                           .envs_per_shard = plan_.envs_per_shard(),
+                           .range = replay_.range(),
+                           .n_step = options_.n_step,
+                           .gamma = static_cast<float>(options_.gamma),
+                           .reward_scale = static_cast<float>(reward_scale())});
 }
 
-void OffPolicyLearner::join_inputs(const float* obs, const float* action, const int32_t* rows, const Tile& tile) {
-  for_each(queue_, tile.count,
-           JoinInputs{obs, action, rows + tile.first, critic_obs(), replay_.view().action_size,
-                      policy_.normalizers().critic(), input_.data()});
+double OffPolicyLearner::reward_scale() const {
+  const double largest = rewards_.largest();
+  return options_.reward_scale *
+         (largest > 0 ? std::min(rewards_.inverse_std(), options_.reward_limit / largest) : 1.0);
+}
+
+void OffPolicyLearner::join_inputs(const float* obs, const float* action, const Tile& tile) {
+  for_each(
+      queue_, tile.count,
+      JoinInputs{obs, action, critic_obs(), replay_.view().action_size, policy_.normalizers().critic(), input_.data()});
 }
 
 void OffPolicyLearner::forward_critics(const Weights& weights, const Tile& tile, bool with_tapes) {
-  for (NetId c = 0; c < kCritics; ++c)
-    critic_nets_->forward(c, weights, {input_.data(), nullptr, tile.count}, q_[c].data(),
+  for (NetId c = 0; c < kCritics; ++c) {
+    critic_nets_->forward(c, weights, {input_.data(), nullptr, tile.count}, critic_out(c),
                           with_tapes ? critic_tapes_[c].get() : nullptr);
+    if (has_atoms()) for_each(queue_, tile.count, AtomProbabilities{atoms(), critic_out(c), q_[c].data()});
+  }
 }
 
 void OffPolicyLearner::step_critics(Communicator& comm) {
@@ -273,24 +312,40 @@ void OffPolicyLearner::move_targets() {
 }
 
 void OffPolicyLearner::compute_targets(const Tile& tile) {
-  const int32_t* rows = last_rows_.data() + tile.first;
   nets_.forward(policy_.spec().actor, weights_of_next_actions(),
-                {replay_.view().next_obs, rows, tile.count, policy_.normalizers().obs}, out_.data());
-  join_inputs(replay_.view().next_critic_input(), nullptr, last_rows_.data(), tile);
+                {batch_.next_obs(tile.first), nullptr, tile.count, policy_.normalizers().obs}, out_.data());
+  join_inputs(batch_.next_critic_obs(tile.first), nullptr, tile);
   act_next(tile);
   forward_critics(*target_weights_, tile, /*with_tapes=*/false);
-  for_each(queue_, tile.count,
-           CriticTargets{values(of_options()), returns_.data() + tile.first, discount_.data() + tile.first,
-                         log_prob_.data(), log_temperature(), target_.data() + tile.first});
+  const float *returns = batch_.returns(tile.first), *discount = batch_.discount(tile.first);
+  if (has_atoms())
+    for_each(queue_, tile.count,
+             ProjectTargets{atoms(),
+                            values(of_options()),
+                            {critic_out(0), critic_out(1)},
+                            returns,
+                            discount,
+                            log_prob_.data(),
+                            log_temperature(),
+                            target_.data()});
+  else
+    for_each(
+        queue_, tile.count,
+        CriticTargets{values(of_options()), returns, discount, log_prob_.data(), log_temperature(), target_.data()});
 }
 
 void OffPolicyLearner::critic_gradient(const Tile& tile) {
-  join_inputs(replay_.view().critic_input(), replay_.view().action, first_rows_.data(), tile);
+  join_inputs(batch_.critic_obs(tile.first), batch_.action(tile.first), tile);
   forward_critics(*critic_weights_, tile, /*with_tapes=*/true);
-  add_rows(queue_, tile.count, CriticColumn::count, scratch_.data(),
-           CriticLoss{values(of_options()), target_.data() + tile.first, {d_q_[0].data(), d_q_[1].data()}});
+  const CriticValues now = values(of_options());
+  if (has_atoms())
+    add_rows(queue_, tile.count, CriticColumn::count, scratch_.data(),
+             DistributionLoss{atoms(), now, target_.data(), {critic_out(0), critic_out(1)}});
+  else
+    add_rows(queue_, tile.count, CriticColumn::count, scratch_.data(),
+             CriticLoss{now, target_.data(), {d_q_[0].data(), d_q_[1].data()}});
   for (NetId c = 0; c < kCritics; ++c)
-    critic_nets_->backward(c, *critic_weights_, *critic_tapes_[c], d_q_[c].data(), critic_optimizer_.gradient());
+    critic_nets_->backward(c, *critic_weights_, *critic_tapes_[c], critic_d_out(c), critic_optimizer_.gradient());
 }
 
 void OffPolicyLearner::step_actor(Communicator& comm) {
@@ -309,16 +364,18 @@ void OffPolicyLearner::step_actor(Communicator& comm) {
 
 void OffPolicyLearner::actor_gradient(const Tile& tile) {
   const NetId actor = policy_.spec().actor;
-  nets_.forward(actor, policy_.weights(),
-                {replay_.view().obs, first_rows_.data() + tile.first, tile.count, policy_.normalizers().obs},
+  nets_.forward(actor, policy_.weights(), {batch_.obs(tile.first), nullptr, tile.count, policy_.normalizers().obs},
                 out_.data(), actor_tape_.get());
-  join_inputs(replay_.view().critic_input(), nullptr, first_rows_.data(), tile);
+  join_inputs(batch_.critic_obs(tile.first), nullptr, tile);
   act(tile);
   const CriticValues values = this->values(critics_of_actor());
   forward_critics(*critic_weights_, tile, /*with_tapes=*/true);
   for_each(queue_, tile.count, ValueDerivatives{values, {d_q_[0].data(), d_q_[1].data()}});
-  for (NetId c = 0; c < values.used(); ++c)
-    critic_nets_->backward(c, *critic_weights_, *critic_tapes_[c], d_q_[c].data(), nullptr, d_input_[c].data());
+  for (NetId c = 0; c < values.used(); ++c) {
+    if (has_atoms())
+      for_each(queue_, tile.count, ExpectedValueGradient{atoms(), q_[c].data(), d_q_[c].data(), critic_out(c)});
+    critic_nets_->backward(c, *critic_weights_, *critic_tapes_[c], critic_d_out(c), nullptr, d_input_[c].data());
+  }
   add_actor_loss(tile);
   nets_.backward(actor, policy_.weights(), *actor_tape_, d_out_.data(), actor_optimizer_.gradient());
 }
@@ -345,6 +402,7 @@ void OffPolicyLearner::visit_state(StateVisitor& visitor) {
   actor_optimizer_.visit_state(visitor, path("actor_optimizer"));
   visit_own_state(visitor);
   policy_.visit_normalizers(visitor);
+  rewards_.visit_state(visitor);
   visitor.scalar(path("updates"), updates_);
   visitor.scalar(path("actor_updates"), actor_updates_);
   visitor.scalar("rollout/lifetime_step", host_lifetime_step_[0]);
@@ -362,6 +420,7 @@ void OffPolicyLearner::repack_critics() {
 void OffPolicyLearner::state_changed() {
   policy_.state_changed();
   replay_.state_changed(rollout().obs);
+  rewards_.state_changed();
   repack_critics();
   queue_.synchronize();
 }

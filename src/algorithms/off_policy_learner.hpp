@@ -21,7 +21,10 @@
 #include "algorithms/optimizer.hpp"
 #include "algorithms/recorder.hpp"
 #include "algorithms/replay.hpp"
+#include "algorithms/reward_normalizer.hpp"
 #include "algorithms/sampler.hpp"
+#include "algorithms/transition_batch.hpp"
+#include "algorithms/value_distribution.hpp"
 
 namespace drl {
 
@@ -57,8 +60,9 @@ class OffPolicyLearner : public Algorithm {
   // or cannot be divided among the ranks.
   static BatchPlan plan_of(const AlgorithmTraits& traits, const OffPolicyOptions& options, BatchPlan requested,
                            const TaskSpec& task);
-  // Throws UsageError if the policy is recurrent.
-  static void require_no_memory(const AlgorithmTraits& traits, const PolicyOptions& policy);
+  // Throws UsageError if the policy is recurrent, or if residual critics have layers of different widths.
+  static void check_networks(const AlgorithmTraits& traits, const OffPolicyOptions& options,
+                             const PolicyOptions& policy);
 
   // The samples [first, first + count) of this rank's part of a batch, which pass through the networks at once.
   struct Tile {
@@ -86,8 +90,9 @@ class OffPolicyLearner : public Algorithm {
   CriticValues values(Critics use) const { return {{q_[0].data(), q_[1].data()}, use}; }
   Critics of_options() const { return options_.critics == "mean" ? Critics::mean : Critics::smaller; }
   int64_t critic_obs() const { return replay_.view().critic_dim(); }
-  // Adam without clipping, and with a constant learning rate.
-  OptimizerSettings adam(const char* name, const ParamLayout& layout, double rate, int columns) const;
+  // Adam (or AdamW) without clipping, and with a constant learning rate.
+  OptimizerSettings adam(const char* name, const ParamLayout& layout, double rate, int columns,
+                         double weight_decay = 0) const;
   std::string path(const std::string& name) const { return std::string(traits_.algorithm.name) + "/" + name; }
 
   Queue& queue_;
@@ -99,6 +104,8 @@ class OffPolicyLearner : public Algorithm {
   LearnedPolicy policy_;
   Sampler sampler_;
   Replay replay_;
+  TransitionBatch batch_;
+  RewardNormalizer rewards_;
   Nets& nets_;  // of the actor
   std::unique_ptr<Nets> critic_nets_;
   Array<float> critics_, targets_;  // their parameters
@@ -107,11 +114,11 @@ class OffPolicyLearner : public Algorithm {
   int64_t updates_ = 0, actor_updates_ = 0;  // in the run so far
 
   int64_t tile_rows_;
-  Array<int32_t> first_rows_, last_rows_;     // [B], of the batch's samples in the replay buffer
-  Array<float> returns_, discount_, target_;  // [B]
+  Array<float> target_;                       // [tile], or [tile, atoms]
   Array<float> out_, d_out_;                  // [tile, outputs of the actor]
   Array<float> input_, d_input_[kCritics];    // [tile, critic's observations + action size]
   Array<float> q_[kCritics], d_q_[kCritics];  // [tile]
+  Array<float> of_atoms_[kCritics];           // [tile, atoms], see critic_out(); empty: critics have one output
   Array<float> log_prob_;                     // [tile]
   Array<double> scratch_;
 
@@ -121,6 +128,9 @@ class OffPolicyLearner : public Algorithm {
   int64_t transitions() const;  // in the replay buffers of all ranks
   std::vector<Optimizer*> optimizers();
   void repack_critics();
+  // Returns reward_scale / max(standard deviation of returns, their largest magnitude / reward_limit), as in SimbaV2
+  // (Lee et al., "Hyperspherical Normalization for Scalable Deep Reinforcement Learning", arXiv:2502.15280).
+  double reward_scale() const;
   void choose_samples();
   void step_critics(Communicator& comm);
   void move_targets();
@@ -128,7 +138,15 @@ class OffPolicyLearner : public Algorithm {
   void compute_targets(const Tile& tile);
   void critic_gradient(const Tile& tile);
   void actor_gradient(const Tile& tile);
-  void join_inputs(const float* obs, const float* action, const int32_t* rows, const Tile& tile);
+  void join_inputs(const float* obs, const float* action, const Tile& tile);
+  Atoms atoms() const {
+    return {options_.atoms, static_cast<float>(options_.value_min), static_cast<float>(options_.value_max)};
+  }
+  bool has_atoms() const { return options_.atoms > 1; }
+  // Return a critic's outputs after forward_critics(), its value or its atoms' probabilities, and the array for the
+  // derivatives with respect to them, which takes the place of probabilities.
+  float* critic_out(NetId c) { return has_atoms() ? of_atoms_[c].data() : q_[c].data(); }
+  float* critic_d_out(NetId c) { return has_atoms() ? of_atoms_[c].data() : d_q_[c].data(); }
   // Computes q_ of the inputs in input_.
   void forward_critics(const Weights& weights, const Tile& tile, bool with_tapes);
 

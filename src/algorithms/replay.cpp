@@ -1,34 +1,14 @@
 #include "algorithms/replay.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/check.hpp"
-#include "base/host.hpp"
-#include "base/text.hpp"
 #include "device/for_each.hpp"
 
 namespace drl {
-namespace {
-
-constexpr int64_t kCopies = 3;  // of the buffer, while it is saved: two more than before
-
-// Throws UsageError if the machine cannot give this many bytes. It does not know how many ranks share the machine.
-void require_memory(int64_t bytes) {
-  const std::optional<int64_t> available = available_memory();
-  if (available && kCopies * bytes > *available)
-    throw UsageError(
-        "the replay buffer does not fit into the memory (it has " + human_bytes(static_cast<double>(bytes)) +
-        " per rank, of which saving makes two copies, and this "
-        "machine has " +
-        human_bytes(static_cast<double>(*available)) + " left): use a smaller replay_size, or ranks on more nodes");
-}
-
-}  // namespace
 
 Replay::Replay(Queue& queue, const TaskSpec& task, int64_t num_envs, int64_t capacity)
     : queue_(queue), counts_(static_cast<size_t>(2 * num_envs)) {
-  if (!queue.on_gpu()) require_memory(bytes(task, num_envs, capacity));
   const auto make = [&]<class T>(Array<T>& array, int64_t per_row) {
     array = Array<T>(queue, static_cast<size_t>(num_envs * capacity * per_row));
     return array.data();

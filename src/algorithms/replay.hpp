@@ -30,8 +30,6 @@ struct ReplayView {
 
   // The critic's observations are the actor's if it has none of its own.
   DRL_HD int64_t critic_dim() const { return critic_obs_dim > 0 ? critic_obs_dim : obs_dim; }
-  DRL_HD const float* critic_input() const { return critic_obs_dim > 0 ? critic_obs : obs; }
-  DRL_HD const float* next_critic_input() const { return critic_obs_dim > 0 ? next_critic_obs : next_obs; }
 };
 
 // The transitions of a ring: the newest `filled` ones before slot `next`.
@@ -120,6 +118,8 @@ struct ReplayBatch {
   int64_t first_sample;  // the number of this rank's first sample in the batch of all ranks
   int64_t samples_per_shard, envs_per_shard;
   ReplayRange range;
+  int n_step;
+  float gamma, reward_scale;
 };
 
 // Chooses sample i of this rank, and sums its rewards: return = r_0 + gamma r_1 + ... over at most n_step steps, which
@@ -128,9 +128,8 @@ struct ReplayBatch {
 struct ChooseSamples {
   ReplayView replay;
   ReplayBatch batch;
-  int n_step;
-  float gamma, reward_scale;
   int32_t *first, *last;      // [B], rows of the replay buffer: of the sample and of its last step
+  uint8_t* mirrored;          // [B], 0 or 1 at random
   float *returns, *discount;  // [B]
   DRL_HD void operator()(int64_t i) const {
     const Words4 bits = random_bits(batch.seed, Purpose::replay, static_cast<uint64_t>(batch.first_sample + i),
@@ -142,10 +141,10 @@ struct ChooseSamples {
     float sum = 0, factor = 1;
     for (int64_t k = 0;; ++k) {
       const int64_t row = begin + (oldest + age + k) % replay.capacity;
-      if (k == 0) first[i] = static_cast<int32_t>(row);
-      sum += factor * (reward_scale * replay.reward[row]);
-      factor *= gamma;
-      if (replay.end[row] == ReplayEnd::goes_on && k + 1 < n_step && age + k + 1 < batch.range.filled) continue;
+      if (k == 0) first[i] = static_cast<int32_t>(row), mirrored[i] = bits[0] & 1u;
+      sum += factor * (batch.reward_scale * replay.reward[row]);
+      factor *= batch.gamma;
+      if (replay.end[row] == ReplayEnd::goes_on && k + 1 < batch.n_step && age + k + 1 < batch.range.filled) continue;
       last[i] = static_cast<int32_t>(row);
       returns[i] = sum;
       discount[i] = replay.end[row] == ReplayEnd::terminated ? 0 : factor;
@@ -161,18 +160,16 @@ struct ChooseSamples {
 
 // Writes the critics' inputs of samples [0, B): normalised observations and then the actions, or room for them.
 struct JoinInputs {
-  const float* obs;     // [rows, obs_dim]
-  const float* action;  // [rows, action_size]; null: left as they are
-  const int32_t* rows;  // [B]
+  const float* obs;     // [B, obs_dim]
+  const float* action;  // [B, action_size]; null: left as they are
   int64_t obs_dim, action_size;
   NormalizerView normalizer;
   float* out;  // [B, obs_dim + action_size]
   DRL_HD void operator()(int64_t i) const {
     float* to = out + i * (obs_dim + action_size);
-    const int64_t row = rows[i];
-    for (int64_t k = 0; k < obs_dim; ++k) to[k] = normalizer(obs[row * obs_dim + k], k);
+    for (int64_t k = 0; k < obs_dim; ++k) to[k] = normalizer(obs[i * obs_dim + k], k);
     if (action)
-      for (int64_t k = 0; k < action_size; ++k) to[obs_dim + k] = action[row * action_size + k];
+      for (int64_t k = 0; k < action_size; ++k) to[obs_dim + k] = action[i * action_size + k];
   }
 };
 

@@ -23,13 +23,6 @@ std::string layers(const NetSpec& spec) {
   return join(widths, "-");
 }
 
-// Describes the critics of an off-policy algorithm, whose inputs are observations and actions.
-std::string critics_with_actions(const Options& options, const PolicySpec& policy) {
-  const int observations = policy.critic_observations > 0 ? policy.critic_observations : policy.inputs();
-  return "two critics " +
-         layers({"", widths_of(observations + policy.action.size, options.policy.critic_hidden_dims, 1)});
-}
-
 // Names the hosts, or only the first and the last of more than four.
 std::string hosts_text(const std::vector<std::string>& hosts) {
   if (hosts.size() <= 4) return join(hosts, ", ");
@@ -168,9 +161,9 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   const std::string recurrent =
       rnn.empty() ? "" : fmt::format("{} x {} {}, then ", rnn.layers.size(), rnn.width, options.policy.rnn_type);
   line("networks", fmt::format("actor {}{}, {}{}{}; {} parameters", recurrent, net(policy.actor),
-                               policy.critic >= 0     ? "critic " + recurrent + net(policy.critic) + ", "
-                               : plan.replay_rows > 0 ? critics_with_actions(options, policy) + ", "
-                                                      : "",
+                               policy.critic >= 0       ? "critic " + recurrent + net(policy.critic) + ", "
+                               : policy.separate_critic ? "two critics " + layers(*policy.separate_critic) + ", "
+                                                        : "",
                                options.policy.activation, options.policy.layer_norm ? " with layer normalisation" : "",
                                with_commas(policy.layout.count())));
   const auto mujoco = facts.versions.find("mujoco");

@@ -28,8 +28,9 @@ constexpr char kHelp[] =
     "                                    checksum (CRC-32C)\n"
     "\n"
     "FILE is a checkpoint or a run directory, whose newest checkpoint is taken.\n"
-    "Exit codes: 0 intact; 2 wrong usage, or the file is missing, damaged or not a\n"
-    "drl checkpoint.\n";
+    "verify also checks drl's other files, such as replay buffers and motions.\n"
+    "Exit codes: 0 intact; 2 wrong usage, or the file is missing, damaged or not one\n"
+    "of drl's.\n";
 
 // Attributes shown first, in this order; all others follow, sorted by name.
 constexpr std::string_view kKnown[] = {
@@ -105,9 +106,9 @@ void show(const std::string& file) {
 }
 
 void verify(const std::string& file) {
-  const CheckpointSize size = verify_checkpoint(file);
-  std::cout << "ok: " << size.tensors << " arrays, " << human_bytes(static_cast<double>(size.bytes))
-            << ", the checksum (CRC-32C) matches: " << file << "\n";
+  const CheckpointSize size = verify_arrays(file);
+  std::cout << "ok: " << size.format << ", " << size.tensors << " arrays, "
+            << human_bytes(static_cast<double>(size.bytes)) << ", the checksum (CRC-32C) matches: " << file << "\n";
 }
 
 int run(const std::vector<std::string>& words) {

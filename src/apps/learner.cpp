@@ -2,7 +2,9 @@
 
 #include "base/check.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "envs/make_env.hpp"
+#include "placement/topology.hpp"
 #include "run/evaluator.hpp"
 #include "run/option_files.hpp"
 #include "run/preflight.hpp"
@@ -37,6 +39,20 @@ BatchPlan batch_plan(const Options& options, const Communicator& comm, const Tas
     if (train.num_envs_total == 0) throw;
     throw error.in_total(train.num_envs_total, ranks);
   }
+}
+
+// Throws UsageError if the replay buffers of the ranks on this host do not fit into its memory.
+void require_memory(const BatchPlan& plan, const Placement& placement) {
+  constexpr int64_t copies = 3;  // of the buffer, while it is saved: two more than before
+  const int64_t ranks = placement.device == "cpu" ? placement.ranks_on_host : 0;
+  if (ranks * plan.replay_bytes == 0) return;
+  const std::optional<int64_t> available = available_memory();
+  if (!available || copies * ranks * plan.replay_bytes <= *available) return;
+  const auto text = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  throw UsageError(fmt::format(
+      "the replay buffer does not fit into the memory (each of the {} on this host needs {}, of which saving makes two "
+      "copies, and {} are left): use a smaller replay_size, or ranks on more nodes",
+      counted(ranks, "rank"), text(plan.replay_bytes), text(*available)));
 }
 
 // Throws UsageError if the states of lost environments could not be repeated.
@@ -74,6 +90,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
                          .random_start_ages = train.init_at_random_ep_len,
                          .setup = setup,
                          .threads = threads_};
+    require_memory(plan_, place.placement);
     engine_->start();
     nets_ = engine_->make_nets(spec_.layout, plan_.most_rows());
     envs_ = make_env(train.task, envs, engine_->queue());

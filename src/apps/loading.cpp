@@ -67,8 +67,9 @@ std::string only_in(const std::string& list, const std::string& other) {
   return parts.empty() ? "(none)" : join(parts, ", ");
 }
 
-bool has_fields(const StateList& state, std::string_view prefix) {
-  return std::ranges::any_of(state, [&](const StateField& field) { return field.name.starts_with(prefix); });
+bool has_fields(const StateList& state, std::string_view part) {
+  return std::ranges::any_of(state,
+                             [&](const StateField& field) { return field.name.find(part) != std::string::npos; });
 }
 bool has_critic(const StateList& state) { return has_fields(state, "policy/critic/"); }
 

@@ -39,13 +39,6 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::optional<int64_t> available_memory() {
-  constexpr std::string_view name = "MemAvailable:";
-  for (const std::string& line : split(file_text("/proc/meminfo"), '\n'))
-    if (line.starts_with(name)) return 1024 * std::atoll(line.c_str() + name.size());
-  return std::nullopt;
-}
-
 double seconds_since_start() {
   const std::optional<ProcessStat> self = process_stat("self");
   timespec now{};

@@ -15,10 +15,6 @@ std::string utc_time();            // now, "2026-01-31T23:59:59Z"
 std::string utc_time_for_names();  // now, "2026-01-31_23-59-59"
 double seconds_since_1970();       // now
 
-// Returns the bytes of memory that programs on this machine can still get (MemAvailable, proc_meminfo(5)), or nullopt
-// if the system does not report it.
-std::optional<int64_t> available_memory();
-
 // Returns the age of this process; negative if the system does not report it.
 double seconds_since_start();
 

@@ -67,8 +67,8 @@ inline AddedLater added_later(std::string old_value) { return {std::move(old_val
 
 // The option decides what networks compute, so a checkpoint of a run that had another value does not fit.
 struct ShapesPolicy {
-  std::string part{};                   // it matters only to checkpoints with state of this name, such as "rnd/"
-  bool keeps_arrays = false;            // arrays have the same shapes with other values, but another meaning
+  std::string part{};         // it matters only to checkpoints with state whose names contain this, such as "rnd/"
+  bool keeps_arrays = false;  // arrays have the same shapes with other values, but another meaning
   std::vector<std::string> synonyms{};  // values with the same meaning
 };
 inline ShapesPolicy shapes_policy(std::string part = "") { return {.part = std::move(part)}; }

@@ -35,6 +35,7 @@ struct LayerwiseTape final : Tape {
       if (backward) gradients.emplace_back(queue, k > 0 ? size : 0);
       sums.emplace_back(queue, below.norm || (backward && !from_output(below.activation)) ? size : 0);
       inv_std.emplace_back(queue, below.norm ? static_cast<size_t>(tile) : 0);
+      residuals.emplace_back(queue, spec.feeds_residual(static_cast<int>(k) - 1) ? size : 0);
     }
   }
   bool backward;
@@ -42,8 +43,9 @@ struct LayerwiseTape final : Tape {
   std::vector<Array<float>> gradients;  // of the loss with respect to the inputs
   // The input of the activation before each layer, if its backward pass needs it; with layer norm, z.
   std::vector<Array<float>> sums;
-  std::vector<Array<float>> inv_std;  // [tile], with layer norm: 1 / standard deviation
-  int64_t rows = 0;                   // of the last forward pass
+  std::vector<Array<float>> inv_std;    // [tile], with layer norm: 1 / standard deviation
+  std::vector<Array<float>> residuals;  // the sums of the layer before, if a later layer adds them to its own
+  int64_t rows = 0;                     // of the last forward pass
 };
 
 // Products computes, for `rows` rows of a layer l; all functions enqueue:
@@ -134,9 +136,17 @@ class LayerwiseNets final : public Nets {
       products_.multiply(rows.count, l, x, norm || (Products::kAddsBias && sums) ? sums : y);
       with_activation(spec.layers[at].activation, [&]<class A>(A) {
         if (!norm) return products_.template activate<A>(rows.count, l, y, sums);
-        for_each(queue_, rows.count,
-                 NormalizeRows{sums, tape.inv_std[at + 1].data(), static_cast<int>(l.out),
-                               Products::kAddsBias ? nullptr : l.bias});
+        bool has_bias = Products::kAddsBias;
+        if (spec.layers[at].residual || spec.feeds_residual(layer)) {
+          if constexpr (!Products::kAddsBias) products_.add_bias(rows.count, l, sums);
+          has_bias = true;
+          for_each(queue_, rows.count * l.out,
+                   AddResidual{spec.layers[at].residual ? tape.residuals[at - 1].data() : nullptr, sums,
+                               tape.residuals[at + 1].data()});
+        }
+        for_each(
+            queue_, rows.count,
+            NormalizeRows{sums, tape.inv_std[at + 1].data(), static_cast<int>(l.out), has_bias ? nullptr : l.bias});
         for_each(queue_, rows.count * l.out, ScaleAndActivate<A>{scaled_units(layout(), params, net, layer, sums), y});
       });
     }
@@ -159,6 +169,8 @@ class LayerwiseNets final : public Nets {
       products_.add_columns(rows, width, d, sums, grad + layout().norm_weight(net, layer).offset);
       for_each(queue_, rows,
                NormalizeRowsBackward{sums, tape.inv_std[at + 1].data(), units.weight, d, static_cast<int>(width)});
+      if (layout().net(net).feeds_residual(layer))
+        for_each(queue_, rows * width, AddResidual{tape.gradients[at + 3].data(), d, nullptr});
       products_.add_columns(rows, width, d, d_bias);
     });
   }

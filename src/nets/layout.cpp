@@ -12,6 +12,20 @@ NetSpec::NetSpec(std::string name_, const std::vector<int>& widths, Activation a
   layers.back().activation = Activation::linear, layers.back().norm = false;
 }
 
+NetSpec residual_net(std::string name, int inputs, int width, int blocks, int outputs, int expansion) {
+  std::vector<int> widths = {inputs, width};
+  for (int b = 0; b < blocks; ++b) widths.insert(widths.end(), {expansion * width, width});
+  widths.push_back(outputs);
+  NetSpec net(std::move(name), widths, Activation::linear);
+  for (int k = 0; k + 1 < net.num_layers(); ++k) {
+    LayerSpec& layer = net.layers[static_cast<size_t>(k)];
+    const bool inside = k % 2 == 1;
+    layer.norm = !inside, layer.residual = !inside && k > 0;
+    if (inside) layer.activation = Activation::relu;
+  }
+  return net;
+}
+
 std::vector<int> NetSpec::widths() const {
   std::vector<int> all = {inputs()};
   for (const LayerSpec& layer : layers) all.push_back(layer.outputs);

@@ -20,11 +20,12 @@ enum class Activation { DRL_ACTIVATIONS(DRL_ENUMERATOR) };
 inline constexpr std::string_view kActivations[] = {DRL_ACTIVATIONS(DRL_TEXT)};
 #undef DRL_TEXT
 
-// A fully connected layer: f(norm(weight x + bias)), where f is the activation.
+// A fully connected layer: f(norm(s)), where f is the activation, and s = weight x + bias are its sums.
 struct LayerSpec {
   int inputs, outputs;
   Activation activation = Activation::linear;
   bool norm = false;                       // layer norm; otherwise, norm is the identity
+  bool residual = false;                   // the sums of the layer two before it, which has a norm, too, are added to s
   size_t first_slice = 0, num_slices = 0;  // of its parameters, in the slices() of a ParamLayout, which sets them
 };
 
@@ -40,9 +41,17 @@ struct NetSpec {
   int num_layers() const { return static_cast<int>(layers.size()); }
   int inputs() const { return layers.front().inputs; }
   int outputs() const { return layers.back().outputs; }
+  // Returns whether the sums of layer k are added to those of a later one.
+  bool feeds_residual(int k) const {
+    return k >= 0 && k + 2 < num_layers() && layers[static_cast<size_t>(k) + 2].residual;
+  }
   // Returns the widths of its input and of each layer's output.
   std::vector<int> widths() const;
 };
+// Returns a network of residual blocks, each x + W' relu(W norm(x)) with `expansion` times `width` units inside,
+// between a linear layer and a norm (Lee et al., "SimBa: Simplicity Bias for Scaling Up Parameters in Deep
+// Reinforcement Learning", arXiv:2410.09754).
+NetSpec residual_net(std::string name, int inputs, int width, int blocks, int outputs, int expansion = 4);
 // Returns the widths of a network: {inputs, hidden..., outputs}.
 std::vector<int> widths_of(int inputs, const std::vector<int>& hidden, int outputs);
 

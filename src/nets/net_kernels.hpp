@@ -134,6 +134,18 @@ struct NormalizeRows {
   }
 };
 
+// Adds x to y, both [count], and writes the sums to `copy`, unless these are null.
+struct AddResidual {
+  const float* x;
+  float *y, *copy;
+  template <class F>
+  DRL_HD void lanes(int64_t i) const {
+    const F sum = x ? load<F>(y + i) + load<F>(x + i) : load<F>(y + i);
+    store(y + i, sum);
+    if (copy) store(copy + i, sum);
+  }
+};
+
 // Replaces d, the gradient with respect to weight z + bias, by the gradient with respect to the sums.
 struct NormalizeRowsBackward {
   const float *z, *inv_std, *weight;

@@ -9,6 +9,7 @@ DRL_LOOP(GatherInputs)
 DRL_LOOP(GatherRows)
 DRL_LOOP(NormalizeRows)
 DRL_LOOP(NormalizeRowsBackward)
+DRL_LOOP(AddResidual)
 
 #define DRL_ACTIVATION_LOOPS(name, A) \
   DRL_LOOP(Activate<A>)               \

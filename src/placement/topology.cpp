@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 
 #include "base/check.hpp"
@@ -209,27 +210,63 @@ double quota_of(const std::filesystem::path& group) {
   return numbers >> time >> period && time > 0 && period > 0 ? time / period : 0;
 }
 
-}  // namespace
-
-// Each line of /proc/self/cgroup is "NUMBER:CONTROLLERS:PATH", in version 2 "0::PATH" (cgroups(7)). A container may
-// show the path outside, of which only the last parents exist in its /sys.
-int cpu_quota(const std::filesystem::path& root) {
+// Calls use(directory) for the cgroups of this process and their parents that control `controller`. Each line of
+// /proc/self/cgroup is "NUMBER:CONTROLLERS:PATH", in version 2 "0::PATH" (cgroups(7)). A container may show the path
+// outside, of which only the last parents exist in its /sys.
+template <class Use>
+void for_each_cgroup(const std::filesystem::path& root, const std::string& controller, const Use& use) {
   const std::filesystem::path mounts = root / "sys/fs/cgroup";
-  double least = 0;
   for (const std::string& line : split(file_text(root / "proc/self/cgroup"), '\n')) {
     const size_t colon = line.find(':'), path = line.find(":/");
     if (path == std::string::npos) continue;
     const std::string controllers = path > colon ? line.substr(colon + 1, path - colon - 1) : "";
-    if (!controllers.empty() && !contains(split(controllers, ','), "cpu")) continue;
+    if (!controllers.empty() && !contains(split(controllers, ','), controller)) continue;
     using Names = std::vector<std::string>;  // of directories in which the hierarchy may be
-    for (const std::string& mount : controllers.empty() ? Names{"", "unified"} : Names{controllers, "cpu"})
+    for (const std::string& mount : controllers.empty() ? Names{"", "unified"} : Names{controllers, controller})
       for (std::filesystem::path group = line.substr(path + 2);; group = group.parent_path()) {
-        if (const double quota = quota_of(mounts / mount / group); quota > 0)
-          least = least > 0 ? std::min(least, quota) : quota;
+        use(mounts / mount / group);
         if (group.empty()) break;
       }
   }
+}
+
+// Returns the number after a name and spaces in a text such as /proc/meminfo and memory.stat.
+std::optional<int64_t> number_after(const std::string& text, std::string_view name) {
+  for (const std::string& line : split(text, '\n'))
+    if (line.starts_with(name)) return std::atoll(line.c_str() + name.size());
+  return std::nullopt;
+}
+
+// Returns the bytes that one cgroup may still use, counting files that it has read and the kernel can drop; none if it
+// has no limit. Version 1 writes a number near 2^63 instead of "max".
+std::optional<int64_t> memory_left_in(const std::filesystem::path& group) {
+  const bool is_v2 = !file_text(group / "memory.max").empty();
+  const std::string limit = file_text(group / (is_v2 ? "memory.max" : "memory.limit_in_bytes")),
+                    used = file_text(group / (is_v2 ? "memory.current" : "memory.usage_in_bytes"));
+  const int64_t most = std::atoll(limit.c_str());
+  if (most <= 0 || used.empty()) return std::nullopt;
+  const char* files = is_v2 ? "inactive_file " : "total_inactive_file ";
+  const int64_t can_be_dropped = number_after(file_text(group / "memory.stat"), files).value_or(0);
+  return std::max<int64_t>(0, most - std::atoll(used.c_str()) + can_be_dropped);
+}
+
+}  // namespace
+
+int cpu_quota(const std::filesystem::path& root) {
+  double least = 0;
+  for_each_cgroup(root, "cpu", [&](const std::filesystem::path& group) {
+    if (const double quota = quota_of(group); quota > 0) least = least > 0 ? std::min(least, quota) : quota;
+  });
   return static_cast<int>(std::min(std::ceil(least), 1e6));
+}
+
+std::optional<int64_t> available_memory(const std::filesystem::path& root) {
+  std::optional<int64_t> least = number_after(file_text(root / "proc/meminfo"), "MemAvailable:");
+  if (least) *least *= 1024;
+  for_each_cgroup(root, "memory", [&](const std::filesystem::path& group) {
+    if (const std::optional<int64_t> left = memory_left_in(group)) least = least ? std::min(*least, *left) : *left;
+  });
+  return least;
 }
 
 std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <bitset>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,9 @@ Machine this_machine();
 // no quota. Containers (docker --cpus) and services (CPUQuota) have one, and still see all cores. `root` contains
 // /proc/self/cgroup and /sys/fs/cgroup.
 int cpu_quota(const std::filesystem::path& root = "/");
+// Returns the bytes that this process may still use: what the machine has left, or less if a cgroup limits memory, as
+// that of a Slurm job may; none if neither can be read.
+std::optional<int64_t> available_memory(const std::filesystem::path& root = "/");
 // Returns the CPU's name from /proc/cpuinfo. Arm CPUs only have numbers there: "aarch64 (implementer 0x41, part
 // 0xd4f)". Pure.
 std::string cpu_model_of(const std::string& cpuinfo, const std::string& architecture);

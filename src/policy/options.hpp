@@ -38,7 +38,7 @@ struct PolicyOptions {
     v("actor_hidden_dims", actor_hidden_dims, "widths of the actor's hidden layers", between(1, 65536), common,
       shapes_policy(), always);
     v("critic_hidden_dims", critic_hidden_dims, "widths of the critic's hidden layers", between(1, 65536),
-      only_with("critic", "yes"), common, shapes_policy("policy/critic/"));
+      only_with("critic", "yes"), common, shapes_policy("critic/"));
     v("activation", activation, "activation function of the hidden layers; swish is another name for silu",
       one_of({"elu", "tanh", "relu", "silu", "swish", "gelu"}), only_with("hidden_layers", "yes"), common,
       changes_policy("", {"silu", "swish"}));

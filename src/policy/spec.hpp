@@ -27,7 +27,7 @@ struct PolicySpec {
   Distribution distribution;      // without its arrays, which an Actor adds
   std::optional<NormalizerRule> normalizer;  // of observations; none: they are not normalised
   int critic_observations = 0;               // 0: the critic receives the actor's
-  bool has_separate_critics = false;  // critics whose networks are not in `layout`, as off-policy algorithms have
+  std::optional<NetSpec> separate_critic{};  // of off-policy algorithms, whose critics are not in `layout`
 
   std::string task;
   double dt = 0;                                   // seconds per step
@@ -45,9 +45,7 @@ struct PolicySpec {
   int64_t std_offset() const { return std < 0 ? 0 : layout.slices()[static_cast<size_t>(std)].offset; }
   // Return the numbers of observations that are normalised, of the actor and of a critic that has its own.
   int normalized() const { return normalizer ? inputs() : 0; }
-  int normalized_of_critic() const {
-    return normalizer && (critic >= 0 || has_separate_critics) ? critic_observations : 0;
-  }
+  int normalized_of_critic() const { return normalizer && (critic >= 0 || separate_critic) ? critic_observations : 0; }
 
   static NetId first_net(NetId net, const RnnSpec& rnn) { return rnn.empty() ? net : rnn.layers.front().input; }
 };

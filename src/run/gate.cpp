@@ -1,6 +1,7 @@
 #include "run/gate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/check.hpp"
@@ -66,9 +67,10 @@ GateResult judge(const TaskSpec& task, const Evaluation& evaluation) {
     const bool passed = bound.least <= value && value <= bound.most;  // false for NaN
     const std::string unit = *bound.unit ? std::string(" ") + bound.unit : "";
     result.passed = result.passed && passed;
-    result.lines.push_back({bound, value, passed,
-                            fmt::format("{} {:.3g}{} ({}): {}", bound.quantity, value, unit, bounds_text(bound),
-                                        passed ? "passed" : "failed")});
+    const std::string measured = std::isnan(value) ? "not measured" : fmt::format("{:.3g}{}", value, unit);
+    result.lines.push_back(
+        {bound, value, passed,
+         fmt::format("{} {} ({}): {}", bound.quantity, measured, bounds_text(bound), passed ? "passed" : "failed")});
   }
   return result;
 }

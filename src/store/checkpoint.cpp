@@ -133,8 +133,18 @@ void write_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
 
 Checkpoint read_checkpoint(const fs::path& path) { return read_arrays(path, kCheckpointFormat); }
 
-CheckpointSize verify_checkpoint(const fs::path& path) {
-  return {read_checkpoint(path).tensors.size(), static_cast<size_t>(fs::file_size(path))};
+CheckpointSize verify_arrays(const fs::path& path) {
+  constexpr size_t longest = 32;
+  const Bytes file = read_file(path);
+  std::string format(reinterpret_cast<const char*>(file.data()), std::min(file.size(), longest));
+  format = format.substr(0, format.find(' '));
+  if (!format.starts_with("drl-") || format.size() == longest) format = kCheckpointFormat;
+  std::map<std::string, Attribute> attributes;
+  const size_t arrays = find_arrays(path, file, format, attributes).size();
+  const auto named = attributes.find("format");  // the checksum does not cover the name in the header
+  if (named == attributes.end() || named->second != Attribute(format))
+    refuse(path, "is damaged (its header names another format than its content)", "use another file");
+  return {format, arrays, file.size()};
 }
 
 }  // namespace drl

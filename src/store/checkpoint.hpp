@@ -73,11 +73,12 @@ Checkpoint read_arrays(const std::filesystem::path& path, const std::string& for
 
 // The amount of data that was verified.
 struct CheckpointSize {
+  std::string format;  // "drl-checkpoint"
   size_t tensors = 0;
   size_t bytes = 0;  // size of the file
 };
 
-// Verifies the checksum. Throws as read_checkpoint does.
-CheckpointSize verify_checkpoint(const std::filesystem::path& path);
+// Verifies the checksum of a file in any of drl's formats. Throws as read_arrays does.
+CheckpointSize verify_arrays(const std::filesystem::path& path);
 
 }  // namespace drl

@@ -3,6 +3,7 @@
 #include "../support/host_loops.hpp"
 #include "../support/learning.hpp"
 #include "algorithms/ppo/ppo_kernels.hpp"
+#include "algorithms/reward_normalizer.hpp"
 
 namespace drl {
 namespace {

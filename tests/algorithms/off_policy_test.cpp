@@ -45,6 +45,9 @@ struct Case {
 TaskSpec task_of(const Case& c) {
   TaskSpec task = gaussian_task(kObs, kActions, kBound);
   task.critic_obs_dim = c.critic_obs;
+  task.mirror = {
+      .obs = {{1, 1}, {0, 1}, {2, -1}, {4, -1}, {3, -1}}, .critic_obs = {}, .action = {{0, -1}, {2, 1}, {1, 1}}};
+  for (int32_t k = 0; k < c.critic_obs; ++k) task.mirror.critic_obs.push_back({c.critic_obs - 1 - k, 1});
   return task;
 }
 
@@ -64,7 +67,7 @@ struct Example {
     table.section(std::string(Learner::kTraits.name), "", options);
     set_options(table, c.options);
     spec = policy_spec(env.spec(), policy, options.normalizer(), /*has_critic=*/false);
-    spec.has_separate_critics = true;
+    spec.separate_critic = options.critic_net(env.spec(), policy);
     nets = make_nets(c, spec.layout);
     BatchPlan plan{.num_envs = kEnvs, .num_steps = kSteps, .shards = c.shards};
     plan.replay_rows = options.batch_size;
@@ -171,17 +174,52 @@ TEST(SacReplay, EndsEpisodesOfEnvironmentsThatStartAnew) {
   EXPECT_EQ(ends(), expected);
 }
 
+// Returns the scale of normalised rewards by the statistics in the learner's state.
+double reward_scale_of(Algorithm& learner, const OffPolicyOptions& options) {
+  if (!options.reward_normalization) return 1;
+  const AlgorithmState state(learner);
+  const double std = std::sqrt(state.numbers<double>("reward_normalizer/variance")[0] + 1e-8);
+  return 1 / std::max(std, state.numbers<double>("reward_normalizer/largest")[0] / options.reward_limit);
+}
+
+// The statistics are those of the discounted sums of each environment's rewards, which start anew with each episode.
+TEST(SacRewards, AreDividedByTheSpreadOfDiscountedSums) {
+  Example<Sac> s({"", "sac.reward_normalization=true sac.gamma=0.8"});
+  Listener comm([](std::span<const float>) {});
+  std::vector<double> sums, running(kEnvs, 0.0);
+  for (int iteration : {0, 1}) {
+    s.learner->iterate(iteration, comm);
+    const RolloutView& r = s.learner->rollout();
+    for (int64_t i = 0; i < r.samples(); ++i) {
+      double& sum = running[static_cast<size_t>(i % kEnvs)];
+      sums.push_back(sum = 0.8 * sum + double{r.reward[i]});
+      if (r.terminated[i] || r.truncated[i]) sum = 0;
+    }
+  }
+  double mean = 0, variance = 0, largest = 0;
+  const auto count = static_cast<double>(sums.size());
+  for (const double x : sums) mean += x / count, largest = std::max(largest, std::abs(x));
+  for (const double x : sums) variance += (x - mean) * (x - mean) / count;
+  const AlgorithmState state(*s.learner);
+  EXPECT_NEAR(state.numbers<double>("reward_normalizer/variance")[0], variance, 1e-5 * variance);
+  EXPECT_NEAR(state.numbers<double>("reward_normalizer/largest")[0], largest, 1e-6 * largest);
+  const std::vector<float> carried = state.numbers<float>("reward_normalizer/discounted_return");
+  for (size_t env = 0; env < kEnvs; ++env) EXPECT_NEAR(carried[env], running[env], 1e-5);
+}
+
 // The samples of a batch by their definition: 64-bit random numbers choose an environment of the shard and a
 // transition.
 struct Samples {
   std::vector<int32_t> first, last;
+  std::vector<bool> mirrored;
   std::vector<double> returns, discount;
 
   template <class Learner>
-  Samples(const Example<Learner>& s, int shards, int64_t update) {
+  Samples(Example<Learner>& s, int shards, int64_t update) {
     const ReplayView& replay = s.learner->replay().view();
     const auto [filled, next] = s.learner->replay().range();
     const OffPolicyOptions& o = s.options;
+    const double scale = o.reward_scale * reward_scale_of(*s.learner, o);
     const auto below = [](uint64_t low, uint64_t high, int64_t bound) {
       return static_cast<int64_t>((static_cast<unsigned __int128>(high << 32 | low) * static_cast<uint64_t>(bound)) >>
                                   64);
@@ -190,12 +228,13 @@ struct Samples {
       const Words4 bits = random_bits(1, Purpose::replay, static_cast<uint64_t>(j), static_cast<uint64_t>(update));
       const int64_t of_shard = kEnvs / shards, shard = j / (o.batch_size / shards);
       const int64_t env = shard * of_shard + below(bits[0], bits[1], of_shard), age = below(bits[2], bits[3], filled);
+      mirrored.push_back(o.symmetry == "augment" && bits[0] % 2 == 1);
       double sum = 0, factor = 1;
       int64_t row = 0;
       for (int64_t k = age; k < std::min(age + o.n_step, filled); ++k) {
         row = env * replay.capacity + (next + replay.capacity - filled + k) % replay.capacity;
         if (k == age) first.push_back(static_cast<int32_t>(row));
-        sum += factor * o.reward_scale * replay.reward[row], factor *= o.gamma;
+        sum += factor * scale * replay.reward[row], factor *= o.gamma;
         if (replay.end[row] != ReplayEnd::goes_on) break;
       }
       last.push_back(static_cast<int32_t>(row)), returns.push_back(sum);
@@ -216,7 +255,19 @@ struct Reference {
 
   at::Tensor rows(const float* x, const std::vector<int32_t>& of, int64_t dim) const {
     const auto all = static_cast<size_t>(replay.num_envs * replay.capacity * dim);
-    return as_double({x, all}).reshape({-1, dim}).index_select(0, as_index(of));
+    const Mirror& mirror = s.env.spec().mirror;
+    const std::vector<MirroredNumber>& table = dim == kObs       ? mirror.obs
+                                               : dim == kActions ? mirror.action
+                                                                 : mirror.critic_obs;
+    at::Tensor numbers = as_double({x, all}).reshape({-1, dim}).index_select(0, as_index(of)).clone();
+    for (size_t i = 0; i < of.size(); ++i)
+      if (samples.mirrored[i]) {
+        const at::Tensor before = numbers[static_cast<int64_t>(i)].clone();
+        for (int64_t k = 0; k < dim; ++k)
+          numbers[static_cast<int64_t>(i)][k] =
+              before[table[static_cast<size_t>(k)].source] * double{table[static_cast<size_t>(k)].sign};
+      }
+    return numbers;
   }
   at::Tensor flat(const ParamLayout& layout, const std::string& prefix) const {
     at::Tensor all = at::zeros({layout.size()}, at::kDouble);
@@ -260,9 +311,28 @@ struct Reference {
     const at::Tensor a = q(critics, 0, obs, action), b = q(critics, 1, obs, action);
     return s.options.critics == "mean" ? (a + b) / 2 : at::min(a, b);
   }
-  at::Tensor q(const at::Tensor& critics, NetId c, const at::Tensor& obs, const at::Tensor& action) const {
+  at::Tensor outputs(const at::Tensor& critics, NetId c, const at::Tensor& obs, const at::Tensor& action) const {
     const at::Tensor x = normalized(obs, replay.critic_obs_dim > 0 ? "critic_obs" : "obs");
-    return mlp(s.learner->critic_layout(), c, critics, at::cat({x, action}, 1)).squeeze(1);
+    return mlp(s.learner->critic_layout(), c, critics, at::cat({x, action}, 1));
+  }
+  at::Tensor q(const at::Tensor& critics, NetId c, const at::Tensor& obs, const at::Tensor& action) const {
+    const at::Tensor out = outputs(critics, c, obs, action);
+    return s.options.atoms == 1 ? out.squeeze(1) : (out.softmax(1) * atoms()).sum(1);
+  }
+  at::Tensor atoms() const {
+    return at::linspace(s.options.value_min, s.options.value_max, s.options.atoms, at::kDouble);
+  }
+  // The distribution of the next value, moved and shrunk, as seen through triangles around the atoms.
+  at::Tensor target_distribution(const at::Tensor& targets, const at::Tensor& obs, const Actions& next) const {
+    const at::Tensor a = outputs(targets, 0, obs, next.action).softmax(1),
+                     b = outputs(targets, 1, obs, next.action).softmax(1);
+    const at::Tensor first = ((a * atoms()).sum(1) <= (b * atoms()).sum(1)).unsqueeze(1);
+    const at::Tensor p = s.options.critics == "mean" ? (a + b) / 2 : at::where(first, a, b);
+    const at::Tensor values = (tensor(samples.returns).unsqueeze(1) +
+                               tensor(samples.discount).unsqueeze(1) * (atoms() - next.log_prob.unsqueeze(1)))
+                                  .clamp(s.options.value_min, s.options.value_max);
+    const double gap = (s.options.value_max - s.options.value_min) / (s.options.atoms - 1);
+    return (p.unsqueeze(2) * (1 - (values.unsqueeze(2) - atoms()).abs() / gap).clamp_min(0)).sum(1);
   }
   static std::string path(const std::string& name) { return std::string(Learner::kTraits.name) + "/" + name; }
   // The next actions, with the log-probability times the temperature. TD3 has the target actor's with clipped noise.
@@ -282,11 +352,18 @@ struct Reference {
     const at::Tensor targets = flat(s.learner->critic_layout(), path("target_")),
                      critics = flat(s.learner->critic_layout(), path("")).set_requires_grad(true);
     const Actions next = next_actions(update);
-    const at::Tensor next_value =
-        value(targets, rows(replay.next_critic_input(), samples.last, replay.critic_dim()), next.action);
-    const at::Tensor target = tensor(samples.returns) + tensor(samples.discount) * (next_value - next.log_prob);
-    const at::Tensor obs = rows(replay.critic_input(), samples.first, replay.critic_dim()),
+    const at::Tensor obs = rows((replay.critic_obs_dim > 0 ? replay.critic_obs : replay.obs), samples.first,
+                                replay.critic_dim()),
                      action = rows(replay.action, samples.first, kActions);
+    const at::Tensor next_obs =
+        rows((replay.critic_obs_dim > 0 ? replay.next_critic_obs : replay.next_obs), samples.last, replay.critic_dim());
+    if (s.options.atoms > 1) {
+      const at::Tensor target = target_distribution(targets, next_obs, next);
+      for (const NetId c : {0, 1}) (-(target * outputs(critics, c, obs, action).log_softmax(1)).sum()).backward();
+      return critics.grad();
+    }
+    const at::Tensor next_value = value(targets, next_obs, next.action);
+    const at::Tensor target = tensor(samples.returns) + tensor(samples.discount) * (next_value - next.log_prob);
     ((q(critics, 0, obs, action) - target).pow(2) + (q(critics, 1, obs, action) - target).pow(2)).sum().backward();
     return critics.grad();
   }
@@ -295,7 +372,8 @@ struct Reference {
     const at::Tensor critics = flat(s.learner->critic_layout(), path("")),
                      actor = flat(s.spec.layout, "").set_requires_grad(true);
     const at::Tensor obs = rows(replay.obs, samples.first, kObs),
-                     of_critic = rows(replay.critic_input(), samples.first, replay.critic_dim());
+                     of_critic = rows((replay.critic_obs_dim > 0 ? replay.critic_obs : replay.obs), samples.first,
+                                      replay.critic_dim());
     if constexpr (Example<Learner>::kIsSac) {
       const Actions drawn = draw(actor, obs, Purpose::policy_action, update);
       (temperature() * drawn.log_prob - value(critics, of_critic, drawn.action)).sum().backward();
@@ -353,6 +431,48 @@ TEST_P(SacGradientOf, EqualsAutogradOfTheSameLosses) {
   EXPECT_EQ(steps, 2);
 }
 
+// Decay of 0.5 shrinks a parameter p by learning rate * 0.5 * p in a step, beside the step that Adam takes without it.
+TEST(Sac, WeightDecayShrinksCritics) {
+  const auto after_one_update = [](const std::string& options) {
+    Example<Sac> s({"", "sac.policy_delay=2 sac.critic_learning_rate=0.01 " + options});
+    Listener comm([](std::span<const float>) {});
+    s.learner->iterate(0, comm);
+    const std::string name = "sac/critic/0/0/weight";
+    std::vector<float> before = AlgorithmState(*s.learner).numbers<float>(name);
+    s.learner->enqueue_update(comm);
+    return std::pair(before, AlgorithmState(*s.learner).numbers<float>(name));
+  };
+  const auto [before, plain] = after_one_update("");
+  const auto [same, decayed] = after_one_update("sac.weight_decay=0.5");
+  ASSERT_EQ(before, same);
+  for (size_t k = 0; k < before.size(); ++k) EXPECT_NEAR(decayed[k] - plain[k], -0.01 * 0.5 * before[k], 1e-6);
+}
+
+// A value that is not a number must not be used as an index.
+TEST(ValueDistribution, OfANumberThatIsNoneIsNone) {
+  std::vector<float> p(2 * 4, 0.25f), target(4, 0), q = {0, 0};
+  const float nan = std::nanf(""), discount = 1, log_prob = 0;
+  Loops()(1, ProjectTargets{{4, -1, 1},
+                            {{&q[0], &q[1]}, Critics::smaller},
+                            {&p[0], &p[4]},
+                            &nan,
+                            &discount,
+                            &log_prob,
+                            nullptr,
+                            target.data()});
+  EXPECT_TRUE(std::isnan(target[0]));
+}
+
+// FastSAC's actor takes one step after several of the critics.
+TEST(Sac, TakesOneStepOfTheActorIfItsDelayIsNotCompensated) {
+  Example<Sac> s({"", "sac.policy_delay=3 sac.compensate_delay=false"});
+  int reductions = 0;
+  Listener comm([&](std::span<const float>) { ++reductions; });
+  s.learner->iterate(0, comm);
+  for (int update = 0; update < 6; ++update) s.learner->enqueue_update(comm);
+  EXPECT_EQ(reductions, 8);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Options, SacGradientOf,
     testing::Values(Case{"Plain", "policy.activation=relu"},
@@ -360,7 +480,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Mean", "sac.critics=mean sac.tau=0.3"},
                     Case{"Norm", "policy.layer_norm=true policy.activation=silu sac.target_entropy=1"},
                     Case{"CriticObservations", "sac.reward_scale=0.1", 7},
-                    Case{"Steps", "sac.n_step=3 sac.gamma=0.9 policy.std_max=0.45"}, Case{"Shards", "", 0, true, 2}),
+                    Case{"Steps", "sac.n_step=3 sac.gamma=0.9 policy.std_max=0.45"}, Case{"Shards", "", 0, true, 2},
+                    Case{"Atoms", "sac.atoms=21 sac.value_min=-3 sac.value_max=5 sac.n_step=2"},
+                    Case{"AtomsMean", "sac.atoms=4 sac.critics=mean sac.value_max=30 policy.layer_norm=true", 7},
+                    Case{"Residual", "sac.residual_critics=true policy.critic_hidden_dims=24,24 sac.weight_decay=0.1"},
+                    Case{"ResidualLibtorch", "sac.residual_critics=true policy.critic_hidden_dims=8,8,8 sac.atoms=11",
+                         7, false},
+                    Case{"Symmetry", "sac.symmetry=augment sac.n_step=2", 7},
+                    Case{"Rewards", "sac.reward_normalization=true sac.reward_limit=2 sac.reward_scale=3"}),
     [](const auto& info) { return info.param.name; });
 
 // A policy that --init_from has loaded is the target actor, too, until the first step of the actor.
@@ -409,7 +536,8 @@ TEST_P(Td3GradientOf, EqualsAutogradOfTheSameLosses) {
 
 INSTANTIATE_TEST_SUITE_P(Options, Td3GradientOf,
                          testing::Values(Case{"Plain", "policy.activation=relu"},
-                                         Case{"Noise", "td3.policy_noise=2 td3.noise_clip=0.7 td3.n_step=2", 7}),
+                                         Case{"Noise", "td3.policy_noise=2 td3.noise_clip=0.7 td3.n_step=2", 7},
+                                         Case{"Atoms", "td3.atoms=51"}),
                          [](const auto& info) { return info.param.name; });
 
 // TD3 explores by noise of 10 % of the bounds, clipped to them. Its first policy hardly moves, so that the noise's

@@ -183,7 +183,15 @@ TEST_F(Errors, InValuesMentionTheOption) {
   expect_error({"--algorithm", "sac", "--policy.distribution", "gaussian"}, {"squashed_gaussian"});
   expect_error({"--algorithm", "td3", "--policy.state_dependent_std", "true"}, {"--policy.state_dependent_std false"});
   expect_error({"--algorithm", "sac", "--task", "CartPole-v1"}, {"CartPole-v1", "discrete", "--algorithm ppo"});
+  expect_error({"--algorithm", "sac", "--sac.residual_critics", "true", "--policy.critic_hidden_dims", "64,32"},
+               {"policy.critic_hidden_dims 64,32", "sac.residual_critics", "256,256"});
+  expect_error("--algorithm td3 --task MountainCarContinuous-v0 --td3.symmetry augment"_words,
+               {"td3.symmetry augment", "MountainCarContinuous-v0", "--td3.symmetry none"});
+  expect_error("--algorithm sac --sac.atoms 11 --sac.value_min 3 --sac.value_max 2"_words,
+               {"sac.value_min", "sac.value_max"});
 #if defined(DRL_MUJOCO)
+  expect_error("--algorithm sac --task Humanoid-v5 --sac.replay_size 2147483647"_words,
+               {"replay buffer", "memory", "replay_size"});
   expect_error({"--algorithm", "sac", "--task", "Go1-Velocity-Flat", "--policy.action_limit", "none"},
                {"Go1-Velocity-Flat", "bounds", "--policy.action_limit"});
 #endif

@@ -80,23 +80,30 @@ std::string section_of(const std::string& config, const std::string& name) {
 }
 
 struct TrainerDefaults {
-  const char *file, *task, *other_task;  // both tasks have the same kind of actions
+  const char *file, *task, *other_task;   // both tasks have the same kind of actions
+  Words options = "--num_envs 32"_words;  // so that an update takes place soon, and not for long
 };
 
 // The other trainers' hyperparameters do not depend on the task, whatever its preset is.
 TEST(ExampleConfigs, OfOtherTrainersReplaceAllThatPresetsSetAndTrain) {
-  for (const auto& [name, task, other_task] : {TrainerDefaults{"rsl_rl", "Pendulum-v1", "Cartpole"},
-                                               {"cleanrl", "Pendulum-v1", "MountainCarContinuous-v0"},
-                                               {"cleanrl_discrete", "CartPole-v1", "Acrobot-v1"},
-                                               {"purejaxrl", "Pendulum-v1", "Cartpole"}}) {
+  for (const auto& [name, task, other_task, options] :
+       {TrainerDefaults{"rsl_rl", "Pendulum-v1", "Cartpole"},
+        {"cleanrl", "Pendulum-v1", "MountainCarContinuous-v0"},
+        {"cleanrl_discrete", "CartPole-v1", "Acrobot-v1"},
+        {"purejaxrl", "Pendulum-v1", "Cartpole"},
+        {"fastsac", "Pendulum-v1", "MountainCarContinuous-v0",
+         "--num_envs_total 32 --num_steps_per_env 4 --sac.learning_starts 200 --sac.batch_size 64"_words},
+        {"simba", "Pendulum-v1", "MountainCarContinuous-v0",
+         "--num_envs 32 --num_steps_per_env 4 --sac.learning_starts 200"_words}}) {
     const std::string file = fs::path(source("examples/configs")) / (name + std::string(".ini"));
     const std::string config = print_config({"--config", file, "--task", task}),
                       other = print_config({"--config", file, "--task", other_task});
-    for (const char* section : {"ppo", "policy"}) EXPECT_EQ(section_of(config, section), section_of(other, section));
+    for (const std::string& section : {value_of(config, "algorithm"), std::string("policy")})
+      EXPECT_EQ(section_of(config, section), section_of(other, section));
     EXPECT_EQ(value_of(config, "num_steps_per_env"), value_of(other, "num_steps_per_env")) << name;
     const Runs runs(task);
-    const Result result = run_program({kTrain, "--config", file, "--task", task, "--num_envs", "32", "--max_iterations",
-                                       "2", "--quiet", "--runs_dir", runs.path(), "--run_name", "r"});
+    const Words start = {kTrain, "--config", file, "--task", task, "--runs_dir", runs.path(), "--run_name", "r"};
+    const Result result = run_program(start + "--max_iterations 2 --quiet"_words + options);
     EXPECT_EQ(result.exit_code, 0) << name << ": " << result.err;
     EXPECT_EQ(result.out + result.err, "") << name;
     EXPECT_EQ(newest_checkpoint(runs.run("r")), 2) << name;

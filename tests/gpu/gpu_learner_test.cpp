@@ -254,15 +254,21 @@ TEST(GpuWork, AStepTakesTheActorsKernelsAndTwoMore) {
 
 #endif
 
-// Off-policy learners with updates from transition 128 on, of a ring that is soon full.
+// Off-policy learners with updates from transition 128 on, of a ring that is soon full. `distributional`: their critics
+// are residual blocks that learn distributions, from normalised rewards.
 template <class Learner>
-LearnerOptions off_policy_options() {
+LearnerOptions off_policy_options(bool distributional = false) {
   LearnerOptions o{"Pendulum-v1"};
   o.policy.actor_hidden_dims = {16, 8}, o.policy.critic_hidden_dims = {12, 8};
   o.policy.distribution = "squashed_gaussian", o.policy.state_dependent_std = std::is_same_v<Learner, Sac>;
   const auto set = [&](auto& options) {
     options.batch_size = 100, options.replay_size = 16 * 20, options.learning_starts = 128, options.n_step = 2;
     options.obs_normalization = true;
+    if (distributional) {
+      options.residual_critics = options.reward_normalization = true;
+      options.atoms = 13, options.value_min = -8, options.value_max = 4;
+      o.policy.critic_hidden_dims = {12, 12};
+    }
     o.plan = Learner::plan(options, {.num_envs = 16, .num_steps = 12}, task_spec(o.task));
   };
   if constexpr (std::is_same_v<Learner, Sac>) {
@@ -282,11 +288,13 @@ using OffPolicyLearners = testing::Types<Sac, Td3>;
 TYPED_TEST_SUITE(GpuOffPolicy, OffPolicyLearners);
 
 TYPED_TEST(GpuOffPolicy, LearnsAsOnTheHost) {
-  expect_learns_as_on_the_host(off_policy_options<TypeParam>(), *this->comm, *this->comm, 4, [](Learner&, Learner&) {});
+  for (const bool distributional : {false, true})
+    expect_learns_as_on_the_host(off_policy_options<TypeParam>(distributional), *this->comm, *this->comm, 4,
+                                 [](Learner&, Learner&) {});
 }
 
 TYPED_TEST(GpuOffPolicy, ContinuesFromItsState) {
-  expect_continues_from_its_state(off_policy_options<TypeParam>(), *this->comm, 3, 5);
+  expect_continues_from_its_state(off_policy_options<TypeParam>(true), *this->comm, 3, 5);
 }
 
 }  // namespace

@@ -245,8 +245,7 @@ TEST(SharedCoresWarning, CountsTheThreadsOfTheRanksThatShareACore) {
 }
 
 // Makes a file /proc/self/cgroup, and the files of the cgroups.
-int quota_in(const std::string& groups, const std::map<std::string, std::string>& files) {
-  const TempFolder root;
+void write_cgroups(const fs::path& root, const std::string& groups, const std::map<std::string, std::string>& files) {
   fs::create_directories(root / "proc/self");
   spill(root / "proc/self/cgroup", groups);
   for (const auto& [name, text] : files) {
@@ -254,7 +253,38 @@ int quota_in(const std::string& groups, const std::map<std::string, std::string>
     fs::create_directories(file.parent_path());
     spill(file, text);
   }
+}
+
+int quota_in(const std::string& groups, const std::map<std::string, std::string>& files) {
+  const TempFolder root;
+  write_cgroups(root.path(), groups, files);
   return cpu_quota(root.path());
+}
+
+// The formats are those of proc_meminfo(5), of the kernel's documentation of cgroup-v2 and of its memory.txt (version
+// 1).
+TEST(AvailableMemory, IsTheLeastOfTheMachineAndTheCgroups) {
+  const auto left = [](const std::string& groups, const std::map<std::string, std::string>& files) {
+    const TempFolder root;
+    write_cgroups(root.path(), groups, files);
+    spill(root / "proc/meminfo", "MemTotal: 9000 kB\nMemFree:  10 kB\nMemAvailable:    4000 kB\n");
+    return available_memory(root.path());
+  };
+  const std::string v2 = "0::/job/step\n", v1 = "4:cpu:/c\n12:memory:/m/n\n";
+  EXPECT_EQ(available_memory("/nowhere"), std::nullopt);
+  EXPECT_EQ(left("", {}), 4'096'000);
+  EXPECT_EQ(left(v2, {{"job/step/memory.max", "max\n"}, {"job/step/memory.current", "70\n"}}), 4'096'000);
+  EXPECT_EQ(left(v2, {{"job/step/memory.max", "max\n"},
+                      {"job/step/memory.current", "70\n"},
+                      {"job/memory.max", "1000\n"},
+                      {"job/memory.current", "300\n"},
+                      {"job/memory.stat", "anon 250\ninactive_file 50\nactive_file 0\n"}}),
+            750);
+  EXPECT_EQ(left(v1, {{"memory/m/memory.limit_in_bytes", "5000\n"},
+                      {"memory/m/memory.usage_in_bytes", "2000\n"},
+                      {"memory/m/n/memory.limit_in_bytes", "9223372036854771712\n"},
+                      {"memory/m/n/memory.usage_in_bytes", "2000\n"}}),
+            3000);
 }
 
 // The formats are those of cgroups(7), of the kernel's documentation of cgroup-v2 and of its sched-bwc.rst.

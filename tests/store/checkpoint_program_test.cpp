@@ -39,7 +39,7 @@ TEST(CheckpointProgram, VerifyPrintsOneLine) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
   const std::string text = expect_exit(run({"verify", folder / "c.h5"}), 0).out;
-  EXPECT_TRUE(text.starts_with("ok: 2 arrays, ")) << text;
+  EXPECT_TRUE(text.starts_with("ok: drl-checkpoint, 2 arrays, ")) << text;
   expect_mentions(text, {"CRC-32C", (folder / "c.h5").string()});
   EXPECT_EQ(count_lines(text), 1u);
 }
@@ -55,6 +55,10 @@ TEST(CheckpointProgram, VerifyFindsOneChangedByte) {
     spill(folder / "damaged.h5", damaged);
     expect_error(run({"verify", folder / "damaged.h5"}), {"damaged.h5", "checksum"});
   }
+  std::string renamed = intact;
+  renamed[renamed.find("point")] = 'j';
+  spill(folder / "renamed.h5", renamed);
+  expect_error(run({"verify", folder / "renamed.h5"}), {"renamed.h5", "damaged"});
 }
 
 TEST(CheckpointProgram, RefusesBadFilesWithOneLine) {

@@ -94,7 +94,7 @@ TEST(Checkpoint, RefusesTwoTensorsWithTheSameName) {
 TEST(Checkpoint, VerifyReturnsCountAndBytes) {
   const TempFolder folder;
   write_checkpoint(folder / "c.h5", small_checkpoint());
-  const CheckpointSize size = verify_checkpoint(folder / "c.h5");
+  const CheckpointSize size = verify_arrays(folder / "c.h5");
   EXPECT_EQ(size.tensors, 2u);
   EXPECT_EQ(size.bytes, slurp(folder / "c.h5").size());
 }

@@ -32,9 +32,12 @@ inline at::Tensor param(const at::Tensor& flat, const ParamSlice& s) {
 }
 inline at::Tensor mlp(const ParamLayout& layout, NetId net, const at::Tensor& flat, at::Tensor x) {
   const NetSpec& spec = layout.net(net);
+  std::vector<at::Tensor> sums;
   for (int layer = 0; layer < spec.num_layers(); ++layer) {
     x = at::matmul(x, param(flat, layout.weight(net, layer)).t()) + param(flat, layout.bias(net, layer));
     const LayerSpec& l = spec.layers[static_cast<size_t>(layer)];
+    if (l.residual) x = x + sums[sums.size() - 2];
+    sums.push_back(x);
     if (l.norm)
       x = at::layer_norm(x, {x.size(1)}, param(flat, layout.norm_weight(net, layer)),
                          param(flat, layout.norm_bias(net, layer)));

@@ -1,4 +1,4 @@
-// Tells how a task's observations and actions look in a mirror, for tasks that are symmetric (--ppo.symmetry).
+// Tells how a task's observations and actions look in a mirror, for tasks that are symmetric (--ppo.symmetry, --sac.symmetry).
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,8 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
       nets_(parts.nets),
       options_(options),
       moments_(slots_.add(5)),
-      discounted_(slots_.add(options.reward_normalization ? 3 : 0)),
+      rewards_(queue_, slots_, parts.plan,
+               {.is_on = options.reward_normalization, .rule = options.reward_rule(), .gamma = options.gamma}),
       mini_batch_moments_(slots_.add(
           per_mini_batch() ? static_cast<size_t>(2 * options.num_learning_epochs * parts.plan.num_mini_batches) : 0)),
       settings_(queue_, 1),
@@ -82,8 +83,6 @@ Ppo::Ppo(const LearnerParts& parts, const PpoOptions& options)
           },
           options.symmetry_use()),
       last_values_(queue_, static_cast<size_t>(rollout().last_rows * rollout().num_envs)),
-      reward_normalizer_(queue_, options.reward_normalization ? 1 : 0, options.reward_rule()),
-      discounted_return_(queue_, options.reward_normalization ? static_cast<size_t>(rollout().num_envs) : 0),
       scratch_(queue_, sum_scratch(queue_, std::max<int64_t>(AdvantageMoments::kColumns,
                                                              static_cast<int64_t>(mini_batch_moments_.size)))) {
   const LossSettings settings = loss_settings(options);
@@ -128,14 +127,10 @@ void Ppo::compute_values() {
 void Ppo::compute_advantages() {
   const RolloutView& r = rollout();
   const auto gamma = static_cast<float>(options_.gamma);
-  if (options_.reward_normalization) {
-    float* returns = r.advantage;  // scratch memory until the advantages are computed
-    for_each(queue_, r.num_envs, DiscountedReturns{r, gamma, discounted_return_.data(), returns});
-    reward_normalizer_.moments(returns, r.samples(), slots_.at(discounted_), scratch_.data());
-  }
+  rewards_.enqueue(r, slots_);
   for_each(queue_, r.num_envs,
            Advantages{r, gamma, static_cast<float>(options_.lam), static_cast<float>(options_.reward_scale),
-                      last_values_.data(), reward_normalizer_.view()});
+                      last_values_.data(), rewards_.view()});
   sum_columns(queue_, r.samples(), AdvantageMoments::kColumns, scratch_.data(),
               AdvantageMoments{r.advantage, r.return_target}, StoreMoments{r.samples(), slots_.at(moments_)});
   if (!per_mini_batch()) return;
@@ -169,7 +164,7 @@ void Ppo::end() {
 
 void Ppo::read() {
   if (rnd_) rnd_->end(rounds_.first_step() + rounds_.plan().num_steps, slots_);
-  reward_normalizer_.merge(slots_.sums(discounted_));
+  rewards_.end(slots_);
   explained_variance_ = explained_variance(slots_.sums(moments_));
 }
 
@@ -192,15 +187,12 @@ std::vector<Metric> Ppo::metrics() const {
 
 void Ppo::visit_own_state(StateVisitor& visitor) {
   if (recurrent_critic_) recurrent_critic_->visit_state(visitor);
-  reward_normalizer_.visit_state(visitor, "reward_normalizer");
-  if (options_.reward_normalization)
-    visitor.array("reward_normalizer/discounted_return", discounted_return_.data(), {rollout().num_envs},
-                  Sharding::per_env, &queue_);
+  rewards_.visit_state(visitor);
   if (rnd_) rnd_->visit_state(visitor);
 }
 
 void Ppo::state_changed() {
-  reward_normalizer_.refresh();
+  rewards_.state_changed();
   if (rnd_) rnd_->state_changed();
   OnPolicyLearner::state_changed();
 }

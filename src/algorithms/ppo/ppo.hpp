@@ -15,6 +15,7 @@
 #include "algorithms/ppo/ppo_kernels.hpp"
 #include "algorithms/ppo/recurrent_critic.hpp"
 #include "algorithms/ppo/rnd.hpp"
+#include "algorithms/reward_normalizer.hpp"
 
 namespace drl {
 
@@ -46,14 +47,12 @@ class Ppo final : public OnPolicyLearner {
 
   Nets& nets_;
   PpoOptions options_;
-  Slots::Place moments_;             // n, sum and sum of squares of advantages, then of returns
-  Slots::Place discounted_;          // n, sum and sum of squares of discounted returns, if rewards are normalised
+  Slots::Place moments_;  // n, sum and sum of squares of advantages, then of returns
+  RewardNormalizer rewards_;
   Slots::Place mini_batch_moments_;  // [mini-batches, 2] of advantages, if they are normalised per mini-batch
   Array<LossSettings> settings_;
   LossGradient gradient_;
-  Array<float> last_values_;        // [last_rows, N]
-  Normalizer reward_normalizer_;    // normalises rewards by the moments of discounted returns; frozen in an iteration
-  Array<float> discounted_return_;  // [N], each environment's running discounted return, continued across rollouts
+  Array<float> last_values_;  // [last_rows, N]
   Array<double> scratch_;
   double explained_variance_ = 0;
   std::optional<RecurrentCritic> recurrent_critic_;  // if the critic has recurrent layers

@@ -7,29 +7,6 @@
 
 namespace drl {
 
-// Computes each environment's discounted sum of past rewards at every step, out [T, N]. Rewards are normalised by the
-// standard deviation of these sums, as VecNormalize of Stable-Baselines3 does (Engstrom et al., "Implementation Matters
-// in Deep Policy Gradients", arXiv:2005.12729, section 3).
-struct DiscountedReturns {
-  RolloutView r;
-  float gamma;
-  float* running_return;  // [N], continued from rollout to rollout
-  float* out;
-  template <class F>
-  DRL_HD void lanes(int64_t i) const {
-    F sum = load<F>(running_return + i);
-    for (int64_t t = 0; t < r.num_steps; ++t) {
-      const int64_t row = t * r.num_envs + i;
-      const Mask<F> ended =
-          (load<Int<F>>(r.truncated + row) != Int<F>(0)) | (load<Int<F>>(r.terminated + row) != Int<F>(0));
-      sum = F(gamma) * sum + load<F>(r.reward + row);
-      store(out + row, sum);
-      sum = math::select(ended, F(0), sum);
-    }
-    store(running_return + i, sum);
-  }
-};
-
 // Generalised advantage estimation (Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage
 // Estimation", arXiv:1506.02438, eq. 16). Scales the rewards, adds gamma * V(last observation) where an episode was
 // truncated, and goes backwards in time. The trace is cut wherever an episode terminated or was truncated.

@@ -5,7 +5,6 @@
 
 namespace drl::DRL_ISA {
 
-DRL_LOOP(DiscountedReturns)
 DRL_LOOP(Advantages)
 DRL_SUM_COLUMNS(AdvantageMoments)
 DRL_SUM_ROWS(MiniBatchMoments)

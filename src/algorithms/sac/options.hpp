@@ -10,6 +10,7 @@ struct SacOptions : OffPolicyOptions {
   double initial_temperature = 1;
   double temperature_learning_rate = 1e-3;
   std::optional<double> target_entropy;
+  bool compensate_delay = true;
 
   void describe(OptionVisitor& v) {
     OffPolicyOptions::describe(v);
@@ -19,6 +20,9 @@ struct SacOptions : OffPolicyOptions {
     v("target_entropy", target_entropy,
       "entropy that the temperature aims at; none = -1 for each dimension of an action", any_number(),
       not_with("temperature_learning_rate", "0"));
+    v("compensate_delay", compensate_delay,
+      "after policy_delay updates of the critics, take as many steps of the actor, instead of one",
+      not_with("policy_delay", "1"));
   }
 };
 

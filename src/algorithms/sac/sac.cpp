@@ -15,21 +15,46 @@ ParamLayout layout_of_temperature() {
   return layout;
 }
 
-constexpr PresetDeviation kPresets[] = {{"", kOffPolicyPreset}, {"", R"(
+constexpr PresetDeviation kPresets[] = {{"", kOffPolicyPreset},
+                                        {"", R"(
 [policy]
 state_dependent_std = true
 std_type = log
 init_std = 1
 std_min = 0.0067
 std_max = 7.39
+)"},
+                                        {"-Velocity-", R"(
+num_envs_total = 1024
+num_steps_per_env = 16
+max_iterations = 600
+[policy]
+actor_hidden_dims = 256,128
+activation = silu
+layer_norm = true
+[sac]
+batch_size = 512
+updates_per_step = 8
+n_step = 3
+gamma = 0.97
+tau = 0.03
+learning_rate = 1e-3
+temperature_learning_rate = 3e-3
+initial_temperature = 0.01
+target_entropy = 0
+compensate_delay = false
+reward_normalization = true
+obs_normalization = true
+replay_size = 1048576
+learning_starts = 20480
 )"}};
 
 }  // namespace
 
 std::span<const PresetDeviation> Sac::presets() { return kPresets; }
 
-void Sac::check(const SacOptions&, const PolicyOptions& policy) {
-  require_no_memory(kTraits, policy);
+void Sac::check(const SacOptions& options, const PolicyOptions& policy) {
+  check_networks(kTraits, options, policy);
   if (policy.distribution != SquashedGaussian::kName || !policy.state_dependent_std)
     throw UsageError(
         "--algorithm sac learns a Gaussian through tanh whose standard deviation depends on the observation: use "
@@ -37,7 +62,9 @@ void Sac::check(const SacOptions&, const PolicyOptions& policy) {
 }
 
 Sac::Sac(const LearnerParts& parts, const SacOptions& options)
-    : OffPolicyLearner(parts, options, {.algorithm = kTraits, .choice = ActionChoice::sample, .repeats_actor = true}),
+    : OffPolicyLearner(
+          parts, options,
+          {.algorithm = kTraits, .choice = ActionChoice::sample, .repeats_actor = options.compensate_delay}),
       own_options_(options),
       temperature_layout_(layout_of_temperature()),
       temperature_(queue_, static_cast<size_t>(temperature_layout_.size())),

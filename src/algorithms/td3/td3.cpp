@@ -14,8 +14,8 @@ constexpr PresetDeviation kPresets[] = {{"", kOffPolicyPreset}, {"", "[policy]\n
 
 std::span<const PresetDeviation> Td3::presets() { return kPresets; }
 
-void Td3::check(const Td3Options&, const PolicyOptions& policy) {
-  require_no_memory(kTraits, policy);
+void Td3::check(const Td3Options& options, const PolicyOptions& policy) {
+  check_networks(kTraits, options, policy);
   if (policy.distribution != SquashedGaussian::kName || policy.state_dependent_std)
     throw UsageError(
         "--algorithm td3 learns actions through tanh, without a standard deviation: use --policy.distribution "

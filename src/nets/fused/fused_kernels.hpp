@@ -57,12 +57,18 @@ struct PackWeights {
     for_each_panel(columns, [&]<int N>(int64_t first, Registers<N>) DRL_LAMBDA {
       constexpr int64_t width = N * kFloatLanes, per_word = Numbers::kPerWord;
       float* panel = out + first * words<Numbers>(steps);
-      if (per_word == 1 && first + width <= columns) {
-        for (int64_t k = 0; k < steps; ++k)
+      if (first + width <= columns) {
+        for (int64_t k = 0; k < words<Numbers>(steps); ++k)
           for (int v = 0; v < N; ++v) {
-            const float* from = weight + (first + v * kFloatLanes) * column_stride + k * step_stride;
-            store(panel + k * width + v * kFloatLanes,
-                  column_stride == 1 ? load<math::Floats>(from) : load_strided<math::Floats>(from, column_stride));
+            const auto numbers = [&](int64_t step) DRL_LAMBDA {
+              using F = math::Floats;
+              if (step >= steps) return F(0);
+              const float* from = weight + (first + v * kFloatLanes) * column_stride + step * step_stride;
+              return column_stride == 1 ? load<F>(from) : load_strided<F>(from, column_stride);
+            };
+            float* to = panel + k * width + v * kFloatLanes;
+            if constexpr (per_word == 1) store(to, numbers(k));
+            if constexpr (per_word == 2) store(to, word_of(numbers(2 * k), numbers(2 * k + 1)));
           }
         return;
       }
@@ -77,8 +83,9 @@ struct PackWeights {
         }
     });
   }
-  DRL_HD static float word_of(float lower, float upper) {
-    return bit_cast<float>(rounded_to_bf16(lower) >> 16 | rounded_to_bf16(upper));
+  template <class F>
+  DRL_HD static F word_of(F lower, F upper) {
+    return bit_cast<F>(rounded_to_bf16(lower) >> 16 | rounded_to_bf16(upper));
   }
 };
 

@@ -53,6 +53,8 @@ struct FusedTape final : Tape {
   FusedTape(Queue& queue, const NetSpec& spec, int64_t tile) {
     add(queue, tile, {0, spec.inputs()});
     for (const LayerSpec& layer : spec.layers) add(queue, tile, layer);
+    for (size_t k = 0; k < values.size(); ++k)
+      residuals.emplace_back(queue, spec.feeds_residual(static_cast<int>(k) - 1) ? values[k].numbers.size() : 0);
   }
   // Adds the buffers of a layer's outputs.
   void add(Queue& queue, int64_t tile, const LayerSpec& layer) {
@@ -68,7 +70,8 @@ struct FusedTape final : Tape {
   std::vector<Array<float>> sums;            // inputs of the activation, if its kFromOutput is false
   // With layer norm: z, 1 / standard deviation, and the gradients of the loss with respect to weight z + bias.
   std::vector<Array<float>> units, inv_std, scaled_gradients;
-  int64_t rows = 0;  // of the last forward pass
+  std::vector<Array<float>> residuals;  // sums that a later layer adds to its own
+  int64_t rows = 0;                     // of the last forward pass
 };
 
 bool has_pair_instruction() {
@@ -243,6 +246,15 @@ class FusedNets final : public Nets {
         if (!l.norm_weight) return product(a, sums, y->from(part.first));
         const LayerNorm of_part = layer_norm(l, tape, k + 1, part.first);
         product(Linear{}, nullptr, of_part.z);
+        const bool residual = spec.layers[static_cast<size_t>(k)].residual;
+        if (residual || spec.feeds_residual(k)) {
+          const auto of_layer = [&](int layer) {
+            float* sums = tape.residuals[static_cast<size_t>(layer) + 1].data();
+            return sums ? sums + part.first * y->stride : nullptr;
+          };
+          for_each(queue_, part.rows * y->stride,
+                   AddResidual{residual ? of_layer(k - 2) : nullptr, of_part.z, of_layer(k)});
+        }
         for_each(queue_, row_blocks, NormForward<A>{of_part, sums, y->from(part.first), part.rows});
       };
       if (l.by_output) {
@@ -283,6 +295,9 @@ class FusedNets final : public Nets {
       if (through_norm)
         for_each(queue_, part.rows,
                  NormBackward{layer_norm(layers[at - 1], tape, k, part.first), to, dx->from(part.first)});
+      if (spec.feeds_residual(k - 1))
+        for_each(queue_, part.rows * dx->stride,
+                 AddResidual{tape.gradients[at + 2].from(part.first), dx->from(part.first), nullptr});
       dx->refresh(queue_, part.first, part.rows);
     }
     if (d_in)
