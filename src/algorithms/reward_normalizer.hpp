@@ -40,7 +40,8 @@ class RewardNormalizer {
   Settings settings_;
   int64_t rank_;
   Normalizer returns_;
-  Array<float> running_, largest_of_envs_;  // [N], each environment's return so far
+  Array<float> running_;          // [N], each environment's return so far
+  Array<float> largest_of_envs_;  // [N], its largest magnitude in this iteration
   double largest_ = 0;
   Slots::Place moments_, largest_of_ranks_;
   Array<double> scratch_;
