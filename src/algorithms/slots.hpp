@@ -28,6 +28,7 @@ class Slots {
   explicit Slots(Queue& queue) : queue_(queue) {}
   // Adds a place. Must not be called after the first begin().
   Place add(size_t size);
+  size_t size() const { return own_.size(); }  // of all places
 
   // Returns this rank's numbers of a place that the host writes, for the next iteration. They are 0 before that.
   std::span<double> own(const Place& place) { return std::span(own_).subspan(place.offset, place.size); }

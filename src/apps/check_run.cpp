@@ -78,7 +78,7 @@ void check_run(const RunPlan& plan, const RunTexts& texts, const LaunchInfo& lau
   Learner learner(tried->options, place, comm, resumed);
   Trainer trainer(tried->options.train, tried->options.run, learner.algorithm(), learner.task(), learner.comm(),
                   [] { return 0.0; });
-  RunFacts facts = facts_of(plan, place, learner.engine(), learner.files(), start);
+  RunFacts facts = facts_of(plan, place, learner.describe_engine(), learner.files(), start);
   facts.files = learner.contents();
   load_start(start, {*tried, facts, trainer, learner.algorithm(), learner.policy()}, comm);
   on_rank_zero(comm, [&] {

@@ -32,6 +32,7 @@
 #include "run/deadline.hpp"
 #include "run/preflight.hpp"
 #include "run/replay_files.hpp"
+#include "run/restarts.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_manifest.hpp"
 #include "run/start.hpp"
@@ -142,12 +143,13 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
 
   // 4. The run's directory, and the state to start from.
   RunStart start = claim_directory(request, settings.command.preflight != "off", comm);
-  RunFacts facts = facts_of(settings, place, learner.engine(), learner.files(), start);
+  RunFacts facts = facts_of(settings, place, learner.describe_engine(), learner.files(), start);
   facts.files = learner.contents();
   facts.command = recorded_command(arguments);
   if (learner.teacher()) facts.teacher = on_rank_zero(comm, [&] { return learner.teacher()->text(); });
   load_start(start, {settings, facts, trainer, learner.algorithm(), learner.policy()}, comm);
   facts.loaded = start.loaded;
+  facts.restarted_after = restart_cause();
   if (has_ended(start, comm) && trainer.finished()) {  // its files stay as they are
     if (comm.rank() == 0) std::printf("%s\n", trainer.nothing_to_do().c_str());
     return kDone;
@@ -172,12 +174,17 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
     output->monitor.describe_policies([&](Checkpoint& checkpoint) { describe_policy(checkpoint, learner.policy()); });
     output->manifest.write(trainer.progress(), "running");
+    report_run(std::filesystem::absolute(start.directory), learner.plan().num_envs * comm.size());
   });
   try {
     const int code = trainer.run(output ? &output->monitor : nullptr);
     if (const std::string speeds = learner.host_speeds(); output && !speeds.empty() && !settings.command.quiet)
       output->monitor.message("  " + speeds);
+    if (output) report_common_end();
     return code;
+  } catch (const SharedError&) {
+    if (output) output->monitor.fail(trainer.progress()), report_common_end();
+    throw;
   } catch (...) {
     if (output) output->monitor.fail(trainer.progress());
     throw;
@@ -239,7 +246,9 @@ int run_on(const LaunchInfo& launch, const std::vector<std::string>& arguments) 
     if (ranks > 1) {
       if (!wrong.empty()) throw UsageError(wrong);
       take_stops_as_requests();
-      return start_ranks(ranks, arguments, kStopRelay);
+      return run_with_restarts(ranks, arguments, typed->command_line,
+                               {typed->command.max_restarts, typed->command.spare_nodes}, typed->options.run.runs_dir,
+                               kStopRelay);
     }
     log::init(launch.rank, launch.world_size, host_name(), typed->command.quiet);
     if (!typed->command.check) hint_at_idle_devices(launch, arguments);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,38 +24,48 @@ class Learner {
   Learner(const Options& options, const Workplace& place, Communicator& comm,
           const std::filesystem::path& resumed = {});
 
-  const TaskSpec& task() const { return envs_->spec(); }
-  const BatchPlan& plan() const { return plan_; }
+  const TaskSpec& task() const { return envs().spec(); }
+  const BatchPlan& plan() const { return plan_; }  // of this rank
   const PolicySpec& policy() const { return spec_; }
   const TeacherRun* teacher() const { return teacher_ ? &*teacher_ : nullptr; }
   Algorithm& algorithm() { return *algorithm_; }
-  Communicator& comm() { return engine_->comm(); }
-  std::optional<GpuEnergy> gpu_energy() { return engine_->energy(); }
-  std::string host_speeds() const { return envs_->host_speeds(); }
-  std::string files() const { return envs_->files(); }
+  Communicator& comm() { return engine().comm(); }
+  std::optional<GpuEnergy> gpu_energy() { return engine().energy(); }
+  std::string host_speeds() const { return envs().host_speeds(); }
+  std::string files() const { return envs().files(); }
   // Returns the contents of the files that options name (run/option_files.hpp).
   const std::string& contents() const { return contents_; }
-  std::string engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
+  std::string describe_engine() const;  // "libtorch 1.13.1 (OpenBLAS)"
   // With --nan_policy dump, writes the states of lost environments below the run's directory. Call before the first
   // iteration.
   void write_lost_states_to(const std::filesystem::path& run, const RunFacts& facts, const std::string& options_ini);
-  // Returns the policy's mean return over 64 episodes with its most probable actions. Always runs on the CPU.
+  // Collective. Returns the policy's mean return over 64 episodes with its most probable actions on rank 0. Each rank
+  // plays a part of them, always on the CPU.
   double evaluate();
-  // Plays the task's gate with them. `options_ini` are the run's options.
+  // Collective. Plays the task's gate with them; the result is rank 0's. `options_ini` are the run's options.
   GateResult try_gate(const std::string& options_ini);
 
  private:
+  // What learns from the environments of this rank, or from those of one of its shards (--deterministic_shards).
+  struct Part {
+    BatchPlan plan;
+    RunEngine engine;  // must outlive the recorded graphs, which hold its communicator's all-reduces
+    std::unique_ptr<Nets> nets = nullptr;
+    std::unique_ptr<VecEnv> envs = nullptr;
+    std::optional<LostStates> lost_states = std::nullopt;
+  };
+  RunEngine& engine() { return parts_.front().engine; }
+  const VecEnv& envs() const { return *parts_.front().envs; }
+  std::unique_ptr<Algorithm> make_algorithm(Part& part, const Teacher* teacher);
   Evaluation play(const EnvSetup& setup, const std::vector<float>& curriculum, int64_t seed);
 
   const Options& options_;
   std::optional<Options> gate_options_;
   int threads_;
+  Workplace place_of_part_;
   BatchPlan plan_;
   PolicySpec spec_;
-  std::optional<RunEngine> engine_;  // must outlive the recorded graphs, which hold its communicator's all-reduces
-  std::unique_ptr<Nets> nets_;
-  std::unique_ptr<VecEnv> envs_;
-  std::optional<LostStates> lost_states_;
+  std::list<Part> parts_;
   std::optional<TeacherRun> teacher_;
   std::unique_ptr<Algorithm> algorithm_;
   std::string contents_;

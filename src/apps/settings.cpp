@@ -62,6 +62,12 @@ void CommandOptions::describe(OptionVisitor& v) {
     "start this number of ranks on this machine, or on the nodes of a Slurm job; 0 = in a Slurm step one rank per GPU, "
     "or per core without GPUs, and elsewhere one rank; 1 = start no ranks in addition to the launcher's",
     at_least(0), Effect::none, here, common, always);
+  v("max_restarts", max_restarts,
+    "with --ranks: when a rank or its node dies, start the ranks again from the last checkpoint, on the nodes that "
+    "still answer, at most this often",
+    at_least(0), Effect::none, here, not_with("ranks", "0"), always);
+  v("spare_nodes", spare_nodes, "nodes of a Slurm job that stay idle until another one dies", at_least(0), Effect::none,
+    here, not_with("max_restarts", "0"), always);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
     here, per_rank(), always);
   v("quiet", quiet, "print warnings and errors only", Effect::none, here, always);

@@ -119,14 +119,18 @@ void TeacherRun::keep(const fs::path& run, const OptionTable& table) const {
 }
 
 const Teacher& TeacherRun::load(RunEngine& engine, int64_t rows, Communicator& comm) {
-  on_all_ranks(comm, [&] { nets_ = engine.make_nets(spec_.layout, rows); });
-  PolicyMemory& memory = memory_.emplace(engine.queue(), spec_);
+  std::unique_ptr<Nets> nets;
+  on_all_ranks(comm, [&] { nets = engine.make_nets(spec_.layout, rows); });
+  Nets& of_teacher = *nets;
+  Loaded& loaded = loaded_.emplace_back(std::move(nets), PolicyMemory(engine.queue(), spec_),
+                                        Teacher{spec_, of_teacher, nullptr, {}, /*sees_critic_obs=*/true});
+  PolicyMemory& memory = loaded.memory;
   StateList state = list_state([&](StateVisitor& visitor) { memory.visit_state(visitor); });
   if (is_alone_) state = actor_state(state);
   on_rank_zero(comm, [&] { require_state(state, checkpoint_, file_); });
   restore_state(state, checkpoint_, comm);
-  checkpoint_ = {};
-  return teacher_.emplace(Teacher{spec_, *nets_, memory.params.data(), memory.normalizer(), /*sees_critic_obs=*/true});
+  loaded.teacher.params = memory.params.data(), loaded.teacher.normalizer = memory.normalizer();
+  return loaded.teacher;
 }
 
 }  // namespace drl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,7 +46,7 @@ class TeacherRun {
   // `table` has the student's options. Only on rank 0.
   void keep(const std::filesystem::path& run, const OptionTable& table) const;
   // Collective: loads the policy into the memory of the engine's queue, which must outlive this object. Its networks
-  // have at most `rows` rows at once.
+  // have at most `rows` rows at once. Each engine gets its own.
   const Teacher& load(RunEngine& engine, int64_t rows, Communicator& comm);
 
  private:
@@ -59,9 +60,12 @@ class TeacherRun {
   bool is_alone_ = false;         // the checkpoint has no critic
   Options options_;
   PolicySpec spec_;
-  std::unique_ptr<Nets> nets_;
-  std::optional<PolicyMemory> memory_;
-  std::optional<Teacher> teacher_;
+  struct Loaded {
+    std::unique_ptr<Nets> nets;
+    PolicyMemory memory;
+    Teacher teacher;
+  };
+  std::list<Loaded> loaded_;
 };
 
 }  // namespace drl

@@ -70,6 +70,10 @@ class Communicator {
   CommStats capture(const std::function<void()>& enqueue);
   void count_replayed(const CommStats& captured, Stream stream);
 
+  // From now on, all-reduces add the ranks' numbers in a tree, ((0 + 1) + (2 + 3)) + ...; otherwise, their order may
+  // depend on the network. Call it on all ranks alike. Only communicators of host memory support this.
+  virtual void add_in_tree() {}
+
   // Returns whether a collective has failed, so that no other can follow: the error of the failed one is the cause.
   virtual bool failed() const { return false; }
   // Ends all ranks immediately with this exit code. For failures that the other ranks do not know about.

@@ -11,6 +11,7 @@
 #include "comm/mpi_check.hpp"
 #include "comm/node_sums.hpp"
 #include "comm/stall_watch.hpp"
+#include "comm/tree_sum.hpp"
 
 namespace drl {
 namespace {
@@ -43,6 +44,7 @@ class MpiCommunicator final : public Communicator {
   void limit_waiting(double seconds, const std::vector<std::string>& hosts) override {
     stall_watch_ = std::make_unique<StallWatch>(comm_, seconds, hosts);
   }
+  void add_in_tree() override { in_tree_ = true; }
   void abort(int exit_code) override {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::_Exit(exit_code);
@@ -138,15 +140,35 @@ class MpiCommunicator final : public Communicator {
   void all_reduce(std::span<T> data, MPI_Datatype type) {
     const StallWatch::Waiting waiting(stall_watch_.get());
     if (!node_sums_) node_sums_.emplace(NodeSums::make(comm_));
-    if (*node_sums_) return (*node_sums_)->all_reduce(data);
+    if (*node_sums_) return (*node_sums_)->all_reduce(data, in_tree_);
+    if (in_tree_) return add_gathered(data, type);
     for_each_piece(data, [&](std::span<T> piece) {
       check_mpi(MPI_Allreduce(MPI_IN_PLACE, piece.data(), as_count(piece.size()), type, MPI_SUM, comm_),
                 "MPI_Allreduce");
     });
   }
 
+  // Every rank receives the numbers of all ranks and adds them itself.
+  template <class T>
+  void add_gathered(std::span<T> data, MPI_Datatype type) {
+    constexpr size_t numbers = size_t{1} << 20;  // of each rank at a time
+    const auto ranks = static_cast<size_t>(size_);
+    std::vector<T> all(ranks * std::min(data.size(), numbers));
+    for (; !data.empty(); data = data.subspan(std::min(data.size(), numbers))) {
+      const std::span<T> piece = data.first(std::min(data.size(), numbers));
+      check_mpi(
+          MPI_Allgather(piece.data(), as_count(piece.size()), type, all.data(), as_count(piece.size()), type, comm_),
+          "MPI_Allgather");
+      std::vector<T*> arrays;
+      for (size_t rank = 0; rank < ranks; ++rank) arrays.push_back(all.data() + rank * piece.size());
+      drl::add_in_tree(std::span<T* const>(arrays), piece.size());
+      std::copy_n(arrays.front(), piece.size(), piece.begin());
+    }
+  }
+
   MPI_Comm comm_;
   size_t piece_;  // bytes
+  bool in_tree_ = false;
   int rank_ = 0, size_ = 1;
   // Created by the first all-reduce; null unless all ranks are on one host.
   std::optional<std::unique_ptr<NodeSums>> node_sums_;

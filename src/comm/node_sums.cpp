@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <vector>
 
 #include "base/log.hpp"
 #include "comm/mpi_check.hpp"
+#include "comm/tree_sum.hpp"
 
 namespace drl {
 namespace {
@@ -102,7 +104,7 @@ void NodeSums::sleep_until_changed(Flag& flag, uint32_t arrivals) {
 }
 
 template <class T>
-void NodeSums::all_reduce(std::span<T> data) {
+void NodeSums::all_reduce(std::span<T> data, bool in_tree) {
   auto* sums = reinterpret_cast<T*>(slot(size_));
   for (; !data.empty(); data = data.subspan(std::min(data.size(), kPiece / sizeof(T)))) {
     const size_t count = std::min(data.size(), kPiece / sizeof(T));
@@ -112,16 +114,20 @@ void NodeSums::all_reduce(std::span<T> data) {
     const size_t line = 64 / sizeof(T), lines = (count + line - 1) / line, ranks = static_cast<size_t>(size_);
     const size_t begin = std::min(count, lines * static_cast<size_t>(rank_) / ranks * line),
                  end = std::min(count, lines * (static_cast<size_t>(rank_) + 1) / ranks * line);
-    std::copy_n(reinterpret_cast<const T*>(slot(0)) + begin, end - begin, sums + begin);
-    for (int rank = 1; rank < size_; ++rank) {
-      const T* other = reinterpret_cast<const T*>(slot(rank));
-      for (size_t i = begin; i < end; ++i) sums[i] += other[i];
+    std::vector<T*> shares;
+    for (int rank = 0; rank < size_; ++rank) shares.push_back(reinterpret_cast<T*>(slot(rank)) + begin);
+    if (in_tree) {
+      add_in_tree(std::span<T* const>(shares), end - begin);
+    } else {
+      for (int rank = 1; rank < size_; ++rank)
+        for (size_t i = 0; i < end - begin; ++i) shares[0][i] += shares[static_cast<size_t>(rank)][i];
     }
+    std::copy_n(shares[0], end - begin, sums + begin);
     barrier();
     std::memcpy(data.data(), sums, count * sizeof(T));
   }
 }
-template void NodeSums::all_reduce(std::span<float>);
-template void NodeSums::all_reduce(std::span<double>);
+template void NodeSums::all_reduce(std::span<float>, bool);
+template void NodeSums::all_reduce(std::span<double>, bool);
 
 }  // namespace drl

@@ -19,9 +19,9 @@ class NodeSums {
   // Collective over `comm`. Returns null on all ranks if the ranks are on several hosts, or, with a warning from rank
   // 0, if they cannot share memory (/dev/shm is full, or not the same for all ranks).
   static std::unique_ptr<NodeSums> make(MPI_Comm comm);
-  // Collective; sizes must be equal. Adds ((rank 0 + rank 1) + rank 2) ..., in place.
+  // Collective; sizes must be equal. Adds ((rank 0 + rank 1) + rank 2) ..., in place, or in a tree (tree_sum.hpp).
   template <class T>
-  void all_reduce(std::span<T> data);
+  void all_reduce(std::span<T> data, bool in_tree);
 
  private:
   static constexpr size_t kPiece = 128 << 10;  // bytes of each rank that are added at a time

@@ -70,17 +70,36 @@ bool has_only_dead_children(pid_t process) {
   return has_children;
 }
 
+// Continues mpirun and its ranks if they were stopped, because they could not end otherwise: ranks that end tell
+// mpirun.
+void let_end(pid_t mpirun) {
+  kill(mpirun, SIGCONT);
+  signal_same_program(mpirun, SIGCONT);
+}
+
 // Notices that mpirun hangs. Open MPI's may wait for a lock of its own for ever when it ends, if a rank was killed
 // while it was starting.
 class EndWatch {
  public:
   static constexpr timespec kInterval{5, 0};
 
-  // Call it every kInterval. Returns true if all ranks have ended for half a minute.
-  bool hangs(pid_t mpirun) { return (looks_ = has_only_dead_children(mpirun) ? looks_ + 1 : 0) >= 6; }
+  // Call it every kInterval. Returns true if all ranks have ended for half a minute. Warns if mpirun is stopped: nobody
+  // then reads what the ranks write, and a rank that fails does not end the others.
+  bool hangs(pid_t mpirun) {
+    const std::optional<ProcessStat> found = process_stat(std::to_string(mpirun));
+    const bool is_stopped = found && found->is_stopped();
+    if (is_stopped && !was_stopped_)
+      log::warn(
+          "mpirun (process {0}) is stopped (a signal such as SIGSTOP did it), and the run waits for it: kill -CONT "
+          "{0} continues it, and SIGTERM ends the run",
+          mpirun);
+    was_stopped_ = is_stopped;
+    return (looks_ = has_only_dead_children(mpirun) ? looks_ + 1 : 0) >= 6;
+  }
 
  private:
   int looks_ = 0;
+  bool was_stopped_ = false;
 };
 
 // Passes signals on to the ranks until mpirun ends, and returns its exit code. Not through mpirun, which forwards few
@@ -113,6 +132,7 @@ int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals, int held) {
     if (signal == SIGCONT) signal_same_program(mpirun, SIGCONT);
     if (stop_of(signal) == Stop::none) continue;
     request = signal;
+    let_end(mpirun);
     held = exit_code_of(stop_of(signal)) == kContinue ? signal : 0;
     came_early = !held && signal_same_program(mpirun, signal) == 0;
     if (came_early) {

@@ -1,18 +1,27 @@
 #include "placement/relaunch.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <list>
 #include <numeric>
 #include <regex>
+#include <thread>
 
 #include "base/check.hpp"
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/format.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
+#include "base/threads.hpp"
 #include "comm/mpi_library.hpp"
 #include "comm/roll_call.hpp"
 #include "comm/wire.hpp"
@@ -188,10 +197,53 @@ std::string wanted_plugin(const Environment& environment) {
   return plugin.empty() && offers_pmix() ? "pmix" : plugin;
 }
 
+// Passes srun's standard error on, and keeps what srun says of the first task that failed.
+class SrunErrors {
+ public:
+  explicit SrunErrors(ChildSettings& settings) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    from_ = Descriptor(ends[0]), to_ = Descriptor(ends[1]);
+    settings.errors = to_;
+    const BlockedSignals blocked;
+    thread_ = std::jthread([this](const std::stop_token& over) { pass_on(over); });
+  }
+  // Call this when srun has ended.
+  std::string first_end() {
+    to_.close();
+    if (thread_.joinable()) thread_.request_stop(), thread_.join();
+    std::smatch found;
+    const std::regex line(R"(srun: error: (\S+: tasks? [-0-9,]+: .*))");
+    return std::regex_search(text_, found, line) ? found[1].str() : "";
+  }
+
+ private:
+  static constexpr size_t kKept = 1 << 20;  // bytes
+  void pass_on(const std::stop_token& over) {
+    std::array<std::byte, 4096> bytes;
+    for (pollfd file{from_, POLLIN, 0};;) {
+      if (poll(&file, 1, 100) <= 0) {
+        if (over.stop_requested()) return;
+        continue;
+      }
+      const ssize_t count = read(from_, bytes.data(), bytes.size());
+      if (count <= 0) return;
+      const std::span<const std::byte> block(bytes.data(), static_cast<size_t>(count));
+      write_all(STDERR_FILENO, block);
+      if (text_.size() < kKept) text_.append(reinterpret_cast<const char*>(block.data()), block.size());
+    }
+  }
+
+  Descriptor from_, to_;
+  std::string text_;
+  std::jthread thread_;
+};
+
 // Runs `command` on the ranks with srun and returns its exit code. `outer_step` and `version` are empty without an
 // outer step.
 int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, const std::string& outer_step,
-             const std::string& version, const std::vector<std::string>& command, const StopRelay& relay) {
+             const std::string& version, const std::vector<std::string>& command, const StopRelay& relay,
+             std::string* first_end = nullptr) {
   const Environment environment = process_environment();
   const TempFile hosts("drl-hosts", hosts_of_ranks(nodes, ranks));
   // Signals reach the ranks through `pending_signal` only, because srun kills the ranks on SIGINT and SIGTERM.
@@ -213,7 +265,10 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   std::vector<std::string> words = srun_command(environment, nodes, ranks);
   if (mpi_plugin(environment).empty() && offers_pmix()) words.emplace_back("--mpi=pmix");
   words.insert(words.end(), command.begin(), command.end());
+  std::optional<SrunErrors> errors;
+  if (first_end) errors.emplace(settings);
   const int code = relay.own_exit_code(run_shielded(words, settings, relay.pending_signal));
+  if (first_end) *first_end = errors->first_end();
   const std::string reason = on_gpus(nodes) ? step_may_lose_gpus(version) : "";
   if (code == kSrunFailed || code == kNotFound)
     throw UsageError("srun did not start the ranks (see srun's message above" + (reason.empty() ? "" : "; " + reason) +
@@ -452,7 +507,30 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
 
 bool can_run_under_srun() { return process_environment()("SLURM_JOB_ID") && is_on_path("srun"); }
 
-int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay) {
+std::vector<std::string> job_nodes() {
+  BackgroundCommand expand({"scontrol", "show", "hostnames", process_environment()("SLURM_JOB_NODELIST").value_or("")});
+  if (expand.wait(10) != 0)
+    throw UsageError("cannot list the nodes of the job (scontrol show hostnames: " + printable(expand.output()) +
+                     "): start the ranks with srun instead of --ranks");
+  return split(trim(expand.output()), '\n');
+}
+
+std::vector<std::string> answering_nodes(const std::vector<std::string>& nodes) {
+  constexpr double patience = 30;
+  std::list<BackgroundCommand> probes;
+  for (const std::string& node : nodes)
+    probes.emplace_back(std::vector<std::string>{"srun", "--overlap", "--overcommit", "--immediate=20", "--mpi=none",
+                                                 "--ntasks=1", "--nodes=1", "--nodelist=" + node, "true"});
+  const Clock::time_point start = Clock::now();
+  std::vector<std::string> answering;
+  auto probe = probes.begin();
+  for (const std::string& node : nodes)
+    if ((probe++)->wait(std::max(0.1, patience - seconds_since(start))) == 0) answering.push_back(node);
+  return answering;
+}
+
+int run_under_srun(int ranks, const std::vector<std::string>& names, const std::vector<std::string>& command,
+                   const StopRelay& relay, std::string* first_end) {
   const Environment environment = process_environment();
   if (const std::vector<int> components = nodes_of_components(environment); !components.empty()) {
     std::vector<StepNode> nodes(static_cast<size_t>(total(components)));
@@ -460,17 +538,13 @@ int run_under_srun(int ranks, const std::vector<std::string>& command, const Sto
         fmt::format("--ranks {} cannot start ranks here ({}): start them directly with\n  {}", ranks, kHeterogeneous,
                     heterogeneous_line(components, plan_ranks(nodes, ranks), wanted_plugin(environment), command)));
   }
-  BackgroundCommand expand({"scontrol", "show", "hostnames", environment("SLURM_JOB_NODELIST").value_or("")});
   const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
-  if (expand.wait(10) != 0)
-    throw UsageError("cannot list the nodes of the job (scontrol show hostnames: " + printable(expand.output()) +
-                     "): start the ranks with srun -n" + std::to_string(ranks) + " instead of --ranks");
   std::vector<StepNode> nodes;
-  for (const std::string& name : split(trim(expand.output()), '\n')) {
+  for (const std::string& name : names) {
     nodes.push_back({.name = name, .cores = nodes.size() < cpus.size() ? cpus[nodes.size()] : ranks});
     if (const auto gpus = environment("SLURM_JOB_GPUS")) add_missing(nodes.back().gpus, split(*gpus, ','));
   }
-  return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay);
+  return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay, first_end);
 }
 
 // --- In the ranks that were started ---

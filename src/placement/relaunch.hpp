@@ -96,8 +96,14 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
 
 // Returns whether this process is in a Slurm job with srun on PATH, so that --ranks N can use all nodes of the job.
 bool can_run_under_srun();
-// Runs `command` on `ranks` ranks, spread over the job's nodes, and returns their exit code.
-int run_under_srun(int ranks, const std::vector<std::string>& command, const StopRelay& relay);
+// Returns the names of the job's nodes, in Slurm's order. Throws UsageError if scontrol fails.
+std::vector<std::string> job_nodes();
+// Returns those of `nodes` on which srun starts a process within half a minute.
+std::vector<std::string> answering_nodes(const std::vector<std::string>& nodes);
+// Runs `command` on `ranks` ranks, spread over these nodes of the job, and returns their exit code. `first_end`, if
+// given, receives what srun says of the first task that failed: "node1: task 3: Killed".
+int run_under_srun(int ranks, const std::vector<std::string>& nodes, const std::vector<std::string>& command,
+                   const StopRelay& relay, std::string* first_end = nullptr);
 
 // Returns whether start_one_rank_per_device or run_under_srun started this process.
 bool started_through_srun();

@@ -146,11 +146,15 @@ template Summary summarize(const std::vector<int64_t>&);
 Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::function<void(const Episode&)>& on_episode) {
   DRL_CHECK(plan.episodes > 0 && plan.num_envs > 0, "an evaluation needs episodes and environments");
   const uint64_t seed = plan.seed | kEvaluationKey;
-  const std::unique_ptr<VecEnv> envs =
-      make_env(plan.task, {.num_envs = plan.num_envs, .seed = seed, .setup = plan.setup, .threads = plan.threads},
-               actor.queue());
+  const std::unique_ptr<VecEnv> envs = make_env(plan.task,
+                                                {.num_envs = plan.num_envs,
+                                                 .first_global_index = plan.first_env,
+                                                 .seed = seed,
+                                                 .setup = plan.setup,
+                                                 .threads = plan.threads},
+                                                actor.queue());
   Rollout rollout(actor.queue(), envs->spec(), kStepsAtATime, plan.num_envs, true, 0, 0, actor.outputs());
-  Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
+  Collector collector(actor, *envs, rollout, {plan.choice, seed, plan.first_env});
   EpisodeCollector episodes(plan, envs->spec().action, on_episode);
   int64_t steps = 0;
   collector.call_each_step([&] {
@@ -167,6 +171,33 @@ Evaluation evaluate(const EvaluationPlan& plan, Actor& actor, const std::functio
   }
   episodes.result.metrics = take_metrics(*envs, actor.queue());
   return episodes.result;
+}
+
+// Sorted numbers have the same mean however many ranks there are.
+Evaluation evaluate_together(EvaluationPlan plan, Actor& actor, Communicator& comm) {
+  const int64_t all = plan.num_envs, share = (all + comm.size() - 1) / comm.size();
+  plan.first_env = std::min(all, comm.rank() * share);
+  plan.episodes = plan.num_envs = std::min(all - plan.first_env, share);
+  Evaluation mine;
+  if (plan.num_envs > 0) mine = evaluate(plan, actor);
+  const auto gather = [&]<class T>(const std::vector<T>& values) {
+    return numbers<T>(comm.gather(std::as_bytes(std::span(values)), 0));
+  };
+  const std::vector<int64_t> lost = gather(std::vector{mine.lost}),
+                             finished = gather(std::vector{std::ssize(mine.returns)});
+  const std::vector<double> means = gather(mine.metrics);
+  Evaluation result;
+  result.returns = gather(mine.returns), result.lengths = gather(mine.lengths);
+  if (comm.rank() > 0) return mine;
+  std::ranges::sort(result.returns), std::ranges::sort(result.lengths);
+  result.lost = std::accumulate(lost.begin(), lost.end(), int64_t{0});
+  result.metrics.resize(mine.metrics.size(), result.returns.empty() ? NAN : 0);
+  for (size_t k = 0; k < means.size(); ++k) {  // the first ranks have environments, and metrics
+    const size_t rank = k / mine.metrics.size(), metric = k % mine.metrics.size();
+    const double weight = static_cast<double>(finished[rank]) / static_cast<double>(result.returns.size());
+    if (finished[rank] > 0) result.metrics[metric] += weight * means[k];
+  }
+  return result;
 }
 
 void watch(const EvaluationPlan& plan, Actor& actor, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "envs/env_setup.hpp"
 #include "policy/actor.hpp"
 #include "store/recording.hpp"
@@ -21,6 +22,7 @@ struct EvaluationPlan {
   int threads = 1;                       // see EnvConfig
   std::vector<float> curriculum = {};    // curriculum values; empty: the initial ones of the task
   std::function<void()> each_step = {};  // called after each step, if given
+  int64_t first_env = 0;                 // the number of the first environment, of those that all ranks play
 };
 
 struct Evaluation {
@@ -41,6 +43,10 @@ Summary summarize(const std::vector<T>& values);
 // training, and have age zero. `on_episode`, if given, receives every episode in full.
 Evaluation evaluate(const EvaluationPlan& plan, Actor& actor,
                     const std::function<void(const Episode&)>& on_episode = nullptr);
+
+// Collective: each rank plays an equal part of plan.num_envs environments with the same policy, one episode each.
+// Returns the results of all of them on rank 0, where returns and lengths are sorted, and those of its own on others.
+Evaluation evaluate_together(EvaluationPlan plan, Actor& actor, Communicator& comm);
 
 // The progress of an environment that is being watched.
 struct Moment {

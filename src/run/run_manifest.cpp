@@ -127,6 +127,8 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
   manifest["git_hash"] = facts_.git_hash;
   manifest["lock"] = facts_.lock;
   manifest["launcher"] = facts_.launcher.empty() ? "none" : facts_.launcher;
+  if (Json causes = with_earlier(earlier, "restarted_after", facts_.restarted_after); !causes.empty())
+    manifest["restarted_after"] = std::move(causes);
   manifest["commands"] = with_earlier(earlier, "commands", facts_.command);
   manifest["job_ids"] = with_earlier(earlier, "job_ids", facts_.job_id);
   if (facts_.job)

@@ -25,15 +25,16 @@ struct RunFacts {
   bool shares_cores = false;                    // the ranks of a node have more threads than cores
   std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
   std::string git_hash;
-  std::string lock;               // see RunDirectory::lock_kind
-  std::optional<Allocation> job;  // the Slurm job
-  std::string origin;             // see origin_of
-  std::string origin_option;      // that gave it: "checkpoint" or "init_from"
-  std::string task_library;       // see task_library_file
-  std::string files = {};         // see contents_of (run/option_files.hpp)
-  std::string teacher = {};       // see TeacherRun::text
-  std::string loaded = {};        // see RunStart::loaded
-  std::string command = {};       // as typed, quoted for a shell
+  std::string lock;                  // see RunDirectory::lock_kind
+  std::optional<Allocation> job;     // the Slurm job
+  std::string origin;                // see origin_of
+  std::string origin_option;         // that gave it: "checkpoint" or "init_from"
+  std::string task_library;          // see task_library_file
+  std::string files = {};            // see contents_of (run/option_files.hpp)
+  std::string teacher = {};          // see TeacherRun::text
+  std::string loaded = {};           // see RunStart::loaded
+  std::string command = {};          // as typed, quoted for a shell
+  std::string restarted_after = {};  // see restart_cause()
 };
 
 // The progress of a run.
@@ -46,8 +47,8 @@ struct RunProgress {
 // Returns "drl 0.1.0, engine libtorch ..., ...".
 std::string versions_text(const RunFacts& facts);
 
-// Warns if `task` uses another robot model than the run of the checkpoint, or if only one of both has several contacts by
-// MuJoCo's flag multiccd. `file` is the checkpoint's name.
+// Warns if `task` uses another robot model than the run of the checkpoint, or if only one of both has several contacts
+// by MuJoCo's flag multiccd. `file` is the checkpoint's name.
 void warn_if_physics_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task);
 
 // Throws UsageError, which names the file and the task library that the checkpoint's run used, if its task is unknown.

@@ -28,7 +28,7 @@ int run_connected(const LaunchInfo& launch, const std::function<int(Communicator
 }
 
 int start_ranks(int ranks, const std::vector<std::string>& command, const StopRelay& relay) {
-  return can_run_under_srun() ? run_under_srun(ranks, command, relay) : run_under_mpirun(ranks, command);
+  return can_run_under_srun() ? run_under_srun(ranks, job_nodes(), command, relay) : run_under_mpirun(ranks, command);
 }
 
 void hint_at_idle_devices(const LaunchInfo& launch, const std::vector<std::string>& command) {

@@ -34,6 +34,7 @@ struct TrainOptions {
   std::string gpu_ids;
   bool init_at_random_ep_len = true;
   int shards = 0;
+  int deterministic_shards = 0;
   std::string isa = "auto";
   std::string nets = "auto";
   std::string precision = "fp32";
@@ -70,7 +71,11 @@ struct TrainOptions {
     v("shards", shards,
       "number of groups of environments; samples are shuffled within each group, so results depend on this number; "
       "0 = one per rank",
-      at_least(0), always);
+      at_least(0), only_with("deterministic_shards", "0"), always);
+    v("deterministic_shards", deterministic_shards,
+      "learn from this many groups of environments, a power of two, of which each rank has an equal part: results are "
+      "the same bits for any number of ranks; needs num_envs_total; 0 = results depend on the ranks",
+      between(0, 1 << 16), added_later("0"), always);
     v("nan_policy", nan_policy,
       "what to do when an environment computes NaN or infinity: reset it, also dump its state before that step (for "
       "drl_eval --replay_dump), or stop the run with an error",

@@ -95,13 +95,11 @@ bool Trainer::target_reached() const {
 
 void Trainer::try_gate_if_due(RunMonitor* monitor) {
   if (!train_.gate || iteration_ == 0 || iteration_ % train_.gate_interval != 0) return;
-  uint8_t passed = 0;
-  if (monitor) {
-    const GateResult result = gate_();
-    passed = result.passed;
+  const GateResult result = gate_();
+  uint8_t passed = result.passed;
+  if (monitor)
     monitor->message(fmt::format("gate {} at iteration {}, {} steps, {:.1f} s: {}", passed ? "passed" : "not passed",
                                  iteration_, human_number(static_cast<double>(env_steps_)), elapsed(), result.text()));
-  }
   comm_.broadcast(std::as_writable_bytes(std::span(&passed, 1)), 0);
   passed_gate_ = passed != 0;
 }
@@ -256,11 +254,11 @@ void Trainer::add_task_metrics(std::vector<Metric>& all) const {
 void Trainer::save_if_due(RunMonitor* monitor) {
   const bool interval = iteration_ % run_.save_interval == 0;
   const bool evaluation = run_.eval_interval > 0 && (iteration_ % run_.eval_interval == 0 || finished());
-  if (interval || evaluation || save_requested_) save(monitor, score(monitor, evaluation));
+  if (interval || evaluation || save_requested_) save(monitor, score(evaluation));
 }
 
-std::optional<double> Trainer::score(RunMonitor* monitor, bool evaluate_now) const {
-  if (!monitor) return std::nullopt;
+// The number is rank 0's.
+std::optional<double> Trainer::score(bool evaluate_now) const {
   if (run_.eval_interval > 0) return evaluate_now ? std::optional(evaluate_()) : std::nullopt;
   return window_.episodes() < RewardWindow::kEpisodes ? std::nullopt : std::optional(window_.mean_reward());
 }
@@ -278,7 +276,7 @@ void Trainer::save(RunMonitor* monitor, std::optional<double> score) {
 }
 
 int Trainer::finish(RunMonitor* monitor) {
-  if (saved_iteration_ != iteration_) save(monitor, score(monitor, false));
+  if (saved_iteration_ != iteration_) save(monitor, score(false));
   const std::string why = why_done();
   uint8_t code = 0;
   if (monitor) {

@@ -18,9 +18,9 @@ namespace drl {
 
 class Trainer {
  public:
-  // Returns the mean return of a deterministic evaluation. Called on rank 0 only.
+  // Collective. Returns the mean return of a deterministic evaluation on rank 0.
   using Evaluation = std::function<double()>;
-  // Plays the task's gate. Called on rank 0 only.
+  // Collective. Plays the task's gate; the result is rank 0's.
   using Gate = std::function<GateResult()>;
 
   // Adds places to the algorithm's sums, so the algorithm must not have begun an iteration.
@@ -71,7 +71,7 @@ class Trainer {
   void check_replicas_now();
   [[noreturn]] void throw_divergence(const StateHashes& mine);
   void save_if_due(RunMonitor* monitor);
-  std::optional<double> score(RunMonitor* monitor, bool evaluate_now) const;
+  std::optional<double> score(bool evaluate_now) const;
   void save(RunMonitor* monitor, std::optional<double> score);
   int finish(RunMonitor* monitor);
   int end_at_once(RunMonitor* monitor) const;

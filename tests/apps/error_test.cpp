@@ -57,6 +57,12 @@ TEST_F(ErrorsOnTwoRanks, AreReportedByOneRank) {
   const fs::path config = write("my.ini", "[ppo]\ngama = 1\n");
   expect_error({"--ppo.gamma", "1.5"}, {"ppo.gamma", "0 to 1"});
   expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
+  const Words total = {"--num_envs_total", "48"};
+  expect_error(Words{"--deterministic_shards", "6"} + total, {"deterministic_shards 6", "power of two", "4 or 8"});
+  expect_error(Words{"--deterministic_shards", "1"} + total, {"deterministic_shards 1", "2 ranks"});
+  expect_error({"--deterministic_shards", "4"}, {"deterministic_shards 4", "--num_envs_total 32"});
+  expect_error({"--deterministic_shards", "32", "--num_envs_total", "48"},
+               {"--num_envs_total is 48", "--num_envs_total 128"});
   expect_error({"--config", config}, {"my.ini:2: ", "ppo.gamma"});
   expect_error({"--device", "cuda:99"}, {"99"});
   expect_error({"--num_envs", "5", "--ppo.num_mini_batches", "8"}, {"--num_envs 4 or 6"});

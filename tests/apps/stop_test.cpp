@@ -216,6 +216,19 @@ TEST_F(StopOnTwoRanks, StoppedRanksGoOnTogether) {
   EXPECT_EQ(process.wait().exit_code, 143);
 }
 
+// Without mpirun, ranks cannot end; and with a full pipe, they cannot go on.
+TEST_F(StopOnTwoRanks, StoppedLauncherContinuesInOrderToEnd) {
+  const Runs runs;
+  EndlessRun process(runs);
+  const std::string stat = slurp("/proc/" + std::to_string(runs.processes("_RANK=").front()) + "/stat");
+  const pid_t mpirun = std::stoi(stat.substr(stat.rfind(") ") + 4));  // the parent
+  ASSERT_EQ(::kill(mpirun, SIGSTOP), 0);
+  EXPECT_TRUE(wait_until([&] { return process.err().find("mpirun (process ") != std::string::npos; })) << process.err();
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(60).exit_code, 143);
+  EXPECT_EQ(run_json(runs.run("r")).at("status"), "stopped");
+}
+
 // Rank 1 has too little memory for the rollout and throws std::bad_alloc while rank 0 waits for it.
 TEST_F(StopOnTwoRanks, FailingRankEndsTheOthersAndIsNamed) {
 #ifdef DRL_SANITIZER

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 
 #include "../mpi_main.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "comm/shard_team.hpp"
 #include "launch/launch_info.hpp"
 
 namespace drl {
@@ -64,6 +66,61 @@ TEST(CommunicatorOnRanks, AllReduceOnOneHostAddsInTheOrderOfTheRanks) {
     world().all_reduce_sum(std::span<float>(data));
     EXPECT_EQ(data, expected);
   }
+}
+
+// A communicator of all ranks, which a team of shards may change.
+std::unique_ptr<Communicator> another_world() {
+  return world().size() == 1 ? make_serial_communicator() : make_group_communicator(0);
+}
+
+// Eight shards, on one, two or four ranks.
+TEST(ShardTeamOnRanks, AddsAllShardsInOneTree) {
+  const std::unique_ptr<Communicator> ranks = another_world();
+  const int count = 8 / ranks->size();
+  ShardTeam team(count, *ranks);
+  for (size_t n : {1, 33, 9479, 40001}) {
+    std::vector<float> expected(n);
+    for (size_t i = 0; i < n; ++i) {
+      float x[8];
+      for (int shard = 0; shard < 8; ++shard) x[shard] = element(shard, i);
+      expected[i] = ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+    }
+    std::vector<std::vector<float>> sums(static_cast<size_t>(count), std::vector<float>(n));
+    std::vector<std::vector<double>> numbers(sums.size(), {0});
+    team.run([&](int shard, Communicator& comm) {
+      EXPECT_EQ(comm.rank(), ranks->rank() * count + shard);
+      EXPECT_EQ(comm.size(), 8);
+      std::vector<float>& mine = sums[static_cast<size_t>(shard)];
+      for (size_t i = 0; i < n; ++i) mine[i] = element(comm.rank(), i);
+      comm.all_reduce_sum(std::span<float>(mine));
+      numbers[static_cast<size_t>(shard)] = {std::ldexp(1.0, comm.rank())};
+      comm.all_reduce_sum(std::span<double>(numbers[static_cast<size_t>(shard)]));
+    });
+    for (const std::vector<float>& sum : sums) EXPECT_EQ(sum, expected);
+    for (const std::vector<double>& number : numbers) EXPECT_EQ(number, std::vector<double>{255});
+  }
+}
+
+// The others end where they would wait for the shard that failed, also for a sum that another rank waits for.
+TEST(ShardTeamOnRanks, AShardThatFailsEndsTheOthers) {
+  if (world().size() > 1) GTEST_SKIP() << "other ranks would wait";
+  const std::unique_ptr<Communicator> ranks = make_serial_communicator();
+  ShardTeam team(4, *ranks);
+  std::vector<int> sums(4);
+  for (const int failing : {0, 3}) {
+    std::ranges::fill(sums, 0);
+    const auto work = [&](int shard, Communicator& comm) {
+      for (double x = 1;; sums[static_cast<size_t>(shard)] += 1) {
+        if (shard == failing && sums[static_cast<size_t>(shard)] == 2) throw Error("shard failed");
+        comm.all_reduce_sum(std::span<double>(&x, 1));
+      }
+    };
+    EXPECT_THROW(team.run(work), Error);
+    EXPECT_EQ(sums, std::vector<int>(4, 2));
+  }
+  int runs = 0;  // the team can be used again
+  team.run([&](int shard, Communicator&) { runs += shard == 0; });
+  EXPECT_EQ(runs, 1);
 }
 
 TEST(CommunicatorOnRanks, RepeatedAllReducesAreBitIdentical) {

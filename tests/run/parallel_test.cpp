@@ -21,6 +21,7 @@
 #include "nets/host_nets.hpp"
 #include "nets/torch/torch_library.hpp"
 #include "policy/initialize.hpp"
+#include "run/evaluator.hpp"
 #include "run/run_monitor.hpp"
 #include "run/state.hpp"
 #include "run/trainer.hpp"
@@ -419,6 +420,29 @@ TEST(WaitingOnRanks, NamesTheSlowestRankOnce) {
   }
   EXPECT_EQ(std::count(warnings.begin(), warnings.end(), '\n'), 1) << warnings;
   expect_mentions(warnings, {"warning: ", "(rank " + name + " on host" + name, "slowest"});
+}
+
+// On four ranks, two have no environment.
+TEST(EvaluationOnRanks, IsThatOfOneRank) {
+  const std::unique_ptr<Queue> queue = make_host_queue(available_isas().back());
+  for (const int64_t envs : {2, 64}) {
+    const EvaluationPlan plan{.task = "Pendulum-v1", .episodes = envs, .num_envs = envs, .seed = 3};
+    const std::unique_ptr<VecEnv> spec_of = make_env(plan.task, {}, *queue);
+    const PolicySpec spec = policy_spec(spec_of->spec(), PolicyOptions{});
+    const std::unique_ptr<Nets> nets = make_host_nets(*queue, spec.layout, "auto", 1);
+    Array<float> params(static_cast<size_t>(spec.layout.size()));
+    initialize_parameters(spec, PolicyOptions{}, kSeed, params);
+    Actor actor(*queue, *nets, spec, params.data(), {});
+    Evaluation alone = evaluate(plan, actor);
+    const Evaluation together = evaluate_together(plan, actor, world());
+    if (world().rank() > 0) continue;
+    std::ranges::sort(alone.returns);
+    EXPECT_EQ(together.returns, alone.returns);
+    EXPECT_EQ(together.lengths, std::vector<int64_t>(static_cast<size_t>(envs), 200));
+    EXPECT_EQ(together.lost, 0);
+    ASSERT_EQ(together.metrics.size(), alone.metrics.size());
+    for (size_t k = 0; k < alone.metrics.size(); ++k) EXPECT_NEAR(together.metrics[k], alone.metrics[k], 1e-12);
+  }
 }
 
 }  // namespace
