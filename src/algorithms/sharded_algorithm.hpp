@@ -1,5 +1,5 @@
 // A learner for each shard of this rank's environments, instead of one for all of them. The learners compute what they
-// would as ranks of their own, so that results do not depend on how many ranks the shards are dealt to.
+// would as ranks of their own, so that results do not depend on how many ranks the shards are distributed to.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ Slots::Place Slots::add(size_t size) {
 
 void Slots::begin(const Communicator& comm, const std::function<void(StateVisitor&)>& visit_state) {
   if (!has_begun()) {
-    ranks_ = static_cast<size_t>(comm.size());
+    ranks_ = static_cast<size_t>(comm.size()), kind_of_rank_ = comm.kind_of_rank();
     fingerprints_ = std::make_unique<Fingerprints>(queue_, list_state(visit_state));
     sums_ = Array<double>(queue_, own_.size() + 2 * ranks_);
     host_sums_ = Array<double>(queue_, sums_.size(), Memory::host);
@@ -40,7 +40,7 @@ void Slots::end(const std::string& remedy) const {
   const double* not_finite = host_sums_.data() + own_.size() + ranks_;
   for (size_t rank = 0; rank < ranks_; ++rank)
     if (not_finite[rank] > 0)
-      throw SharedError("the rollout of rank " + std::to_string(rank) +
+      throw SharedError("the rollout of " + kind_of_rank_ + " " + std::to_string(rank) +
                         " is not finite (an observation, reward or value is NaN or infinite): lower " + remedy +
                         ", or check the task; the last checkpoint was saved before this happened");
 }

@@ -62,6 +62,7 @@ class Slots {
   Queue& queue_;
   std::vector<double> own_;  // of all places
   size_t ranks_ = 0;
+  std::string kind_of_rank_;
   std::unique_ptr<Fingerprints> fingerprints_;
   Array<double> sums_, host_sums_;
 };

@@ -174,16 +174,19 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
     output.emplace(settings, place, learner, trainer, start, std::move(facts), deadline ? &*deadline : nullptr);
     output->monitor.describe_policies([&](Checkpoint& checkpoint) { describe_policy(checkpoint, learner.policy()); });
     output->manifest.write(trainer.progress(), "running");
-    report_run(std::filesystem::absolute(start.directory), learner.plan().num_envs * comm.size());
+    report_run(
+        {.directory = std::filesystem::absolute(start.directory),
+         .num_envs_total = learner.plan().num_envs * comm.size(),
+         .shards = options.train.deterministic_shards ? options.train.deterministic_shards : options.train.shards});
   });
   try {
     const int code = trainer.run(output ? &output->monitor : nullptr);
     if (const std::string speeds = learner.host_speeds(); output && !speeds.empty() && !settings.command.quiet)
       output->monitor.message("  " + speeds);
-    if (output) report_common_end();
+    if (output) report_agreement();
     return code;
   } catch (const SharedError&) {
-    if (output) output->monitor.fail(trainer.progress()), report_common_end();
+    if (output) output->monitor.fail(trainer.progress()), report_agreement();
     throw;
   } catch (...) {
     if (output) output->monitor.fail(trainer.progress());
@@ -251,6 +254,8 @@ int run_on(const LaunchInfo& launch, const std::vector<std::string>& arguments) 
                                kStopRelay);
     }
     log::init(launch.rank, launch.world_size, host_name(), typed->command.quiet);
+    if (typed->command.max_restarts > 0 && launch.rank == 0 && !started_by_ourselves() && !started_through_srun())
+      log::warn("--max_restarts has no effect, because drl_train does not start the ranks: use --ranks with 2 or more");
     if (!typed->command.check) hint_at_idle_devices(launch, arguments);
   }
   return run_connected(launch, [&](Communicator& comm) {

@@ -58,10 +58,9 @@ void require_shards(const TrainOptions& train, int ranks, bool on_gpu) {
         " is not available on GPUs (only the CPU's all-reduces add in a fixed order): use --device cpu, or "
         "leave it out");
   if (train.deterministic_shards % ranks != 0)
-    throw UsageError(fmt::format(
-        "{} cannot be divided over {} ranks (each learns from whole shards): use {} or {} "
-        "ranks, or more shards",
-        option, ranks, std::bit_floor(static_cast<unsigned>(ranks)), std::bit_ceil(static_cast<unsigned>(ranks))));
+    throw UsageError(fmt::format("{} cannot be divided over {} (each learns from whole shards): use {}, or more shards",
+                                 option, counted(ranks, "rank"),
+                                 counted(std::bit_floor(std::min(shards, static_cast<unsigned>(ranks))), "rank")));
   if (train.num_envs_total == 0)
     throw UsageError(
         fmt::format("{} is given without --num_envs_total (--num_envs is the number of each rank, so that "
@@ -145,6 +144,7 @@ Learner::Learner(const Options& options, const Workplace& place, Communicator& c
   std::vector<const Teacher*> teachers;
   for (Part& part : parts_)
     teachers.push_back(teacher_ ? &teacher_->load(part.engine, part.plan.observations(), comm) : nullptr);
+  if (teacher_) teacher_->release_checkpoint();
   std::vector<std::unique_ptr<Algorithm>> learners;
   on_all_ranks(comm, [&] {
     for (Part& part : parts_) learners.push_back(make_algorithm(part, teachers[learners.size()]));

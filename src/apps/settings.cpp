@@ -65,7 +65,7 @@ void CommandOptions::describe(OptionVisitor& v) {
   v("max_restarts", max_restarts,
     "with --ranks: when a rank or its node dies, start the ranks again from the last checkpoint, on the nodes that "
     "still answer, at most this often",
-    at_least(0), Effect::none, here, not_with("ranks", "0"), always);
+    at_least(0), Effect::none, here, always);
   v("spare_nodes", spare_nodes, "nodes of a Slurm job that stay idle until another one dies", at_least(0), Effect::none,
     here, not_with("max_restarts", "0"), always);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,

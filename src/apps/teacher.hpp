@@ -48,6 +48,8 @@ class TeacherRun {
   // Collective: loads the policy into the memory of the engine's queue, which must outlive this object. Its networks
   // have at most `rows` rows at once. Each engine gets its own.
   const Teacher& load(RunEngine& engine, int64_t rows, Communicator& comm);
+  // Frees what load() reads. Call it after the last load().
+  void release_checkpoint() { checkpoint_ = {}; }
 
  private:
   ObservationGroup group() const;

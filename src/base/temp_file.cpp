@@ -31,13 +31,13 @@ fs::path temp_folder() {
   return usable ? folder : "/tmp";
 }
 
-TempFile::TempFile(const std::string& name, std::string_view text)
-    : path_(temp_folder() / (name + ".XXXXXX")), file_(mkostemp(path_.data(), O_CLOEXEC)) {
+TempFile::TempFile(const std::string& name, std::string_view text, const fs::path& folder)
+    : path_(folder / (name + ".XXXXXX")), file_(mkostemp(path_.data(), O_CLOEXEC)) {
   if (file_ >= 0 && write_all(file_, bytes_of(text))) return;
   const int why = errno;
   if (file_ >= 0) unlink(path_.c_str());
   throw UsageError("cannot create the temporary file " + path_ + " (" + reason_of(why) +
-                   "): set TMPDIR to a writable directory");
+                   "): " + (folder == temp_folder() ? "set TMPDIR to a writable directory" : "check this directory"));
 }
 
 TempFile::~TempFile() { unlink(path_.c_str()); }

@@ -14,11 +14,12 @@ namespace drl {
 // Returns $TMPDIR if it is a writable directory, else /tmp: a job's TMPDIR may be missing on some of its nodes.
 std::filesystem::path temp_folder();
 
-// A new file in temp_folder() with mode 0600 and an unpredictable name. The destructor removes it.
+// A new file with mode 0600 and an unpredictable name. The destructor removes it.
 class TempFile {
  public:
-  // Creates `<temp_folder()>/<name>.<random>`. Throws UsageError.
-  explicit TempFile(const std::string& name, std::string_view text = "");
+  // Creates `<folder>/<name>.<random>`. Throws UsageError.
+  explicit TempFile(const std::string& name, std::string_view text = "",
+                    const std::filesystem::path& folder = temp_folder());
   ~TempFile();
   TempFile(const TempFile&) = delete;
   TempFile& operator=(const TempFile&) = delete;

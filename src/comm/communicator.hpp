@@ -36,6 +36,7 @@ class Communicator {
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  virtual const char* kind_of_rank() const { return "rank"; }  // for messages
   // Converts a rank of this communicator to its rank in MPI_COMM_WORLD, which exchange.hpp uses.
   virtual int world_rank(int rank) const { return rank; }
 

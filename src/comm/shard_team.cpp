@@ -13,6 +13,7 @@ class ShardTeam::Shard final : public Communicator {
   Shard(ShardTeam& team, int number) : team_(team), number_(number) {}
   int rank() const override { return team_.ranks_.rank() * count() + number_; }
   int size() const override { return team_.ranks_.size() * count(); }
+  const char* kind_of_rank() const override { return "shard"; }
   void computes() override {
     if (std::this_thread::get_id() == team_.caller_) team_.ranks_.computes();
   }
@@ -42,7 +43,8 @@ ShardTeam::ShardTeam(int shards, Communicator& ranks)
 
 ShardTeam::~ShardTeam() = default;
 
-// No shard waits for another one that has not begun: there are as many threads as shards.
+// No shard waits for another one that has not begun: there are as many threads as shards, and each shard waits for all
+// others in each all-reduce, so that no thread takes two.
 void ShardTeam::run(const std::function<void(int shard, Communicator& comm)>& work) {
   caller_ = std::this_thread::get_id();
   arrived_ = 0, failure_ = nullptr;
@@ -70,7 +72,8 @@ template <class T>
 void ShardTeam::all_reduce(int shard, std::span<T> data) {
   std::unique_lock lock(mutex_);
   data_[static_cast<size_t>(shard)] = data.data();
-  ++arrived_;
+  if (arrived_++ == 0) bytes_ = data.size_bytes();
+  DRL_CHECK(data.size_bytes() == bytes_, "shards add arrays of different sizes");
   const bool adds = std::this_thread::get_id() == caller_;
   if (arrived_ == shards_.size()) changed_.notify_all();
   const int64_t sums = sums_;

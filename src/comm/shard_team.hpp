@@ -48,7 +48,7 @@ class ShardTeam {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<void*> data_;  // of the shards that wait in an all-reduce
-  size_t arrived_ = 0;
+  size_t arrived_ = 0, bytes_ = 0;
   int64_t sums_ = 0;  // all-reduces that are done
   std::exception_ptr failure_;
 };

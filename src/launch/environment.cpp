@@ -24,7 +24,8 @@ constexpr const char* kOfRanks[] = {
     "SLURM_NPROCS", "SLURM_CPU_BIND", "SLURM_DISTRIBUTION", "SLURM_HOSTFILE", "SLURM_EXIT_ERROR",
     "SLURM_LAUNCH_NODE_IPADDR", "SLURM_SRUN_", "SLURM_PMIX_MAPPING", "SLURM_PMIXP_", "SRUN_",
     // set by drl for the ranks that it starts
-    "DRL_EXIT_CODE_FILE", "DRL_TERMINAL_WIDTH", "DRL_OUTER_STEP", "DRL_DIRECT_LINE", "DRL_SLURM_VERSION"};
+    "DRL_EXIT_CODE_FILE", "DRL_TERMINAL_WIDTH", "DRL_OUTER_STEP", "DRL_DIRECT_LINE", "DRL_SLURM_VERSION",
+    "DRL_RUN_REPORT", "DRL_RESTART_CAUSE"};
 constexpr const char* kSettings[] = {"PMIX_MCA_", "PRTE_MCA_", "PMI_MMAP_SYNC_WAIT_TIME"};
 
 [[noreturn]] void throw_unreadable(const char* name, const std::string& text, const char* expected) {

@@ -132,6 +132,7 @@ int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals, int held) {
     if (signal == SIGCONT) signal_same_program(mpirun, SIGCONT);
     if (stop_of(signal) == Stop::none) continue;
     request = signal;
+    note_stop(stop_of(signal));
     let_end(mpirun);
     held = exit_code_of(stop_of(signal)) == kContinue ? signal : 0;
     came_early = !held && signal_same_program(mpirun, signal) == 0;
@@ -141,6 +142,19 @@ int wait_and_pass_signals(pid_t mpirun, const sigset_t& signals, int held) {
     }
   }
 }
+
+// Blocks signals of this process for as long as it exists.
+class HeldSignals {
+ public:
+  explicit HeldSignals(const sigset_t& signals) { sigprocmask(SIG_BLOCK, &signals, &before_); }
+  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+};
 
 class ExitCodeFile {
  public:
@@ -256,8 +270,8 @@ int run_under_mpirun(int ranks, const std::vector<std::string>& command) {
   for (int signal : {SIGCHLD, SIGCONT}) sigaddset(&signals, signal);
   if (!is_ignored(SIGTSTP)) sigaddset(&signals, SIGTSTP);
   // A separate process group: Ctrl-C in the terminal only reaches us, and we forward it as a request to stop.
-  ChildSettings settings{.environment = environment_list(), .signal_mask = {}, .own_group = true};
-  sigprocmask(SIG_BLOCK, &signals, &settings.signal_mask);
+  const HeldSignals held(signals);
+  ChildSettings settings{.environment = environment_list(), .signal_mask = held.before(), .own_group = true};
   const Stop stop = requested_stop();  // now or never: from here on, signals wait
   if (exit_code_of(stop) > kContinue) {
     log::info("stopped by {} before the ranks were started", name_of(stop));

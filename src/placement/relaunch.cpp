@@ -230,7 +230,8 @@ class SrunErrors {
       if (count <= 0) return;
       const std::span<const std::byte> block(bytes.data(), static_cast<size_t>(count));
       write_all(STDERR_FILENO, block);
-      if (text_.size() < kKept) text_.append(reinterpret_cast<const char*>(block.data()), block.size());
+      text_.append(reinterpret_cast<const char*>(block.data()), block.size());
+      if (text_.size() > 2 * kKept) text_.erase(0, text_.size() - kKept);  // srun's lines come last
     }
   }
 
@@ -258,6 +259,8 @@ int run_srun(const std::vector<StepNode>& nodes, const std::vector<int>& ranks, 
   set(kOuterStep, outer_step);
   set(kDirectLine, line);
   set(kSlurmVersion, version);
+  for (const char* name : {kRunReport, kRestartCause})
+    if (const auto value = environment(name)) set(name, *value);
   bool shared = false;  // ranks that share cores must not spin while they wait for each other
   for (size_t k = 0; k < nodes.size(); ++k) shared |= ranks[k] > nodes[k].cores;
   if (shared && !environment(kYield)) set(kYield, "1");
@@ -515,6 +518,21 @@ std::vector<std::string> job_nodes() {
   return split(trim(expand.output()), '\n');
 }
 
+NodeShare share_of_each_node() {
+  const Environment environment = process_environment();
+  const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
+  const std::string gpus = environment("SLURM_JOB_GPUS").value_or("");
+  return {cpus.empty() ? 1 : *std::ranges::min_element(cpus),
+          gpus.empty() ? 0 : static_cast<int>(split(gpus, ',').size())};
+}
+
+std::vector<std::string> environment_on(const std::vector<std::string>& nodes) {
+  std::vector<std::string> variables = environment_list();
+  std::erase_if(variables, [](const std::string& variable) { return variable.starts_with("SLURM_JOB_NODELIST="); });
+  variables.push_back("SLURM_JOB_NODELIST=" + join(nodes, ","));
+  return variables;
+}
+
 std::vector<std::string> answering_nodes(const std::vector<std::string>& nodes) {
   constexpr double patience = 30;
   std::list<BackgroundCommand> probes;
@@ -539,9 +557,11 @@ int run_under_srun(int ranks, const std::vector<std::string>& names, const std::
                     heterogeneous_line(components, plan_ranks(nodes, ranks), wanted_plugin(environment), command)));
   }
   const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
+  const std::vector<std::string> all = job_nodes();
   std::vector<StepNode> nodes;
   for (const std::string& name : names) {
-    nodes.push_back({.name = name, .cores = nodes.size() < cpus.size() ? cpus[nodes.size()] : ranks});
+    const auto at = static_cast<size_t>(std::ranges::find(all, name) - all.begin());
+    nodes.push_back({.name = name, .cores = at < cpus.size() ? cpus[at] : ranks});
     if (const auto gpus = environment("SLURM_JOB_GPUS")) add_missing(nodes.back().gpus, split(*gpus, ','));
   }
   return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay, first_end);

@@ -98,8 +98,17 @@ std::optional<int> start_one_rank_per_device(Communicator& comm, const LaunchInf
 bool can_run_under_srun();
 // Returns the names of the job's nodes, in Slurm's order. Throws UsageError if scontrol fails.
 std::vector<std::string> job_nodes();
+// Returns the cores and GPUs that each node of the job has at least.
+struct NodeShare {
+  int cores = 1, gpus = 0;
+};
+NodeShare share_of_each_node();
+// Returns this process's environment as it would be in a job of only these nodes, for a program with --ranks.
+std::vector<std::string> environment_on(const std::vector<std::string>& nodes);
 // Returns those of `nodes` on which srun starts a process within half a minute.
 std::vector<std::string> answering_nodes(const std::vector<std::string>& nodes);
+// Variables of the ranks that are for them alone (run/restarts.hpp).
+inline constexpr const char *kRunReport = "DRL_RUN_REPORT", *kRestartCause = "DRL_RESTART_CAUSE";
 // Runs `command` on `ranks` ranks, spread over these nodes of the job, and returns their exit code. `first_end`, if
 // given, receives what srun says of the first task that failed: "node1: task 3: Killed".
 int run_under_srun(int ranks, const std::vector<std::string>& nodes, const std::vector<std::string>& command,

@@ -59,7 +59,6 @@ bool is_second_interruption() {
 std::atomic<bool> stops_are_requests{false}, is_first_rank{true};
 
 void on_signal(int signal) {
-  const int stop = static_cast<int>(meaning[signal]);
   if (const int code = row_of(meaning[signal]).exit_code; !stops_are_requests && code >= kInterrupted) {
     constexpr char kMessage[] = "stopped by a signal before the training began\n";
     if (is_first_rank && write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1) < 0) {  // nobody reads it
@@ -67,8 +66,7 @@ void on_signal(int signal) {
     _exit(code);
   }
   if (meaning[signal] == Stop::interrupted && is_second_interruption()) _exit(kInterrupted);
-  for (int before = requested; before < stop && !requested.compare_exchange_weak(before, stop);) {
-  }
+  note_stop(meaning[signal]);
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -135,6 +133,12 @@ void catch_stop_signals() {
 }
 
 void take_stops_as_requests() { stops_are_requests = true; }
+
+void note_stop(Stop stop) {
+  const int wanted = static_cast<int>(stop);
+  for (int before = requested; before < wanted && !requested.compare_exchange_weak(before, wanted);) {
+  }
+}
 
 Stop requested_stop() { return static_cast<Stop>(requested.load()); }
 

@@ -40,5 +40,7 @@ std::vector<int> stop_signals();
 void catch_stop_signals();
 void take_stops_as_requests();
 Stop requested_stop();
+// Counts a request that did not come by a signal's handler.
+void note_stop(Stop stop);
 
 }  // namespace drl

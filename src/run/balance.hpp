@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,19 +18,20 @@ class Balance {
   // and CPU clocks rise.
   explicit Balance(std::vector<std::string> hosts, double seconds = 20);
 
-  // Adds an iteration that took `seconds`, of which rank r spent `waiting[r]` in all-reduces. Returns advice, once,
-  // when the ranks have spent more than 30 % of a span in all-reduces; otherwise returns "".
-  std::string iteration(double seconds, std::span<const double> waiting);
+  // Adds iteration `number`, which took `seconds`, of which rank r spent `waiting[r]` in all-reduces. When the ranks
+  // have spent more than 30 % of a span in all-reduces, returns advice, which names the rank that the others wait for,
+  // if there is one: once for each such rank, and once if there is none. Otherwise returns "".
+  std::string iteration(int64_t number, double seconds, std::span<const double> waiting);
 
  private:
-  std::string advice() const;
+  std::string advice();
   void begin_span();
 
   std::vector<std::string> hosts_;
   double span_seconds_;
   int skipped_ = 0;
-  bool has_advised_ = false;
-  int64_t iterations_ = 0;  // in this span
+  std::set<int> advised_;               // ranks that were named; -1: none was to be named
+  int64_t first_ = 0, iterations_ = 0;  // of this span: its first iteration, and their number
   double seconds_ = 0;
   std::vector<double> waiting_;  // [ranks]
 };

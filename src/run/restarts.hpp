@@ -20,20 +20,29 @@ struct RestartRule {
 
 // Runs `command` on `ranks` ranks: on the nodes of the Slurm job by srun, else on this machine by mpirun. Returns their
 // exit code. If they end without having agreed on it, and the run has a checkpoint, starts them again, on the nodes
-// that still answer; not twice for the same cause at the same checkpoint. `given` are the options in `command`.
+// that still answer; not after a request to stop, and not twice for the same cause at the same checkpoint. `given` are
+// the options in `command`.
 int run_with_restarts(int ranks, const std::vector<std::string>& command, const std::vector<NamedValue>& given,
                       const RestartRule& rule, const std::string& runs_dir, const StopRelay& relay);
 
-// In rank 0: tells the process that started the ranks where their run is, with how many environments in all, and that
-// all ranks have ended alike.
-void report_run(const std::filesystem::path& directory, int64_t num_envs_total);
-void report_common_end();
+// What the process that starts the ranks must know of their run.
+struct RunReport {
+  std::string directory = "";
+  int64_t num_envs_total = 0;
+  int64_t shards = 0;  // a number that the ranks must divide; 0: none
+};
+// In rank 0: tell that process about the run, and that the ranks have agreed on their exit code.
+void report_run(const RunReport& run);
+void report_agreement();
 // Returns why the ranks were started again, or "".
 std::string restart_cause();
 
-// Returns the command that continues the run in `directory`, for the program's name and the options given before; those
-// that chose the run are left out. The ranks share `num_envs_total` environments if they can. Pure.
+// Returns the largest number of ranks up to `most` that the run's environments and shards can be divided over. Pure.
+int ranks_for(const RunReport& run, int most);
+// Returns the command that continues a run, for the program's name and the options given before; those that chose the
+// run are left out. `keeps_total`: says how many environments there are in all, because the number of ranks has
+// changed. Pure.
 std::vector<std::string> command_to_continue(const std::string& program, const std::vector<NamedValue>& given,
-                                             const std::string& directory, int ranks, int64_t num_envs_total);
+                                             const RunReport& run, int ranks, bool keeps_total);
 
 }  // namespace drl

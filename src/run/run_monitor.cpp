@@ -128,8 +128,8 @@ void RunMonitor::iteration(const IterationMetrics& metrics) {
 }
 
 // Ranks that share cores wait for the scheduler, and drl_train has already warned about that.
-void RunMonitor::waiting(double iteration_time, std::span<const double> ranks) {
-  const std::string advice = manifest_.facts().shares_cores ? "" : balance_.iteration(iteration_time, ranks);
+void RunMonitor::waiting(int64_t iteration, double seconds, std::span<const double> ranks) {
+  const std::string advice = manifest_.facts().shares_cores ? "" : balance_.iteration(iteration, seconds, ranks);
   if (!advice.empty()) log::warn("{}", advice);
 }
 

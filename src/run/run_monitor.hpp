@@ -35,7 +35,7 @@ class RunMonitor {
   Stop requested_stop();
   void iteration(const IterationMetrics& metrics);
   // Warns once if the ranks wait too long for each other. `ranks`: seconds that each rank waited in an iteration.
-  void waiting(double iteration_time, std::span<const double> ranks);
+  void waiting(int64_t iteration, double seconds, std::span<const double> ranks);
   // From now on, describe(checkpoint) adds the description of the policy to each checkpoint (see
   // export/exported_policy.hpp).
   void describe_policies(std::function<void(Checkpoint&)> describe) { describe_policy_ = std::move(describe); }

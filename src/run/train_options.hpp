@@ -75,7 +75,7 @@ struct TrainOptions {
     v("deterministic_shards", deterministic_shards,
       "learn from this many groups of environments, a power of two, of which each rank has an equal part: results are "
       "the same bits for any number of ranks; needs num_envs_total; 0 = results depend on the ranks",
-      between(0, 1 << 16), added_later("0"), always);
+      between(0, 1024), added_later("0"), always);
     v("nan_policy", nan_policy,
       "what to do when an environment computes NaN or infinity: reset it, also dump its state before that step (for "
       "drl_eval --replay_dump), or stop the run with an error",

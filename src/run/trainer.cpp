@@ -124,7 +124,7 @@ void Trainer::iterate(RunMonitor* monitor) {
   write_sums(monitor);
   algorithm_.iterate(iteration_, comm_);
   read_sums();
-  if (monitor) monitor->waiting(seconds_before, algorithm_.slots().sums(sums_.waiting));
+  if (monitor) monitor->waiting(iteration_, seconds_before, algorithm_.slots().sums(sums_.waiting));
   check_replicas();
   iteration_ += 1;
   env_steps_ += algorithm_.env_steps_per_iteration() * comm_.size();
@@ -194,10 +194,11 @@ void Trainer::check_replicas_now() {
 }
 
 void Trainer::throw_divergence(const StateHashes& mine) {
+  const std::string where = describe_divergence(state_, mine, comm_);
   throw SharedError(fmt::format(
       "the ranks' states differ at iteration {} ({}): this is caused by faulty hardware or mixed libraries; resume "
       "from the last checkpoint without the hosts of these ranks",
-      iteration_, describe_divergence(state_, mine, comm_)));
+      iteration_, where.empty() ? "between the shards of a rank" : where));
 }
 
 IterationMetrics Trainer::metrics() const {

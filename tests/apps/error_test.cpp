@@ -59,7 +59,7 @@ TEST_F(ErrorsOnTwoRanks, AreReportedByOneRank) {
   expect_error({"--task", "Cartpol"}, {"Cartpol", "Cartpole"});
   const Words total = {"--num_envs_total", "48"};
   expect_error(Words{"--deterministic_shards", "6"} + total, {"deterministic_shards 6", "power of two", "4 or 8"});
-  expect_error(Words{"--deterministic_shards", "1"} + total, {"deterministic_shards 1", "2 ranks"});
+  expect_error(Words{"--deterministic_shards", "1"} + total, {"deterministic_shards 1", "2 ranks", "use 1 rank"});
   expect_error({"--deterministic_shards", "4"}, {"deterministic_shards 4", "--num_envs_total 32"});
   expect_error({"--deterministic_shards", "32", "--num_envs_total", "48"},
                {"--num_envs_total is 48", "--num_envs_total 128"});

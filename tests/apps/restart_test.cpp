@@ -64,6 +64,27 @@ TEST_F(RestartsOnTwoRanks, AreNotForErrorsThatAllRanksHave) {
   EXPECT_EQ(run_json(losing.run("r")).at("starts"), 1);
 }
 
+// A rank dies while the others save in order to stop.
+TEST_F(RestartsOnTwoRanks, DoNotFollowARequestToStop) {
+  EndlessRun process(runs, "--max_restarts 3"_words);
+  runs.signal_rank(1, SIGSTOP);  // so that the stop waits for it
+  process.signal(SIGTERM);       // continues the rank
+  runs.signal_rank(1, SIGKILL);
+  const Result result = process.wait();
+  EXPECT_TRUE(result.exit_code == 143 || result.exit_code == 128 + SIGKILL) << result.exit_code;
+  EXPECT_EQ(result.err.find("again"), std::string::npos) << result.err;
+}
+
+// The ranks of a second start, too, end with the process that started them.
+TEST_F(RestartsOnTwoRanks, EndWithTheirLauncher) {
+  EndlessRun process(runs, "--max_restarts 3"_words);
+  runs.signal_rank(1, SIGKILL);
+  ASSERT_TRUE(wait_until([&] { return run_json(runs.run("r")).at("starts") == 2; }));
+  process.signal(SIGKILL);
+  process.wait();
+  EXPECT_TRUE(wait_until([&] { return runs.processes().empty(); }, 20));
+}
+
 TEST_F(RestartsOnTwoRanks, LeaveTheRanksAloneWhenTheyAreStopped) {
   EndlessRun process(runs, "--max_restarts 3"_words);
   process.signal(SIGTERM);

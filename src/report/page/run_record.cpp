@@ -64,6 +64,7 @@ void take_manifest(const std::string& text, RunRecord& run) {
   run.hosts = static_cast<int64_t>(texts_of(manifest, "hosts").size());
   run.starts = value_or(manifest, "starts", int64_t{1});
   run.devices = join(texts_of(manifest, "devices"), ", ");
+  run.on_gpus = !run.devices.empty() && run.devices != "cpu";
   if (const std::string cpu = value_or(manifest, "cpu_model", std::string()); run.devices == "cpu" && !cpu.empty())
     run.devices = cpu;
   run.elapsed_seconds = value_or(manifest, "elapsed_seconds", kUnknown);

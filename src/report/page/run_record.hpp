@@ -39,11 +39,12 @@ struct BestCheckpoint {
 
 struct RunRecord {
   std::filesystem::path path;
-  std::string name, task;                                   // from run.json, else from the path
-  std::string status, updated;                              // from run.json; "" if missing there
-  int64_t world_size = 0, hosts = 0;                        // 0 if unknown
-  int64_t starts = 1;                                       // restarts included
-  std::string devices;                                      // "cpu, AMD EPYC"
+  std::string name, task;             // from run.json, else from the path
+  std::string status, updated;        // from run.json; "" if missing there
+  int64_t world_size = 0, hosts = 0;  // 0 if unknown
+  int64_t starts = 1;                 // restarts included
+  std::string devices;                // "AMD EPYC", "NVIDIA H200"
+  bool on_gpus = false;
   double elapsed_seconds = 0, node_hours = 0;               // over all starts; NaN if unknown
   double gpu_joules = NAN, joules_per_million_steps = NAN;  // over all starts; NaN if unknown
   std::map<std::string, std::string> options;               // by full name, "ppo.gamma"
