@@ -147,13 +147,15 @@ class Study {
         const int ranks = units * resources_.ranks_per_unit;
         const int64_t environments = int64_t{options_.num_envs} * (is_weak ? ranks : resources_.ranks_per_unit);
         const std::string name = fmt::format("{}-{}", is_weak ? "weak" : "strong", units);
-        if (const int code = train(name, units, ranks, environments); code != kDone) return code;
+        std::printf("%-6s  %s, %s: ", is_weak ? "weak" : "strong", counted(units, unit()).c_str(),
+                    counted(environments, "environment").c_str());
+        std::fflush(stdout);
+        const int code = train(name, units, ranks, environments);
+        if (code != kDone) return std::printf("no result\n"), code;
         points.push_back(point(name, units, ranks, environments));
-        std::printf("%-6s  %s, %s: %s steps/s, efficiency %.0f %%\n", is_weak ? "weak" : "strong",
-                    counted(units, unit()).c_str(), counted(environments, "environment").c_str(),
+        std::printf("%s steps/s, efficiency %.0f %%\n",
                     with_commas(std::llround(points.back().steps_per_second)).c_str(),
                     100 * efficiency(points, points.size() - 1));
-        std::fflush(stdout);
       }
     describe(study);
     const auto write = [&](const char* ending, const std::string& text) {
@@ -196,11 +198,13 @@ class Study {
     return code;
   }
 
+  // Returns the newest run of this name, because an earlier study may have had another task.
   RunRecord record(const std::string& name) const {
-    const std::vector<fs::path> found = find_runs(options_.output);
-    for (const fs::path& run : found)
-      if (run.filename() == name) return read_run(run);
-    throw Error("the run " + name + " is missing below " + options_.output);
+    std::vector<fs::path> found = find_runs(options_.output);
+    std::erase_if(found, [&](const fs::path& run) { return run.filename() != name; });
+    if (found.empty()) throw Error("the run " + name + " is missing below " + options_.output);
+    return read_run(*std::ranges::max_element(
+        found, {}, [](const fs::path& run) { return fs::last_write_time(run / "metrics.csv"); }));
   }
 
   ScalingPoint point(const std::string& name, int units, int ranks, int64_t environments) const {
@@ -221,8 +225,7 @@ class Study {
     if (!run.on_gpus) study.per_rank = static_cast<double>(resources_.cores_per_unit) / resources_.ranks_per_unit;
     study.method = fmt::format(
         "Measured by drl_scaling {} ({}) on {}: `drl_train {}`, {} iterations each; the speed is the median of the "
-        "last "
-        "three quarters.",
+        "last three quarters.",
         kVersion, kGitHash, host_name(), shell_line(training_), options_.iterations);
   }
 
