@@ -46,7 +46,7 @@ class Learner {
   GateResult try_gate(const std::string& options_ini);
 
  private:
-  // What learns from the environments of this rank, or from those of one of its shards (--deterministic_shards).
+  // The parts of a learner. A rank has one, or one for each of its shards (--deterministic_shards).
   struct Part {
     BatchPlan plan;
     RunEngine engine;  // must outlive the recorded graphs, which hold its communicator's all-reduces

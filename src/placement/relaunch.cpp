@@ -1,9 +1,6 @@
 #include "placement/relaunch.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,22 +8,20 @@
 #include <list>
 #include <numeric>
 #include <regex>
-#include <thread>
 
 #include "base/check.hpp"
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
 #include "base/format.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/temp_file.hpp"
 #include "base/text.hpp"
-#include "base/threads.hpp"
 #include "comm/mpi_library.hpp"
 #include "comm/roll_call.hpp"
 #include "comm/wire.hpp"
 #include "launch/child.hpp"
 #include "placement/device.hpp"
+#include "placement/srun_errors.hpp"
 #include "placement/topology.hpp"
 
 namespace drl {
@@ -196,49 +191,6 @@ std::string wanted_plugin(const Environment& environment) {
   const std::string plugin = mpi_plugin(environment);
   return plugin.empty() && offers_pmix() ? "pmix" : plugin;
 }
-
-// Passes srun's standard error on, and keeps what srun says of the first task that failed.
-class SrunErrors {
- public:
-  explicit SrunErrors(ChildSettings& settings) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return;
-    from_ = Descriptor(ends[0]), to_ = Descriptor(ends[1]);
-    settings.errors = to_;
-    const BlockedSignals blocked;
-    thread_ = std::jthread([this](const std::stop_token& over) { pass_on(over); });
-  }
-  // Call this when srun has ended.
-  std::string first_end() {
-    to_.close();
-    if (thread_.joinable()) thread_.request_stop(), thread_.join();
-    std::smatch found;
-    const std::regex line(R"(srun: error: (\S+: tasks? [-0-9,]+: .*))");
-    return std::regex_search(text_, found, line) ? found[1].str() : "";
-  }
-
- private:
-  static constexpr size_t kKept = 1 << 20;  // bytes
-  void pass_on(const std::stop_token& over) {
-    std::array<std::byte, 4096> bytes;
-    for (pollfd file{from_, POLLIN, 0};;) {
-      if (poll(&file, 1, 100) <= 0) {
-        if (over.stop_requested()) return;
-        continue;
-      }
-      const ssize_t count = read(from_, bytes.data(), bytes.size());
-      if (count <= 0) return;
-      const std::span<const std::byte> block(bytes.data(), static_cast<size_t>(count));
-      write_all(STDERR_FILENO, block);
-      text_.append(reinterpret_cast<const char*>(block.data()), block.size());
-      if (text_.size() > 2 * kKept) text_.erase(0, text_.size() - kKept);  // srun's lines come last
-    }
-  }
-
-  Descriptor from_, to_;
-  std::string text_;
-  std::jthread thread_;
-};
 
 // Runs `command` on the ranks with srun and returns its exit code. `outer_step` and `version` are empty without an
 // outer step.

@@ -25,7 +25,7 @@ struct RestartRule {
 int run_with_restarts(int ranks, const std::vector<std::string>& command, const std::vector<NamedValue>& given,
                       const RestartRule& rule, const std::string& runs_dir, const StopRelay& relay);
 
-// What the process that starts the ranks must know of their run.
+// The facts about a run that restarts need.
 struct RunReport {
   std::string directory = "";
   int64_t num_envs_total = 0;

@@ -101,6 +101,13 @@ struct Runs {
   std::string task;
 };
 
+// A kind of run that tests train in several ways.
+struct TrainingCase {
+  std::string name, task;
+  Words options;
+};
+inline void PrintTo(const TrainingCase& c, std::ostream* out) { *out << c.name; }
+
 inline Words iterations_of(int number) { return {"--max_iterations", std::to_string(number)}; }
 
 inline fs::path checkpoint_file(const fs::path& run, int iteration) {

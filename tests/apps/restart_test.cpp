@@ -52,7 +52,7 @@ TEST_F(RestartsOnTwoRanks, DoNotRepeatWhatEndedAtTheSameIteration) {
   EXPECT_EQ(run_json(runs.run("r")).at("starts"), 3);
 }
 
-// What all ranks agree on is no death: a wrong option, and a lost environment with --nan_policy stop.
+// All ranks agree on a wrong option, and on a lost environment with --nan_policy stop.
 TEST_F(RestartsOnTwoRanks, AreNotForErrorsThatAllRanksHave) {
   expect_error(runs.train("--max_restarts 3 --num_envs_total 33"_words), {"33"});
   const Runs losing("Breaking");

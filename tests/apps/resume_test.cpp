@@ -11,12 +11,7 @@
 namespace drl::test {
 namespace {
 
-struct Case {
-  std::string name, task;
-  Words options;
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+using Case = TrainingCase;
 
 class Resume : public testing::TestWithParam<std::tuple<int, Case>> {
  protected:
