@@ -151,7 +151,8 @@ std::string banner(const Options& options, const Workplace& place, const RunFact
   line("device", facts.device + ", " + (place.gpu_model.empty() ? facts.cpu_model : place.gpu_model));
   if (!facts.loaded.empty()) line("weights", "of " + facts.loaded);
   if (!facts.teacher.empty()) line("teacher", facts.teacher);
-  line("environments", with_commas(plan.num_envs) + " per rank, " + with_commas(envs) + " in total");
+  line("environments", with_commas(plan.num_envs) + " per rank, " + with_commas(envs) + " in total" +
+                           (options.train.deterministic_shards ? fmt::format(", in {} shards", plan.shards) : ""));
   if (const auto physics = facts.versions.find("physics"); physics != facts.versions.end())
     line("physics", physics->second + physics_note(options, place));
   line("iteration", fmt::format("{} steps per environment, {} in total; {}", with_commas(plan.num_steps),
