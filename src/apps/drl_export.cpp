@@ -214,8 +214,9 @@ int export_policy(const ExportOptions& options) {
   const TorchLibrary* torch = options.torchscript.empty() ? nullptr : &torch_library(1);
   if (!options.verify.empty()) {  // before anything is written
     const auto& recorded = attribute<std::string>(checkpoint, file.string(), "options");
-    verify(options, policy, outputs,
-           recorded.find("precision = bf16") != std::string::npos ? kTolerance16 : kTolerance);
+    const bool is_coarse = recorded.find("precision = bf16") != std::string::npos ||
+                           recorded.find("precision = auto") != std::string::npos;
+    verify(options, policy, outputs, is_coarse ? kTolerance16 : kTolerance);
   }
   for (const Output& output : outputs) {
     if (!output.is_written) continue;

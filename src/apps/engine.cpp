@@ -91,7 +91,7 @@ void require_engine(const TrainOptions& train, bool on_gpu) {
     throw UsageError(
         "--precision tf32 is not available with --nets fused (its kernels have no TF32): use --precision fp16, which "
         "also has 11 bits, or --nets auto");
-  if (train.nets == "auto" && train.precision != "fp32" && train.precision != "tf32")
+  if (train.nets == "auto" && (train.precision == "fp16" || train.precision == "bf16"))
     throw UsageError(
         fmt::format("--precision {} is not available with --nets auto on GPUs (there, {} computes the networks in "
                     "float32{}): add --nets fused, or use --precision fp32{} or --device cpu",

@@ -17,7 +17,8 @@ std::unique_ptr<Nets> make_host_nets(Queue& queue, ParamLayout layout, const std
     throw UsageError("--precision bf16 needs fused networks, but libtorch is used (" +
                      std::string(which == "torch" ? "--nets torch is given" : "--isa x86-64-v2 has no multiply-add") +
                      "): omit one of the two options");
-  return fused ? make_fused_nets(queue, std::move(layout), threads, precision == "bf16")
+  const bool bf16 = precision == "bf16" || (precision == "auto" && has_fast_bf16(queue.isa()));
+  return fused ? make_fused_nets(queue, std::move(layout), threads, bf16)
                : make_torch_nets(queue, std::move(layout), threads);
 }
 

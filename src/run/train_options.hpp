@@ -87,8 +87,9 @@ struct TrainOptions {
       one_of({"auto", "fused", "torch"}), always);
     v("precision", precision,
       "precision of matrix products: in fused networks, bf16 rounds their factors to 8 significant bits, and fp16 (on "
-      "GPUs) to 11; cuBLAS has tf32, with 11; on CPUs, bf16 is 1.2 to 1.7 times as fast with AVX512_BF16",
-      one_of({"fp32", "tf32", "fp16", "bf16"}), always);
+      "GPUs) to 11; cuBLAS has tf32, with 11; on CPUs, bf16 is 1.2 to 1.7 times as fast with AVX512_BF16; auto is bf16 "
+      "on such CPUs, else fp32",
+      one_of({"auto", "fp32", "tf32", "fp16", "bf16"}), always);
   }
 };
 

@@ -211,9 +211,12 @@ TEST(HostNets, AreFusedIfTheInstructionSetHasMultiplyAdds) {
   ParamLayout layout;
   layout.add_net(plain);
   EXPECT_THROW(make_host_nets(*queue, layout, "torch", 1, "bf16"), UsageError);
-  if (fma) {
-    expect_mentions(make_host_nets(*queue, layout, "auto", 1, "bf16")->description(), {"fused", "bfloat16"});
-  }
+  const auto with = [&](const char* which, const char* precision) {
+    return make_host_nets(*queue, layout, which, 1, precision)->description();
+  };
+  if (fma) expect_mentions(with("auto", "bf16"), {"fused", "bfloat16"});
+  EXPECT_EQ(with("fused", "auto"), with("fused", has_fast_bf16(queue->isa()) ? "bf16" : "fp32"));
+  EXPECT_EQ(with("torch", "auto"), with("torch", "fp32"));
 }
 
 TEST(TorchNets, DescriptionHasLibtorchAndTheBlas) {

@@ -122,7 +122,6 @@ constexpr std::array<char, 4> first_std() {
 template <class Config>
 constexpr common::Preset preset() {
   constexpr bool is_biped = std::size(Config::feet) == 2;
-  const char* iterations = is_biped ? "1000" : "800";
   const char* of_feet = is_biped ? R"(
 [env.reward]
 angular_velocity_error = -2
@@ -143,7 +142,7 @@ entropy_coef = 0
   return {"\nnum_envs = 256\nnum_steps_per_env = ",
           is_biped ? "24" : "16",
           "\nmax_iterations = ",
-          iterations,
+          is_biped ? "1000\nprecision = auto" : "800",
           R"(
 [policy]
 actor_hidden_dims = 128,128,128
@@ -173,17 +172,19 @@ max_grad_norm = 1.0
 obs_normalization = true
 gamma = 0.985
 schedule_iterations = )",
-          iterations,
+          is_biped ? "1150" : "800",
           "\nsymmetry = ",
           Config::is_symmetric ? "augment\n" : "none\n",
           of_feet};
 }
 
 // Returns the metrics: |command - velocity| in m/s and in rad/s; mean |second difference| of the actions; 1 while the
-// command is at least a second old, else 0; the first two multiplied by that; and further ones.
+// command is at least a second old, else 0; the first two multiplied by that; the time for which steps are rewarded, in
+// s; and further ones.
 constexpr auto metric_names(auto... more) {
-  return std::array<const char*, 6 + sizeof...(more)>{
-      "error_vel_xy", "error_vel_yaw", "mean_action_acc", "settled", "settled_error_xy", "settled_error_yaw", more...};
+  return std::array<const char*, 7 + sizeof...(more)>{
+      "error_vel_xy",     "error_vel_yaw",     "mean_action_acc", "settled",
+      "settled_error_xy", "settled_error_yaw", "stepping_time",   more...};
 }
 // Returns the gate of a robot that follows commands with an error of at most `speed`.
 constexpr std::array<GateBound, 3> gate(double speed) {
@@ -225,7 +226,7 @@ struct Task {
 
   static constexpr int joints = std::size(Config::joints), feet = std::size(Config::feet);
   static constexpr int geoms = std::size(Config::foot_geoms), terms = std::size(Config::reward_terms);
-  static constexpr bool has_self_contact = Config::self_contact != nullptr;
+  static constexpr bool is_biped = feet == 2, has_self_contact = Config::self_contact != nullptr;
 
   static constexpr const char *name = Config::name, *description = Config::description;
   static constexpr auto recipe = velocity::preset<Config>();
@@ -300,18 +301,22 @@ command_yaw = none
   struct Params {
     S noise = 1, push = 1, first_commands = 1, faster_after = 5000, fastest_after = 10000;
     // Commands become faster during training. `falls` is the share of the last episodes that ended by a fall, `error`
-    // their mean error of the velocity in m/s, and `reach` how much of the range of commands has been opened (0 to 1).
+    // their mean error of the velocity in m/s, `reach` how much of the range of commands has been opened (0 to 1),
+    // `stepping` the mean time for which steps were rewarded, in s, and `gait` 1 once the robot has learnt to step.
     struct Curriculum {
-      float iteration = 0, falls = 1, error = 1, reach = 0;
+      float iteration = 0, falls = 1, error = 1, reach = 0, stepping = 0, gait = 0;
       template <class V>
       void describe(V& visit) {
         visit("iteration", iteration), visit("falls", falls), visit("error", error), visit("reach", reach);
+        visit("stepping", stepping), visit("gait", gait);
       }
       void update(const TrainingStats& stats) {
         iteration = static_cast<float>(stats.iteration + 1);
         const float share = static_cast<float>(stats.episodes / (stats.episodes + 50));
         falls += share * (static_cast<float>(stats.ends[0]) - falls);
         error += share * (static_cast<float>(stats.metrics[0]) - error);
+        stepping += share * (static_cast<float>(stats.metrics[6]) - stepping);
+        if (stepping > 0.08f) gait = 1;
         if (falls < 0.6f && error < 0.35f) reach = std::min(reach + 0.01f, 1.0f);
       }
     } curriculum;
@@ -456,7 +461,7 @@ command_yaw = none
 
     Outcome result;
     compute_reward_terms(s, robot, parts, result.terms);
-    write_own_terms(s, robot, parts, p, result.terms + terms - kOwnTerms);
+    result.metrics[6] = write_own_terms(s, robot, parts, p, result.terms + terms - kOwnTerms);
     result.ends[0] = in_body_frame(robot.orientation(parts.root), {{F(0), F(0), F(1)}})[2] <
                      F(0.3420201433256687);  // cos(70 degrees)
     if constexpr (Ground::is_rough)
@@ -524,10 +529,11 @@ command_yaw = none
   // ground, for how long they and the others have done so, at most 0.4 s (Isaac Lab's feet_air_time_positive_biped, for
   // any even number of feet); and 1. Unlike mjlab's exponentials, the errors have the same slope however far the
   // command is, so a robot that stands still learns which way to move; and the third does not count rolling and
-  // pitching as turning. While the curriculum proceeds, the first of robots with more than two feet counts less and
-  // less in the second after a change of the command: those that brake as fast as they can fall over.
-  DRL_HD static void write_own_terms(const State& s, const R& robot, const Parts& parts,
-                                     [[maybe_unused]] const Params& p, F* term) {
+  // pitching as turning. While the curriculum proceeds, the first counts less and less in the second after a change of
+  // the command: robots that brake as fast as they can fall over. Two legs have to find a gait: until then, time on one
+  // of them counts fourfold, and after that, the first term a quarter more; and the wider the range of commands, the
+  // more they gain by not falling. Returns the unweighted time in s.
+  DRL_HD static F write_own_terms(const State& s, const R& robot, const Parts& parts, const Params& p, F* term) {
     const Vec<F, 3> linear = base_velocity(robot, parts), angular = base_angular_velocity(robot, parts);
     const F error[2] = {s.command[0] - linear[0], s.command[1] - linear[1]};
     const F speed = norm(s.command, 2) + math::abs(s.command[2]);
@@ -539,12 +545,20 @@ command_yaw = none
       time = math::min(time, math::select(stands, s.contact_time[k], s.air_time[k]));
     }
     const Mask<F> steps = (speed > F(0.05)) & (math::abs(standing - F(0.5 * feet)) < F(0.1));
-    term[0] = norm(error, 2);
-    if constexpr (feet > 2) term[0] = term[0] * (F(1) - F(p.curriculum.reach) * math::max(F(1) - s.command_age, F(0)));
+    time = math::select(steps, time, F(0));
+    const F reach = F(p.curriculum.reach), gait = F(p.curriculum.gait);
+    const F braking = (is_biped ? F(0.7) : F(1)) * reach * math::max(F(1) - s.command_age, F(0));
+    term[0] = norm(error, 2) * (F(1) - braking);
     term[1] = math::abs(s.command[2] - angular[2]);
     term[2] = math::exp(F(-4) * square(term[1]));
-    term[3] = math::select(steps, time, F(0));
+    term[3] = time;
     term[4] = F(1);
+    if constexpr (is_biped) {
+      term[0] = term[0] * (F(1) + F(0.25) * gait);
+      term[3] = time * (F(4) - F(3) * gait);
+      term[4] = F(1) + reach;
+    }
+    return time;
   }
 
   // --- Commands ---

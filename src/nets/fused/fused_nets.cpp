@@ -359,6 +359,9 @@ class FusedNets final : public Nets {
 
 }  // namespace
 
+// The units of x86-64-v4 are those with the instruction (products.hpp).
+bool has_fast_bf16(Isa isa) { return has_pair_instruction() && name_of(isa) == "x86-64-v4"; }
+
 std::unique_ptr<Nets> make_fused_nets(Queue& queue, ParamLayout layout, int threads, bool bf16) {
   if (bf16) return std::make_unique<FusedNets<Bf16>>(queue, std::move(layout), threads);
   return std::make_unique<FusedNets<Fp32>>(queue, std::move(layout), threads);

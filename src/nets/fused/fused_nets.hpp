@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "device/isa.hpp"
 #include "nets/nets.hpp"
 
 namespace drl {
@@ -13,5 +14,8 @@ namespace drl {
 // AVX512_BF16. All else stays float: the parameters and their gradients, sums, activations, layer norm, and a last
 // layer with few outputs.
 std::unique_ptr<Nets> make_fused_nets(Queue& queue, ParamLayout layout, int threads, bool bf16 = false);
+
+// Returns whether products of bfloat16 are faster than those of float with `isa` on this CPU.
+bool has_fast_bf16(Isa isa);
 
 }  // namespace drl
