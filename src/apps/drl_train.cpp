@@ -249,9 +249,10 @@ int run_on(const LaunchInfo& launch, const std::vector<std::string>& arguments) 
     if (ranks > 1) {
       if (!wrong.empty()) throw UsageError(wrong);
       take_stops_as_requests();
-      return run_with_restarts(ranks, arguments, typed->command_line,
-                               {typed->command.max_restarts, typed->command.spare_nodes}, typed->options.run.runs_dir,
-                               kStopRelay);
+      return run_with_restarts(
+          ranks, arguments, typed->command_line,
+          {typed->command.max_restarts, typed->command.spare_nodes, typed->command.on_straggler == "drop"},
+          typed->options.run.runs_dir, kStopRelay);
     }
     log::init(launch.rank, launch.world_size, host_name(), typed->command.quiet);
     if (typed->command.max_restarts > 0 && launch.rank == 0 && !started_by_ourselves() && !started_through_srun())

@@ -68,6 +68,10 @@ void CommandOptions::describe(OptionVisitor& v) {
     at_least(0), Effect::none, here, always);
   v("spare_nodes", spare_nodes, "nodes of a Slurm job that stay idle until another one dies", at_least(0), Effect::none,
     here, not_with("max_restarts", "0"), always);
+  v("on_straggler", on_straggler,
+    "whether a restart keeps or leaves out the nodes of a Slurm job whose ranks made others wait (slow_ranks in "
+    "run.json)",
+    one_of({"keep", "drop"}), Effect::none, here, not_with("max_restarts", "0"), always);
   v("threads", threads, "threads per rank; 0 = as many as the allocation gives (-c), else 1", at_least(0), Effect::none,
     here, per_rank(), always);
   v("quiet", quiet, "print warnings and errors only", Effect::none, here, always);

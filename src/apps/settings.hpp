@@ -16,7 +16,8 @@ struct CommandOptions {
   std::vector<std::string> task_library;
   int ranks = 0;
   int max_restarts = 0, spare_nodes = 0;  // see RestartRule
-  int threads = 0;                        // 0: taken from the allocation
+  std::string on_straggler = "keep";
+  int threads = 0;  // 0: taken from the allocation
   bool quiet = false;
   std::string preflight = "quick";
   bool check = false;

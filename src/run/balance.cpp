@@ -44,6 +44,7 @@ std::string Balance::advice() {
   const bool is_one = *most - *least >= kAlike * seconds_;
   const int slowest = is_one ? static_cast<int>(least - waiting_.begin()) : -1;
   if (!advised_.insert(slowest).second) return "";
+  slowest_ = {};
   const std::string begin =
       fmt::format("waiting and communication take {} % of the ranks' time", percent(share * seconds_));
   const std::string advice = "use more environments per rank, fewer mini-batches or fewer nodes";
@@ -53,13 +54,12 @@ std::string Balance::advice() {
   std::vector<double> sorted = waiting_;
   std::ranges::sort(sorted);
   const double computes = seconds_ - *least, usual = seconds_ - sorted[sorted.size() / 2];
-  const std::string& host = hosts_[static_cast<size_t>(slowest)];
+  slowest_ = {slowest, hosts_[static_cast<size_t>(slowest)], first_, computes / std::max(usual, 1e-9)};
   return fmt::format(
       "{} (rank {} on {} is the slowest since iteration {} or earlier: it waits least, {} % of an iteration, and "
       "computes {:.1f} times as long as most others): check what else runs on {}, compare the nodes with drl_doctor, "
-      "or "
-      "{}",
-      begin, slowest, host, first_, percent(*least), computes / std::max(usual, 1e-9), host, advice);
+      "or {}",
+      begin, slowest, slowest_.host, first_, percent(*least), slowest_.times, slowest_.host, advice);
 }
 
 }  // namespace drl

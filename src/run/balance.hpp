@@ -23,6 +23,15 @@ class Balance {
   // if there is one: once for each such rank, and once if there is none. Otherwise returns "".
   std::string iteration(int64_t number, double seconds, std::span<const double> waiting);
 
+  // Facts about the rank that the last advice named; `rank` is -1 if it named none.
+  struct SlowRank {
+    int rank = -1;
+    std::string host = "";
+    int64_t since = 0;  // iteration
+    double times = 1;   // how much longer than most others it computes
+  };
+  const SlowRank& slowest() const { return slowest_; }
+
  private:
   std::string advice();
   void begin_span();
@@ -30,7 +39,8 @@ class Balance {
   std::vector<std::string> hosts_;
   double span_seconds_;
   int skipped_ = 0;
-  std::set<int> advised_;               // ranks that were named; -1: none was to be named
+  std::set<int> advised_;  // ranks that were named; -1: none was to be named
+  SlowRank slowest_;
   int64_t first_ = 0, iterations_ = 0;  // of this span: its first iteration, and their number
   double seconds_ = 0;
   std::vector<double> waiting_;  // [ranks]

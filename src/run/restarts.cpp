@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <span>
 
 #include "base/check.hpp"
 #include "base/format.hpp"
@@ -21,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kAgreement = "agreed";
+constexpr std::string_view kAgreement = "agreed", kSlow = "slow ";
 
-// The file in which rank 0 reports: the lines of a RunReport, and later kAgreement.
+// The file in which rank 0 reports: the lines of a RunReport, later lines of slow hosts and kAgreement.
 class ReportFile {
  public:
   explicit ReportFile(const fs::path& folder) : had_folder_(fs::exists(folder)) {
@@ -45,7 +46,10 @@ class ReportFile {
   std::optional<RunReport> run() const {
     const std::vector<std::string> lines = split(file_->text(), '\n');
     if (lines.size() < 4) return std::nullopt;
-    return RunReport{lines[0], number_in<int64_t>(lines[1]).value_or(0), number_in<int64_t>(lines[2]).value_or(0)};
+    RunReport run{lines[0], number_in<int64_t>(lines[1]).value_or(0), number_in<int64_t>(lines[2]).value_or(0)};
+    for (const std::string& line : std::span(lines).subspan(3))
+      if (line.starts_with(kSlow)) run.slow_hosts.push_back(line.substr(kSlow.size()));
+    return run;
   }
   bool tells_agreement() const { return file_->text().ends_with(kAgreement); }
 
@@ -132,11 +136,17 @@ int run_with_restarts(int ranks, const std::vector<std::string>& command, const 
 
     std::string cause = end.cause;
     if (!nodes.empty()) {
-      const std::vector<std::string> answering = answering_nodes(nodes);
+      std::vector<std::string> answering = answering_nodes(nodes);
       if (const Stop stop = requested_stop(); stop != Stop::none) return exit_code_of(stop);
       for (const std::string& node : nodes)
         if (!contains(answering, node)) cause += ", and node " + node + " does not answer";
       if (answering.empty()) return give_up("no node of the job answers");
+      if (rule.drops_slow_nodes) {
+        const std::vector<std::string> fast = without_hosts(answering, run->slow_hosts);
+        for (const std::string& node : answering)
+          if (!contains(fast, node)) cause += ", and node " + node + " is left out because it was slow";
+        answering = fast;
+      }
       const size_t left = std::min(used, answering.size());
       if (left < used) ranks = ranks_for(*run, std::max(1, ranks * static_cast<int>(left) / static_cast<int>(used)));
       nodes = answering, used = left;
@@ -152,11 +162,21 @@ void report_run(const RunReport& run) {
   add_to_report(fmt::format("{}\n{}\n{}\n", run.directory, run.num_envs_total, run.shards));
 }
 
-void report_agreement() { add_to_report(kAgreement); }
+void report_slow_host(const std::string& host) { add_to_report(fmt::format("{}{}\n", kSlow, host)); }
+
+void report_agreement() { add_to_report(std::string(kAgreement)); }
 
 std::string restart_cause() {
   const char* cause = std::getenv(kRestartCause);
   return cause ? cause : "";
+}
+
+std::vector<std::string> without_hosts(const std::vector<std::string>& nodes, const std::vector<std::string>& hosts) {
+  const auto short_name = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  std::vector<std::string> others;
+  for (const std::string& node : nodes)
+    if (std::ranges::find(hosts, short_name(node), short_name) == hosts.end()) others.push_back(node);
+  return others.empty() ? nodes : others;
 }
 
 int ranks_for(const RunReport& run, int most) {

@@ -129,6 +129,8 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
   manifest["launcher"] = facts_.launcher.empty() ? "none" : facts_.launcher;
   if (Json causes = with_earlier(earlier, "restarted_after", facts_.restarted_after); !causes.empty())
     manifest["restarted_after"] = std::move(causes);
+  for (const std::string& rank : facts_.slow_ranks) earlier["slow_ranks"] = with_earlier(earlier, "slow_ranks", rank);
+  if (earlier.contains("slow_ranks")) manifest["slow_ranks"] = earlier["slow_ranks"];
   manifest["commands"] = with_earlier(earlier, "commands", facts_.command);
   manifest["job_ids"] = with_earlier(earlier, "job_ids", facts_.job_id);
   if (facts_.job)

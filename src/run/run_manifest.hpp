@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -25,16 +26,17 @@ struct RunFacts {
   bool shares_cores = false;                    // the ranks of a node have more threads than cores
   std::map<std::string, std::string> versions;  // "drl", "libtorch", ...
   std::string git_hash;
-  std::string lock;                  // see RunDirectory::lock_kind
-  std::optional<Allocation> job;     // the Slurm job
-  std::string origin;                // see origin_of
-  std::string origin_option;         // that gave it: "checkpoint" or "init_from"
-  std::string task_library;          // see task_library_file
-  std::string files = {};            // see contents_of (run/option_files.hpp)
-  std::string teacher = {};          // see TeacherRun::text
-  std::string loaded = {};           // see RunStart::loaded
-  std::string command = {};          // as typed, quoted for a shell
-  std::string restarted_after = {};  // see restart_cause()
+  std::string lock;                          // see RunDirectory::lock_kind
+  std::optional<Allocation> job;             // the Slurm job
+  std::string origin;                        // see origin_of
+  std::string origin_option;                 // that gave it: "checkpoint" or "init_from"
+  std::string task_library;                  // see task_library_file
+  std::string files = {};                    // see contents_of (run/option_files.hpp)
+  std::string teacher = {};                  // see TeacherRun::text
+  std::string loaded = {};                   // see RunStart::loaded
+  std::string command = {};                  // as typed, quoted for a shell
+  std::string restarted_after = {};          // see restart_cause()
+  std::vector<std::string> slow_ranks = {};  // what Balance said of this start's ranks
 };
 
 // The progress of a run.
@@ -63,6 +65,8 @@ class RunManifest {
   RunManifest(std::filesystem::path path, RunFacts facts, std::string start_time);
 
   const RunFacts& facts() const { return facts_; }
+  // Adds a slow rank to what write() records from now on.
+  void note_slow_rank(std::string text) { facts_.slow_ranks.push_back(std::move(text)); }
   // Returns the joules that GPUs have used in all starts of the run. Returns nullopt if they are unknown for one start
   // on GPUs, or if the run began on CPUs.
   std::optional<double> gpu_joules(const RunProgress& progress) const;

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "placement/mpirun.hpp"
 #include "run/checkpoint_hook.hpp"
+#include "run/restarts.hpp"
 
 namespace drl {
 namespace {
@@ -72,7 +73,7 @@ std::unique_ptr<CheckpointHook> make_hook(const RunOptions& options, const std::
 
 }  // namespace
 
-RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory, const RunManifest& manifest,
+RunMonitor::RunMonitor(const RunOptions& options, const RunDirectory& directory, RunManifest& manifest,
                        std::string options_ini, const IterationMetrics& like, std::optional<int64_t> resume_iteration,
                        ConsoleMode mode, std::string resume_command, Deadline* deadline)
     : options_(options),
@@ -130,7 +131,13 @@ void RunMonitor::iteration(const IterationMetrics& metrics) {
 // Ranks that share cores wait for the scheduler, and drl_train has already warned about that.
 void RunMonitor::waiting(int64_t iteration, double seconds, std::span<const double> ranks) {
   const std::string advice = manifest_.facts().shares_cores ? "" : balance_.iteration(iteration, seconds, ranks);
-  if (!advice.empty()) log::warn("{}", advice);
+  if (advice.empty()) return;
+  log::warn("{}", advice);
+  const Balance::SlowRank& slow = balance_.slowest();
+  if (slow.rank < 0) return;
+  manifest_.note_slow_rank(fmt::format("rank {} on {} since iteration {}: computes {:.1f} times as long as most others",
+                                       slow.rank, slow.host, slow.since, slow.times));
+  report_slow_host(slow.host);
 }
 
 void RunMonitor::message(const std::string& text) {

@@ -26,9 +26,9 @@ class RunMonitor {
  public:
   // Opens the run's files. `like` gives the names of the metrics. When resuming, removes rows and events after
   // `resume_iteration`. `directory`, `manifest` and `deadline` (null outside a Slurm job) must outlive this.
-  RunMonitor(const RunOptions& options, const RunDirectory& directory, const RunManifest& manifest,
-             std::string options_ini, const IterationMetrics& like, std::optional<int64_t> resume_iteration,
-             ConsoleMode mode, std::string resume_command, Deadline* deadline = nullptr);
+  RunMonitor(const RunOptions& options, const RunDirectory& directory, RunManifest& manifest, std::string options_ini,
+             const IterationMetrics& like, std::optional<int64_t> resume_iteration, ConsoleMode mode,
+             std::string resume_command, Deadline* deadline = nullptr);
   ~RunMonitor();
 
   // Returns the request to stop by the file STOP or the job's time limit. Call at the beginning of each iteration.
@@ -68,7 +68,7 @@ class RunMonitor {
 
   RunOptions options_;
   const RunDirectory& directory_;
-  const RunManifest& manifest_;
+  RunManifest& manifest_;
   std::string options_ini_, resume_command_;
   std::function<void(Checkpoint&)> describe_policy_;
   // The score of best.h5. The writer's thread raises it once a better checkpoint is saved.

@@ -234,10 +234,10 @@ TEST(CommandLine, AListMayHaveBrackets) {
 
 TEST(Help, OfAllListsEveryOptionOnceWithin80Columns) {
   std::set<std::string> expected = names_in(print_config({}));
-  expected.insert(
-      {"check",     "config", "ranks",    "threads",    "max_restarts", "spare_nodes",  "quiet",
-       "preflight", "help",   "version",  "list_tasks", "print_config", "task_library", "runs_dir",
-       "run_name",  "resume", "load_run", "checkpoint", "init_from",    "fresh",        "after_checkpoint"});
+  expected.insert({"check",           "config",    "ranks",  "threads",  "max_restarts", "spare_nodes",  "on_straggler",
+                   "quiet",           "preflight", "help",   "version",  "list_tasks",   "print_config", "task_library",
+                   "runs_dir",        "run_name",  "resume", "load_run", "checkpoint",   "init_from",    "fresh",
+                   "after_checkpoint"});
   const Result result = expect_exit(run_program({kTrain, "--help", "all"}), 0);
   EXPECT_EQ(result.err, "");
   std::multiset<std::string> found;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -387,39 +388,50 @@ class Slow final : public ForwardingAlgorithm {
   bool here_;
 };
 
-// Returns the warnings of rank 0 in 100 iterations in which one rank is slow.
-std::string warnings_with_slow_rank(int slow) {
+// What rank 0 warns of, and what run.json says, after 100 iterations in which one rank is slow.
+struct SlowRun {
+  std::string warnings;
+  std::vector<std::string> slow_ranks;
+};
+SlowRun run_with_slow_rank(int slow) {
   Training training("ppo", "Cartpole", world(), 1, 1);
   Slow algorithm(*training.learner, world().rank() == slow);
   Options options;
   options.train.max_iterations = 100;
   options.run.balance_seconds = 0.5;
   Trainer trainer(options.train, options.run, algorithm, training.envs->spec(), world(), [] { return 0.0; });
-  std::string warnings;
-  if (world().rank() != 0) return trainer.run(nullptr), warnings;
-  log::set_writer([&](std::string_view line) { warnings += line; });
+  SlowRun run;
+  if (world().rank() != 0) return trainer.run(nullptr), run;
+  log::set_writer([&](std::string_view line) { run.warnings += line; });
   const TempFolder folder;
   RunStart start;
   start.directory = folder / "r";
   const RunDirectory directory(start);
   RunFacts facts;
   for (int rank = 0; rank < world().size(); ++rank) facts.rank_hosts.push_back("host" + std::to_string(rank));
-  const RunManifest manifest(directory.path() / "run.json", facts, "now");
+  RunManifest manifest(directory.path() / "run.json", facts, "now");
   RunMonitor monitor(options.run, directory, manifest, "", trainer.metrics(), std::nullopt, ConsoleMode::quiet, "");
   trainer.run(&monitor);
-  return warnings;
+  manifest.write({}, "done");
+  const nlohmann::json written = nlohmann::json::parse(slurp(directory.path() / "run.json"));
+  run.slow_ranks = written.value("slow_ranks", run.slow_ranks);
+  return run;
 }
 
 TEST(WaitingOnRanks, NamesTheSlowestRankOnce) {
   const int slow = world().size() - 1;
-  const std::string warnings = warnings_with_slow_rank(slow), name = std::to_string(slow);
+  const auto [warnings, slow_ranks] = run_with_slow_rank(slow);
+  const std::string name = std::to_string(slow);
   if (world().rank() != 0) return;
   if (world().size() == 1) {
     EXPECT_EQ(warnings, "");
+    EXPECT_TRUE(slow_ranks.empty());
     return;
   }
   EXPECT_EQ(std::count(warnings.begin(), warnings.end(), '\n'), 1) << warnings;
   expect_mentions(warnings, {"warning: ", "(rank " + name + " on host" + name, "slowest"});
+  ASSERT_EQ(slow_ranks.size(), 1u);
+  EXPECT_TRUE(slow_ranks[0].starts_with("rank " + name + " on host" + name + " since iteration 1")) << slow_ranks[0];
 }
 
 // On four ranks, two have no environment.

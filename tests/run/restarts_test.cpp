@@ -13,6 +13,15 @@ TEST(Restarts, RanksDivideEnvironmentsAndShards) {
   EXPECT_EQ(ranks_for({"", 7, 0}, 6), 1);
 }
 
+TEST(Restarts, LeaveOutSlowHostsIfThereAreOthers) {
+  using Names = std::vector<std::string>;
+  const Names nodes = {"n1", "n2", "n3"};
+  EXPECT_EQ(without_hosts(nodes, {"n2.cluster.org", "n4"}), (Names{"n1", "n3"}));
+  EXPECT_EQ(without_hosts({"n1.cluster.org", "n10"}, {"n1"}), Names{"n10"});
+  EXPECT_EQ(without_hosts(nodes, {}), nodes);
+  EXPECT_EQ(without_hosts(nodes, {"n3", "n2", "n1"}), nodes);
+}
+
 TEST(Restarts, TheCommandKeepsWhatWasTypedButTheChoiceOfTheRun) {
   const std::vector<NamedValue> given = {{"task", "Cartpole"}, {"run_name", "a b"}, {"fresh", "true"},
                                          {"num_envs", "64"},   {"ranks", "4"},      {"quiet", "true"}};
