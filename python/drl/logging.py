@@ -1,14 +1,15 @@
 """Metrics of a run in the trackers of others.
 
-    python -m drl.logging RUN [PROJECT]
+    python -m drl.logging RUN
 
-logs a run to Weights & Biases until it ends, as a training script with --logger wandb does.
+logs a run to Weights & Biases until it ends, as a training script with --logger wandb does. `drl_report --wandb` logs
+runs as they are now.
 """
 
+import argparse
 import hashlib
 import os
 import pathlib
-import sys
 import time
 
 import numpy as np
@@ -65,10 +66,18 @@ def to_wandb(run, project="drl", *, follow=True, **arguments):
         return pathlib.Path(theirs.dir).parent
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's directory or name, such as Cartpole/latest")
+    parser.add_argument("--project", default="drl", help="the project at Weights & Biases")
+    parser.add_argument("--once", action="store_true", help="do not wait for runs that go on")
+    given = parser.parse_args()
+    for run in given.runs:
+        print(f"drl: logged in {to_wandb(run, given.project, follow=not given.once)}", flush=True)
+
+
 if __name__ == "__main__":
-    if not 2 <= len(sys.argv) <= 3 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
     try:
-        print(f"drl: logged in {to_wandb(*sys.argv[1:])}")
+        main()
     except (FileNotFoundError, ImportError) as error:
-        sys.exit(f"drl: {error}")
+        raise SystemExit(f"drl: {error}") from None

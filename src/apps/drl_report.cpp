@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "launch/child.hpp"
 #include "report/format.hpp"
 #include "report/page/curves.hpp"
 #include "report/page/page.hpp"
@@ -50,7 +52,7 @@ constexpr double kFirstProgress = 2, kProgressInterval = 1;  // seconds until th
 constexpr char kFirstLine[] = "<!DOCTYPE html>";
 
 struct ReportOptions {
-  std::string output = "report.html", title;
+  std::string output = "report.html", title, wandb;
   double film_size = 8;
   int points = 600;
   bool help = false, version = false;
@@ -62,6 +64,9 @@ struct ReportOptions {
       unit("MB"), at_least(0));
     v("points", points, "largest number of points of a curve; with more iterations, each point is the mean of several",
       between(10, 10000));
+    v("wandb", wandb,
+      "also log the runs to this project of Weights & Biases, with drl's Python package: into the runs' directories, "
+      "from which `wandb sync` uploads them, or at once with WANDB_MODE=online");
     v("help", help, "print this text", letter('h'));
     v("version", version, "print version and git hash");
   }
@@ -163,6 +168,21 @@ std::string summary(const std::vector<RunGroup>& groups, const std::vector<RunRe
       count(warnings, "warning"));
 }
 
+// Logs the runs by drl's Python package, whose messages become ours.
+void log_to_wandb(const std::string& project, const std::vector<RunRecord>& runs) {
+  std::vector<std::string> command = {"python3", "-m", "drl.logging", "--once", "--project", project, "--"};
+  for (const RunRecord& run : runs) command.push_back(run.path.string());
+  log::info("logging {} to Weights & Biases", counted(static_cast<int64_t>(runs.size()), "run"));
+  BackgroundCommand python(command);
+  std::optional<int> code;
+  while (!code) code = python.wait(kProgressInterval);
+  if (*code != 0)
+    throw Error("--wandb is not possible (" +
+                (*code == kNotFound ? "python3 is not installed" : "python3 says: " + python.last_line()) +
+                "): install the packages with pip install wandb and, in drl's checkout, pip install ./python[envs]");
+  std::cout << "  wandb     " << printable(project) << ", to be uploaded by wandb sync RUN/wandb/offline-*\n";
+}
+
 int run(const std::vector<std::string>& words) {
   ReportOptions options;
   OptionTable table;
@@ -206,6 +226,7 @@ int run(const std::vector<std::string>& words) {
   write_file_atomically(options.output, bytes_of(page));
   std::cout << options.output << " (" << human_bytes(static_cast<double>(page.size())) << ")\n"
             << summary(groups, runs, warnings.size());
+  if (!options.wandb.empty()) log_to_wandb(options.wandb, runs);
   return kDone;
 }
 

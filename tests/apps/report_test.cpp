@@ -53,6 +53,17 @@ TEST_F(ReportProgram, SumsTheEnergyOfTheRunsWhoseEnergyIsKnown) {
   expect_mentions(expect_exit(report({at("Cart"), at("Pole/c")}), 0).out, {"3.00 MJ", "2 runs\n"});
 }
 
+TEST_F(ReportProgram, SaysWhatWeightsAndBiasesNeed) {
+  const fs::path python = folder_ / "bin" / "python3";
+  fs::create_directories(python.parent_path());
+  spill(python, "#!/bin/sh\necho No module named drl; exit 1\n");
+  fs::permissions(python, fs::perms::owner_all);
+  const Words words = {kReport, at("Cart"), "--wandb", "mine", "--output", page()};
+  const std::string path = std::string("PATH=") + python.parent_path().string() + ":" + getenv("PATH");
+  const Result result = expect_exit(run_program(Words{"env", path} + words), 1);
+  expect_mentions(result.err, {"error: ", "--wandb", "No module named drl", "pip install"});
+}
+
 TEST_F(ReportProgram, LeavesOutRunsThatCannotBeRead) {
   spill(folder_ / "Cart/a/metrics.csv", "garbage");
   spill(folder_ / "Cart/a/run.json", "garbage");

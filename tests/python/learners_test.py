@@ -185,18 +185,34 @@ def records(data):
             record = b""
 
 
+def logged(file):
+    """Returns the rows and the configuration of a .wandb file."""
+    rows, config = [], {}
+    for record in records(file.read_bytes()):
+        if record.HasField("history"):
+            rows.append({item.key or item.nested_key[0]: json.loads(item.value_json) for item in record.history.item})
+        config |= {item.key: json.loads(item.value_json) for item in record.run.config.update}
+    return rows, config
+
+
 class WeightsAndBiases(unittest.TestCase):
+    def test_drl_report_logs_runs(self):
+        with tempfile.TemporaryDirectory() as directory:
+            runs = [drl.train("Cartpole", name, directory, num_envs=32, max_iterations=3) for name in ("a", "b")]
+            for run in runs:
+                run.wait()
+            command = [PREFIX / "bin/drl_report", directory, "--wandb", "mine", "--output", f"{directory}/page.html"]
+            subprocess.run(command, check=True, env={**os.environ, "PATH": f"{VENV}/bin:{os.environ['PATH']}"})
+            for run in runs:
+                rows, _ = logged(next(run.directory.glob("wandb/offline-*/*.wandb")))
+                self.assertEqual([row["mean_reward"] for row in rows], list(run.metrics["mean_reward"]))
+
     def test_a_runs_metrics_are_logged_while_it_goes_on(self):
         with tempfile.TemporaryDirectory() as directory:
             run = drl.train("Cartpole", "run", directory, num_envs=32, max_iterations=40)
             files = drl.logging.to_wandb(run, name="mine", mode="offline")
             self.assertFalse(run.is_running)
-            rows, config = [], {}
-            for record in records(next(files.glob("*.wandb")).read_bytes()):
-                if record.HasField("history"):
-                    rows.append({item.key or item.nested_key[0]: json.loads(item.value_json)
-                                 for item in record.history.item})
-                config |= {item.key: json.loads(item.value_json) for item in record.run.config.update}
+            rows, config = logged(next(files.glob("*.wandb")))
             failed = drl.train("Cartpole", "failed", directory, ppo={"gamma": 2})
             with self.assertRaisesRegex(RuntimeError, "gamma"):
                 drl.logging.to_wandb(failed)
