@@ -185,11 +185,11 @@ int train(const RunPlan& settings, const LaunchInfo& launch, Communicator& comm,
       output->monitor.message("  " + speeds);
     if (output) report_agreement();
     return code;
-  } catch (const SharedError&) {
-    if (output) output->monitor.fail(trainer.progress()), report_agreement();
+  } catch (const SharedError& error) {
+    if (output) output->monitor.fail(trainer.progress(), error.what()), report_agreement();
     throw;
-  } catch (...) {
-    if (output) output->monitor.fail(trainer.progress());
+  } catch (const std::exception& error) {
+    if (output) output->monitor.fail(trainer.progress(), message_of(error));
     throw;
   }
 }

@@ -120,4 +120,18 @@ std::optional<std::string> parse_job_state(int exit_code, std::string_view squeu
   return plain ? std::optional<std::string>(state) : std::nullopt;
 }
 
+std::vector<std::string> job_list_command(const std::vector<std::string>& jobs) {
+  return {"squeue", "-h", "-r", "-j", join(jobs, ","), "-o", "%i|%T|%r"};
+}
+
+std::optional<JobList> parse_job_list(int exit_code, std::string_view squeue_output) {
+  if (exit_code != 0)
+    return parse_job_state(exit_code, squeue_output) ? std::optional<JobList>(std::in_place) : std::nullopt;
+  JobList jobs;
+  for (const std::string& line : split(squeue_output, '\n'))
+    if (const std::vector<std::string> fields = split(line, '|'); fields.size() == 3)
+      jobs[fields[0]] = {fields[1], fields[2]};
+  return jobs;
+}
+
 }  // namespace drl

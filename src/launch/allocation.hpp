@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,5 +54,15 @@ std::vector<std::string> comment_command(const Allocation& job, const std::strin
 std::optional<double> parse_time_left(std::string_view squeue_output);
 // Returns "RUNNING", "SUSPENDED", ...; "" if Slurm no longer knows the job; nullopt if squeue did not answer. Pure.
 std::optional<std::string> parse_job_state(int exit_code, std::string_view squeue_output);
+
+// The jobs that Slurm knows, by their ids.
+struct JobFacts {
+  std::string state, reason;  // "PENDING", "Resources"
+};
+using JobList = std::map<std::string, JobFacts>;
+// Returns the command that lists these jobs for parse_job_list.
+std::vector<std::string> job_list_command(const std::vector<std::string>& jobs);
+// Parses lines such as "1230_4|PENDING|Resources". Returns nullopt if squeue did not answer. Pure.
+std::optional<JobList> parse_job_list(int exit_code, std::string_view squeue_output);
 
 }  // namespace drl

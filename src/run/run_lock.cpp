@@ -84,7 +84,7 @@ void cannot_write(const fs::path& run, const std::string& why) {
 }
 
 bool is_locked(const fs::path& run) {
-  const int file = open((run / kLockFile).c_str(), O_RDWR | O_CLOEXEC);
+  const int file = open((run / kLockFile).c_str(), O_RDONLY | O_CLOEXEC);  // it may be another user's
   if (file < 0) return has_lock_file(run);
   struct flock lock = whole_file();
   const bool locked = fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;

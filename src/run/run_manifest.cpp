@@ -106,7 +106,7 @@ std::optional<double> RunManifest::gpu_joules(const RunProgress& progress) const
   return *before + progress.gpu_energy->joules;
 }
 
-void RunManifest::write(const RunProgress& progress, const std::string& status) const {
+void RunManifest::write(const RunProgress& progress, const std::string& status, const std::string& cause) const {
   const CommStats& comm = progress.comm;
   Json earlier = Json::parse(earlier_, nullptr, /*allow_exceptions=*/false);
   if (!earlier.is_object()) earlier = Json::object();
@@ -115,6 +115,7 @@ void RunManifest::write(const RunProgress& progress, const std::string& status) 
   manifest["task"] = facts_.task;
   manifest["run"] = facts_.run;
   manifest["status"] = status;
+  if (!cause.empty()) manifest["cause"] = cause;
   manifest["iteration"] = progress.iteration;
   manifest["env_steps"] = progress.env_steps;
   manifest["world_size"] = facts_.world_size;

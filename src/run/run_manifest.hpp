@@ -70,8 +70,8 @@ class RunManifest {
   // Returns the joules that GPUs have used in all starts of the run. Returns nullopt if they are unknown for one start
   // on GPUs, or if the run began on CPUs.
   std::optional<double> gpu_joules(const RunProgress& progress) const;
-  // Replaces the file. Throws Error if it cannot be written.
-  void write(const RunProgress& progress, const std::string& status) const;
+  // Replaces the file. `cause` is the error of a run that failed. Throws Error if it cannot be written.
+  void write(const RunProgress& progress, const std::string& status, const std::string& cause = "") const;
 
  private:
   std::filesystem::path path_;

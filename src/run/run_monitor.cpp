@@ -205,7 +205,7 @@ bool RunMonitor::finish(const RunProgress& progress, const std::string& status) 
     log::warn("{} lacks the run's last rows (they could not be written): the checkpoints do not need them",
               (directory_.path() / "metrics.csv").string());
   if (!saved)
-    fail(progress);
+    fail(progress, "the last checkpoint could not be saved");
   else
     write_status(progress, status);
   return saved;
@@ -222,17 +222,17 @@ bool RunMonitor::is_mine() const {
   return false;
 }
 
-void RunMonitor::write_status(const RunProgress& progress, const std::string& status) const {
+void RunMonitor::write_status(const RunProgress& progress, const std::string& status, const std::string& cause) const {
   try {
-    manifest_.write(progress, status);
+    manifest_.write(progress, status, cause);
   } catch (const Error& error) {
     log::warn("{}", error.what());
   }
 }
 
-void RunMonitor::fail(const RunProgress& progress) {
+void RunMonitor::fail(const RunProgress& progress, const std::string& cause) {
   writer_->flush();  // the writer's thread writes the manifest, too
-  if (is_mine() && directory_.exists()) write_status(progress, "failed");
+  if (is_mine() && directory_.exists()) write_status(progress, "failed", cause);
 }
 
 }  // namespace drl

@@ -51,7 +51,7 @@ class RunMonitor {
   // SIGINT or SIGTERM cancelled a video.
   bool finish_hook();
   // Records in run.json that the run failed, if possible.
-  void fail(const RunProgress& progress);
+  void fail(const RunProgress& progress, const std::string& cause);
 
   const RunManifest& manifest() const { return manifest_; }
   const RunDirectory& directory() const { return directory_; }
@@ -63,7 +63,7 @@ class RunMonitor {
   // Returns false if another process has taken over the run. Thread-safe.
   bool is_mine() const;
   // Writes run.json, or warns.
-  void write_status(const RunProgress& progress, const std::string& status) const;
+  void write_status(const RunProgress& progress, const std::string& status, const std::string& cause = "") const;
   Checkpoint make_checkpoint(const RunProgress& progress, double elapsed, std::vector<Tensor> tensors) const;
 
   RunOptions options_;

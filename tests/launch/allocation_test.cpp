@@ -141,5 +141,15 @@ TEST(JobState, IsParsedFromSqueuesOutput) {
   EXPECT_EQ(parse_job_state(0, "squeue: error: something"), std::nullopt);
 }
 
+TEST(JobList, IsParsedFromSqueuesOutput) {
+  const auto jobs = parse_job_list(0, "12|RUNNING|None\n13_4|PENDING|Resources\nsqueue: a message of the site\n");
+  ASSERT_TRUE(jobs);
+  EXPECT_EQ(jobs->size(), 2u);
+  EXPECT_EQ(jobs->at("13_4").state, "PENDING");
+  EXPECT_EQ(jobs->at("13_4").reason, "Resources");
+  EXPECT_TRUE(parse_job_list(1, "slurm_load_jobs error: Invalid job id specified\n").value().empty());
+  EXPECT_FALSE(parse_job_list(1, "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"));
+}
+
 }  // namespace
 }  // namespace drl

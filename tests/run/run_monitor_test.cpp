@@ -66,7 +66,7 @@ TEST_F(RunMonitorTest, EndsARunWhoseDirectoryIsGone) {
   EXPECT_THROW(monitor.requested_stop(), Error);
   EXPECT_THROW(save(1, 1), Error);
   EXPECT_THROW(monitor.finish({1}, "done"), Error);
-  monitor.fail({1});
+  monitor.fail({1}, "no disk");
   EXPECT_FALSE(fs::exists(directory.path()));
 }
 
@@ -101,9 +101,10 @@ TEST_F(RunMonitorTest, TheFileStopRequestsAStop) {
 }
 
 TEST_F(RunMonitorTest, RecordsAFailure) {
-  monitor.fail({4, 256});
+  monitor.fail({4, 256}, "no disk");
   const nlohmann::json json = nlohmann::json::parse(slurp(directory.path() / "run.json"));
   EXPECT_EQ(json.at("status"), "failed");
+  EXPECT_EQ(json.at("cause"), "no disk");
   EXPECT_EQ(json.at("iteration"), 4);
 }
 
