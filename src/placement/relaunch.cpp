@@ -470,12 +470,18 @@ std::vector<std::string> job_nodes() {
   return split(trim(expand.output()), '\n');
 }
 
-NodeShare share_of_each_node() {
+std::vector<NodeShare> shares_of_nodes() {
   const Environment environment = process_environment();
-  const std::vector<int> cpus = counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE");
   const std::string gpus = environment("SLURM_JOB_GPUS").value_or("");
-  return {cpus.empty() ? 1 : *std::ranges::min_element(cpus),
-          gpus.empty() ? 0 : static_cast<int>(split(gpus, ',').size())};
+  std::vector<NodeShare> shares;
+  for (const int cpus : counts_per_node(environment, "SLURM_JOB_CPUS_PER_NODE"))
+    shares.push_back({cpus, gpus.empty() ? 0 : static_cast<int>(split(gpus, ',').size())});
+  return shares;
+}
+
+NodeShare share_of_each_node() {
+  const std::vector<NodeShare> shares = shares_of_nodes();
+  return shares.empty() ? NodeShare() : *std::ranges::min_element(shares, {}, &NodeShare::cores);
 }
 
 std::vector<std::string> environment_on(const std::vector<std::string>& nodes) {
@@ -518,6 +524,23 @@ int run_under_srun(int ranks, const std::vector<std::string>& names, const std::
   }
   return run_srun(nodes, plan_ranks(nodes, ranks), "", "", command, relay, first_end);
 }
+
+std::vector<std::string> step_command(const NodeStep& step, const std::vector<std::string>& command) {
+  const Environment environment = process_environment();
+  static const std::string plugin = wanted_plugin(environment);
+  std::vector<std::string> words =
+      split(fmt::format("srun --jobid={} --export=ALL --exact --nodes=1 --nodelist={} --ntasks={} --kill-on-bad-exit=1",
+                        environment("SLURM_JOB_ID").value_or(""), step.node, step.ranks),
+            ' ');
+  if (!plugin.empty()) words.push_back("--mpi=" + plugin);
+  if (environment("SLURM_JOB_GPUS")) words.push_back(fmt::format("--gpus-per-node={}", step.ranks));
+  if (const auto memory = number(environment, "SLURM_MEM_PER_NODE"))  // otherwise the first step gets all of it
+    words.push_back(fmt::format("--mem={}", *memory / step.steps));
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+std::vector<std::string> step_environment() { return inner_environment(environment_list()); }
 
 // --- In the ranks that were started ---
 

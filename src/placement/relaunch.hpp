@@ -103,6 +103,8 @@ struct NodeShare {
   int cores = 1, gpus = 0;
 };
 NodeShare share_of_each_node();
+// Returns the cores and GPUs of each node, in the order of job_nodes().
+std::vector<NodeShare> shares_of_nodes();
 // Returns this process's environment as it would be in a job of only these nodes, for a program with --ranks.
 std::vector<std::string> environment_on(const std::vector<std::string>& nodes);
 // Returns those of `nodes` on which srun starts a process within half a minute.
@@ -113,6 +115,16 @@ inline constexpr const char *kRunReport = "DRL_RUN_REPORT", *kRestartCause = "DR
 // given, receives what srun says of the first task that failed: "node1: task 3: Killed".
 int run_under_srun(int ranks, const std::vector<std::string>& nodes, const std::vector<std::string>& command,
                    const StopRelay& relay, std::string* first_end = nullptr);
+
+// For programs that start several trainings in a job, each on the ranks of one node. `steps` of them share a node.
+struct NodeStep {
+  std::string node;
+  int ranks = 1, steps = 1;
+};
+// Returns the srun command that runs `command` in such a step, with cores (and one GPU per rank, if the job has GPUs)
+// that no other step has; srun waits until they are free. It needs the environment of step_environment().
+std::vector<std::string> step_command(const NodeStep& step, const std::vector<std::string>& command);
+std::vector<std::string> step_environment();
 
 // Returns whether start_one_rank_per_device or run_under_srun started this process.
 bool started_through_srun();

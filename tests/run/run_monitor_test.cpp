@@ -119,7 +119,7 @@ TEST_F(RunMonitorTest, ChangesNoFileOfARunThatWasTakenOver) {
   monitor.iteration({});
   EXPECT_THROW(save(2, 6), Error);
   EXPECT_THROW(monitor.finish({2}, "done"), Error);
-  monitor.fail({2});
+  monitor.fail({2}, "no disk");
   testing::internal::CaptureStderr();
   log::warn("for the terminal");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "warning: for the terminal\n");

@@ -1,0 +1,643 @@
+// drl_sweep: searches for good options of a training.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "apps/program.hpp"
+#include "apps/settings.hpp"
+#include "base/clock.hpp"
+#include "base/format.hpp"
+#include "base/ini.hpp"
+#include "base/json_value.hpp"
+#include "base/options.hpp"
+#include "base/text.hpp"
+#include "base/typed_path.hpp"
+#include "base/version.hpp"
+#include "launch/child.hpp"
+#include "placement/relaunch.hpp"
+#include "placement/stop.hpp"
+#include "placement/topology.hpp"
+#include "report/format.hpp"
+#include "report/page/run_record.hpp"
+#include "report/page/sweep_page.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_lock.hpp"
+#include "store/file.hpp"
+#include "sweep/search.hpp"
+
+namespace fs = std::filesystem;
+
+namespace drl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kUsage[] =
+    "drl_sweep: searches for good options of a training, on this machine or on the\n"
+    "nodes of a Slurm job. Options of drl_train follow after --.\n"
+    "\n"
+    "  drl_sweep --space space.ini --trials 64 --method asha -- --task Ant-v5\n"
+    "  sbatch -N4 --exclusive --no-kill --wrap 'drl_sweep ...'\n"
+    "\n"
+    "space.ini has the sections and names of drl_train's option files:\n"
+    "\n"
+    "  [%s]\n"
+    "  learning_rate = log 1e-4 1e-2      uniform on a logarithmic scale\n"
+    "  entropy_coef = uniform 0 0.01\n"
+    "  num_learning_epochs = int 2 8      both ends included\n"
+    "  num_mini_batches = choose 2 4 8    one of these\n"
+    "\n"
+    "Trial 12 is the run runs/NAME/TASK/trial_012. Repeat the command to go on after\n"
+    "an interruption; no trial runs twice. Results: a table, and in runs/NAME\n"
+    "sweep.csv, sweep.html, and best.ini (for drl_train --config).\n"
+    "\n"
+    "Exit codes: 0 done; 1 no trial has an objective; 2 wrong usage; 75, 130, 143\n"
+    "stopped, and can go on.\n"
+    "\n";
+
+constexpr const char* kDrlTrain = "drl_train";
+constexpr double kCheckPatience = 120;  // seconds
+constexpr double kPatience = 1000;     // seconds until the lock of a process that has ended is free (run/lock_file.hpp)
+constexpr double kLookInterval = 0.5;  // seconds between two looks at such a lock
+constexpr double kWriteInterval = 10;  // seconds between two versions of the results
+constexpr size_t kShown = 10;          // trials in the table at the end
+
+struct SweepOptions {
+  std::string space, name = "sweep", runs_dir, method = "random", objective = "mean_reward";
+  int trials = 16, grid_points = 3, parallel = 0, ranks_per_trial = 1, eta = 4, min_iterations = 1, interval = 0;
+  int64_t seed = 0;
+  double perturb = 1.25;
+  bool minimize = false, help = false, version = false;
+
+  void describe(OptionVisitor& v) {
+    v("space", space, "file with the options to vary", as_path);
+    v("name", name, "name of the sweep, whose directory it is in runs_dir");
+    v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", as_path);
+    v("method", method,
+      "random, grid (all combinations), asha (asynchronous successive halving: only the best trials go on), or pbt "
+      "(population-based training: the worst quarter goes on from the best, with changed options)",
+      one_of({"random", "grid", "asha", "pbt"}));
+    v("trials", trials, "number of trials; a grid has its own", between(1, 100000));
+    v("grid_points", grid_points, "values of each range in a grid", between(1, 1000));
+    v("parallel", parallel, "trials at the same time; 0 = as many as the cores, or the job's GPUs, allow", at_least(0));
+    v("ranks_per_trial", ranks_per_trial, "ranks of each trial, on one node", at_least(1));
+    v("objective", objective, "column of metrics.csv whose last value decides");
+    v("minimize", minimize, "smaller objectives are better");
+    v("eta", eta, "asha: the best 1/eta of the trials go on, for eta times as many iterations", between(2, 100));
+    v("min_iterations", min_iterations, "asha: fewest iterations of a trial", at_least(1));
+    v("interval", interval, "pbt: iterations of a generation; 0 = a tenth of max_iterations", at_least(0));
+    v("perturb", perturb, "pbt: factor by which options change", at_least(1));
+    v("seed", seed, "seed of the choice of options; trials have the seed of their runs", at_least(0));
+    v("help", help, "print this text", letter('h'));
+    v("version", version, "print version and git hash");
+  }
+};
+
+// What the sweep's options mean for its trainings.
+struct Plan {
+  Space space;
+  std::string space_text, task;
+  int max_iterations = 0;
+};
+
+// Throws UsageError, with the reason `why`, if the options `words` of drl_train contain one of these names.
+void require_absent(const std::vector<std::string>& words, const std::vector<std::string>& names,
+                    const std::string& why) {
+  for (std::string word : words) {
+    word = word.substr(0, word.find('='));
+    std::ranges::replace(word, '-', '_');
+    for (const std::string& name : names)
+      if (word == "__" + name) throw UsageError(fmt::format("--{} stands after -- ({}): leave it out", name, why));
+  }
+}
+
+// Throws UsageError if an option of the space is unknown, cannot have its values, or cannot change during a run where
+// the method needs that.
+Plan make_plan(const SweepOptions& options, const std::vector<std::string>& training) {
+  if (options.space.empty())
+    throw UsageError("--space is missing (it names the file with the options to vary): see drl_sweep --help");
+  require_absent(
+      training,
+      {"ranks", "run_name", "runs_dir", "resume", "load_run", "checkpoint", "fresh", "check", "help", "max_restarts"},
+      "drl_sweep sets it for each trial");
+  Plan plan{.space = {}, .space_text = read_text(options.space), .task = {}};
+  const std::string file = printable(options.space, 200);
+  plan.space = parse_space(plan.space_text, file);
+  std::vector<std::string> words = {kDrlTrain};
+  words.insert(words.end(), training.begin(), training.end());
+  const Settings typed(words);
+  const RunTexts texts{.config = typed.read_config(typed.command.config)};
+  const auto base = resolve(typed, texts);
+  base->require_usable();
+  plan.task = base->options.train.task;
+  plan.max_iterations = base->options.train.max_iterations;
+  if (plan.max_iterations < 1)
+    throw UsageError("--max_iterations 0 trains nothing: give the iterations of a whole training");
+  if (options.method == "pbt" && (base->options.train.target_reward || base->options.train.gate))
+    throw UsageError(
+        "pbt does not go with --target_reward and --gate (all trials have whole generations): leave them out");
+  for (Dimension& d : plan.space) try {
+      const Option& option = base->table.find(d.name);
+      d.name = option.name;
+      if (option.where != Where::anywhere || contains({"task", "max_iterations", "algorithm"}, d.name))
+        throw UsageError(d.name + " cannot vary (it is the same in all trials): leave it out");
+      for (const std::string& value : extremes(d)) resolve(typed, texts, {{d.name, value}})->require_usable();
+      require_absent(training, {d.name}, "the space sets it");
+      if (options.method != "pbt") continue;
+      if (option.shapes || option.changes_env_state || d.name == "seed" || d.name.starts_with("num_"))
+        throw UsageError(d.name + " cannot change during a run, as pbt does it: leave it out, or use another method");
+      const std::string algorithm = base->options.train.algorithm;
+      if (d.name == algorithm + ".learning_rate")
+        if (const auto schedule = std::ranges::find(base->table.items(), algorithm + ".schedule", &Option::name);
+            schedule != base->table.items().end() && schedule->value() == "adaptive")
+          throw UsageError(
+              fmt::format("{0}.learning_rate is only the first rate (--{0}.schedule is adaptive), so pbt "
+                          "cannot change it: add --{0}.schedule fixed",
+                          algorithm));
+    } catch (const UsageError& error) {
+      const std::string what = error.what(), place = fmt::format("{}:{}: ", file, d.line);
+      throw UsageError(place + what);
+    }
+  return plan;
+}
+
+// A place for one trial at a time: a node of the job, or "" for this machine.
+struct Slot {
+  std::string node;
+  int steps = 1;  // places on this node
+  bool busy = false;
+};
+
+// A job whose run still belongs to the process of a drl_sweep that was killed, or of a node that does not answer.
+struct HeldJob {
+  Job job;
+  double since = 0, next_look = 0;  // steady_seconds()
+};
+
+// A trial that is training.
+struct Child {
+  Job job;
+  size_t slot = 0;
+};
+
+class Sweep {
+ public:
+  Sweep(SweepOptions options, std::vector<std::string> training)
+      : options_(std::move(options)),
+        training_(std::move(training)),
+        plan_(make_plan(options_, training_)),
+        folder_(runs_folder(options_.runs_dir) / options_.name),
+        program_((fs::read_symlink("/proc/self/exe").parent_path() / kDrlTrain).string()) {
+    if (options_.name.empty() || options_.name.find('/') != std::string::npos || options_.name.starts_with('.'))
+      throw UsageError("--name " + shown(options_.name) + " cannot be the name of a directory: give a plain name");
+    points_ = points();
+    make_slots();
+    check_first_trial();
+    lock_ = RunLock::take(folder_);
+    if (!lock_)
+      throw UsageError("the sweep " + folder_.string() +
+                       " is in use by another process: wait for its end, or give another --name");
+    lock_->keep();
+    open_journal();
+    search_ = make_search();
+  }
+
+  // Returns the exit code.
+  int run() {
+    std::printf("%s: %s in %s, %s at a time\n", plan_.task.c_str(), facts().c_str(), folder_.c_str(),
+                counted(std::ssize(slots_), "trial").c_str());
+    std::fflush(stdout);
+    for (;;) {
+      take_ends();
+      if (requested_stop() != Stop::none)
+        pass_on_stop();
+      else
+        start_jobs();
+      if (children_.empty() && (held_.empty() || requested_stop() != Stop::none)) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    write_results();
+    if (const Stop stop = requested_stop(); stop != Stop::none) {
+      std::printf("stopped: repeat the command to go on\n");
+      return exit_code_of(stop);
+    }
+    const SweepTable results = table();
+    std::printf("%s%s: sweep.csv, sweep.html, best.ini\n", sweep_text(results, kShown).c_str(), folder_.c_str());
+    if (!results.rows.empty() && !std::isnan(results.rows.front().objective)) return kDone;
+    log::error("no trial has a {}: see the files in {}", options_.objective, (folder_ / "logs").string());
+    return kFailure;
+  }
+
+ private:
+  // --- The search ---
+
+  std::vector<Values> points() {
+    if (options_.method == "grid") {
+      std::vector<Values> all = grid(plan_.space, options_.grid_points);
+      options_.trials = static_cast<int>(all.size());
+      return all;
+    }
+    if (options_.method == "pbt" && options_.trials < 4)
+      throw UsageError(
+          fmt::format("--trials {} is too few for pbt (its worst quarter goes on from its best quarter): "
+                      "use 4 or more",
+                      options_.trials));
+    std::vector<Values> all;
+    for (int k = 0; k < options_.trials; ++k)
+      all.push_back(sample(plan_.space, static_cast<uint64_t>(options_.seed), k));
+    return all;
+  }
+
+  std::unique_ptr<Search> make_search() const {
+    const int most = plan_.max_iterations;
+    if (options_.method == "pbt") {
+      PopulationRule rule{
+          .space = plan_.space, .ends = {}, .factor = options_.perturb, .seed = static_cast<uint64_t>(options_.seed)};
+      const int interval = options_.interval > 0 ? options_.interval : std::max(most / 10, 1);
+      for (int end = interval; end < most; end += interval) rule.ends.push_back(end);
+      rule.ends.push_back(most);
+      return make_population(std::move(rule), points_);
+    }
+    const std::vector<int> rungs = options_.method == "asha"
+                                       ? asha_rungs(most, options_.trials, options_.eta, options_.min_iterations)
+                                       : std::vector{most};
+    return make_ladder(points_, rungs, options_.eta,
+                       {[this](const std::string& run, int iterations) { return outcome(run, iterations); },
+                        [this](const std::string& run) { return target_of(run); }});
+  }
+
+  fs::path path_of(const std::string& run) const { return folder_ / plan_.task / run; }
+
+  int target_of(const std::string& run) const {
+    const std::string text = file_text(path_of(run) / kOptionsIni);
+    for (const IniEntry& entry : parse_ini(text, kOptionsIni))
+      if (entry.section.empty() && entry.key == "max_iterations") return number_in<int>(entry.value).value_or(0);
+    return 0;
+  }
+
+  int newest_checkpoint(const std::string& run) const {
+    const std::vector<fs::path> saved = list_checkpoints(path_of(run));
+    return saved.empty() ? -1 : number_in<int>(saved.front().stem().string().substr(5)).value_or(-1);  // after iter_
+  }
+
+  // Returns the objective of a run after these iterations, where larger is better; nullopt if the run has not saved
+  // them, kWorst if it has failed, kUnknown if it has no objective.
+  std::optional<double> outcome(const std::string& run, int iterations) const {
+    const auto otherwise = failed_.contains(run) ? std::optional(kWorst) : std::nullopt;
+    const bool ended_early = contains({"target reached", "gate passed"}, recorded_run(path_of(run)).status);
+    if (!ended_early && newest_checkpoint(run) < iterations) return otherwise;
+    std::error_code error;
+    if (!fs::exists(path_of(run) / "metrics.csv", error)) return otherwise;
+    const MetricsTable metrics = parse_metrics(read_text(path_of(run) / "metrics.csv"), "metrics.csv");
+    const std::vector<double>* values = metrics.find(options_.objective);
+    if (!values)
+      throw UsageError(fmt::format("--objective {} is no column of metrics.csv: give one of {}", options_.objective,
+                                   join(metrics.columns, ", ")));
+    const auto row = std::ranges::upper_bound(metrics.iterations, iterations) - metrics.iterations.begin() - 1;
+    if (row < 0 || (!ended_early && metrics.iterations[static_cast<size_t>(row)] != iterations)) return otherwise;
+    const double value = (*values)[static_cast<size_t>(row)];
+    return std::isnan(value) ? kUnknown : options_.minimize ? -value : value;
+  }
+
+  // --- The journal: a line of the settings, and one for each trial that failed ---
+
+  Json settings() const {
+    return {{"task", plan_.task},
+            {"space", plan_.space_text},
+            {"training", shell_line(training_)},
+            {"method", options_.method},
+            {"trials", options_.trials},
+            {"grid_points", options_.grid_points},
+            {"ranks_per_trial", options_.ranks_per_trial},
+            {"max_iterations", plan_.max_iterations},
+            {"eta", options_.eta},
+            {"min_iterations", options_.min_iterations},
+            {"interval", options_.interval},
+            {"perturb", options_.perturb},
+            {"objective", options_.objective},
+            {"minimize", options_.minimize},
+            {"seed", options_.seed}};
+  }
+
+  void open_journal() {
+    const fs::path path = folder_ / "journal.jsonl";
+    std::error_code error;
+    if (!fs::exists(path, error)) write_file_atomically(path, bytes_of(settings().dump() + "\n"));
+    const std::vector<std::string> lines = split(read_text(path), '\n');
+    const Json before = Json::parse(lines.front(), nullptr, /*allow_exceptions=*/false), now = settings();
+    for (const auto& [name, value] : now.items())
+      if (const Json old = value_or(before, name.c_str(), Json()); old != value)
+        throw UsageError(fmt::format("{} is a sweep with another {} ({} instead of {}): give another --name",
+                                     folder_.string(), name, printable(old.dump(), 200), printable(value.dump(), 200)));
+    for (size_t k = 1; k < lines.size(); ++k)
+      if (const Json line = Json::parse(lines[k], nullptr, false); line.is_object())
+        failed_[value_or(line, "failed", std::string())] = value_or(line, "cause", std::string());
+    journal_.emplace(path, AppendFile::Start::append);
+    fs::create_directories(folder_ / "logs");
+  }
+
+  void note_failure(const std::string& run, const std::string& cause) {
+    failed_[run] = cause;
+    journal_->append(Json{{"failed", run}, {"cause", cause}}.dump(-1, ' ', false, Json::error_handler_t::replace) +
+                     "\n");
+    journal_->sync();
+  }
+
+  // --- Processes ---
+
+  // Makes the places for trials: on each node as many as its cores or GPUs allow. The first places are on different
+  // nodes.
+  void make_slots() {
+    std::vector<Slot> nodes = {{"", std::max(this_machine().allowed_cores / options_.ranks_per_trial, 1)}};
+    int wanted = options_.parallel;
+    if (can_run_under_srun()) {
+      nodes.clear();
+      const std::vector<NodeShare> shares = shares_of_nodes();
+      for (const std::string& node : job_nodes()) {
+        const NodeShare share = nodes.size() < shares.size() ? shares[nodes.size()] : NodeShare();
+        nodes.push_back({node, (share.gpus > 0 ? share.gpus : share.cores) / options_.ranks_per_trial});
+      }
+    } else {
+      nodes.front().steps = std::max(nodes.front().steps, wanted);
+    }
+    int all = 0;
+    for (const Slot& node : nodes) all += node.steps;
+    if (all == 0)
+      throw UsageError(fmt::format("--ranks_per_trial {} is more than any node of the job has: use fewer",
+                                   options_.ranks_per_trial));
+    wanted = std::min({all, options_.trials, wanted > 0 ? wanted : all});
+    for (int round = 0; std::ssize(slots_) < wanted; ++round)
+      for (const Slot& node : nodes)
+        if (round < node.steps && std::ssize(slots_) < wanted) slots_.push_back(node);
+  }
+
+  std::vector<std::string> options_of(const Values& point) const {
+    std::vector<std::string> words = {program_};
+    words.insert(words.end(), training_.begin(), training_.end());
+    for (size_t k = 0; k < point.size(); ++k) words.push_back(fmt::format("--{}={}", plan_.space[k].name, point[k]));
+    words.push_back("--quiet");
+    return words;
+  }
+
+  // Finds what only drl_train itself can check, such as batches that cannot be divided.
+  void check_first_trial() const {
+    std::vector<std::string> words = options_of(points_.front());
+    words.push_back("--check");
+    BackgroundCommand check(words);
+    if (check.wait(kCheckPatience) == kDone) return;
+    std::string text(trim(check.output()));
+    text.erase(0, text.find_last_of('\n') + 1);
+    if (constexpr std::string_view kMark = "error: "; text.starts_with(kMark)) text.erase(0, kMark.size());
+    throw UsageError("the first trial cannot start: " + text);
+  }
+
+  // Keeps the checkpoints from which runs of this generation begin, before their own runs delete them.
+  void keep_parents() const {
+    for (const Job& job : search_->forks()) {
+      const fs::path kept = kept_parent(job);
+      std::error_code error;
+      if (fs::exists(kept, error) || newest_checkpoint(job.run) >= 0) continue;
+      const std::string name = checkpoint_name(job.from) + ".";
+      const fs::path temporary = kept.string() + ".new";
+      fs::remove_all(temporary);
+      fs::create_directories(temporary);
+      for (const fs::path& file : entries_of(path_of(job.parent) / "checkpoints"))
+        if (file.filename().string().starts_with(name)) {  // with the files of a replay buffer
+          fs::create_hard_link(file, temporary / file.filename(), error);
+          if (error) fs::copy_file(file, temporary / file.filename());
+        }
+      fs::rename(temporary, kept);
+    }
+  }
+  fs::path kept_parent(const Job& job) const { return folder_ / "parents" / job.run; }
+
+  void start_jobs() {
+    for (size_t slot = 0; slot < slots_.size(); ++slot)
+      while (!slots_[slot].busy && requested_stop() == Stop::none) {
+        const std::optional<Job> job = next_job();
+        if (!job) return;
+        keep_parents();
+        if (const auto known = outcome(job->run, job->iterations))
+          search_->end(*job, *known);
+        else
+          start(*job, slot);
+      }
+  }
+
+  // Returns the next job: one that died, or that was held up, or a new one.
+  std::optional<Job> next_job() {
+    const double now = steady_seconds();
+    for (auto held = held_.begin(); held != held_.end(); ++held) {
+      if (now < held->next_look) continue;
+      held->next_look = now + kLookInterval;
+      if (!is_locked(path_of(held->job.run))) {
+        again_.push_back(held->job);
+        held_.erase(held);
+        break;
+      }
+      if (now - held->since > kPatience)
+        throw Error("the run " + path_of(held->job.run).string() +
+                    " is in use by another process: end that process, and repeat the command");
+    }
+    if (again_.empty()) return search_->next();
+    const Job job = again_.back();
+    again_.pop_back();
+    return job;
+  }
+
+  void start(const Job& job, size_t slot) {
+    if (is_locked(path_of(job.run))) {
+      log::info("{} waits until its earlier process has saved and ended", job.run);
+      return held_.push_back({job, steady_seconds(), steady_seconds()});
+    }
+    const bool is_new = newest_checkpoint(job.run) < 0;
+    std::vector<std::string> words = options_of(job.point);
+    if (is_new && job.from > 0)
+      words.push_back("--checkpoint=" + (kept_parent(job) / (checkpoint_name(job.from) + ".h5")).string());
+    words.push_back(fmt::format("--max_iterations={}", job.iterations));
+    words.push_back("--runs_dir=" + folder_.string());
+    words.push_back("--run_name=" + job.run);
+    words.push_back(fmt::format("--ranks={}", options_.ranks_per_trial));
+    const std::string& node = slots_[slot].node;
+    if (!node.empty()) words = step_command({node, options_.ranks_per_trial, slots_[slot].steps}, words);
+    const Descriptor log(open(log_of(job).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    ChildSettings settings{.environment = node.empty() ? without_launchers(environment_list()) : step_environment(),
+                           .own_group = true,
+                           .output = log};
+    sigprocmask(SIG_SETMASK, nullptr, &settings.signal_mask);
+    const pid_t pid = spawn(words, settings);
+    if (pid < 0) throw Error("cannot start " + words.front() + ": see whether it is installed");
+    children_[pid] = {job, slot};
+    slots_[slot].busy = true;
+  }
+
+  fs::path log_of(const Job& job) const { return folder_ / "logs" / (job.run + ".log"); }
+
+  void take_ends() {
+    for (auto child = children_.begin(); child != children_.end();) {
+      int status = 0;
+      if (waitpid(child->first, &status, WNOHANG) != child->first) {
+        ++child;
+        continue;
+      }
+      const Child ended = child->second;
+      child = children_.erase(child);
+      slots_[ended.slot].busy = false;
+      take_end(ended, shell_code(status));
+    }
+  }
+
+  void take_end(const Child& child, int code) {
+    const Job& job = child.job;
+    if (const auto objective = outcome(job.run, job.iterations)) return take_objective(job, *objective);
+    if (requested_stop() != Stop::none) return;
+    if (code == kContinue) return note_stop(Stop::to_be_continued);  // the job's time is over
+    const std::string& node = slots_[child.slot].node;
+    if (!node.empty() && !contains(lost_nodes_, node) && answering_nodes({node}).empty()) lost_nodes_.push_back(node);
+    if (contains(lost_nodes_, node)) {
+      log::warn("node {} does not answer: {} goes on elsewhere", node, job.run);
+      for (Slot& slot : slots_) slot.busy = slot.busy || slot.node == node;
+      if (std::ranges::all_of(slots_, [&](const Slot& slot) { return contains(lost_nodes_, slot.node); }))
+        throw Error("no node of the job answers: repeat the command in another job");
+      return again_.push_back(job);
+    }
+    const int saved = newest_checkpoint(job.run);
+    const bool again = code != ExitCode::kUsage && (!last_death_.contains(job.run) || last_death_[job.run] != saved);
+    last_death_[job.run] = saved;
+    const std::string text = file_text(log_of(job));
+    const std::string_view lines = trim(text);
+    const std::string cause =
+        fmt::format("exit code {}: {}", code, printable(lines.substr(lines.find_last_of('\n') + 1), 300));
+    log::warn("{} {} ({})", job.run, again ? "died and starts again" : "failed", cause);
+    if (again) return again_.push_back(job);
+    note_failure(job.run, cause);
+    take_objective(job, kWorst);
+  }
+
+  void take_objective(const Job& job, double objective) {
+    search_->end(job, objective);
+    if (objective == kUnknown && !std::exchange(warned_, true))
+      log::warn("{} has no {} after {} (no episode has ended), so trials cannot be compared: use a larger {}", job.run,
+                options_.objective, counted(job.iterations, "iteration"),
+                options_.method == "asha"  ? "--min_iterations"
+                : options_.method == "pbt" ? "--interval"
+                                           : "--max_iterations");
+    if (job.from > 0) fs::remove_all(kept_parent(job));  // the run has checkpoints of its own now
+    const SweepTable now = table();
+    std::printf("%s  %d iterations  %s %s  (best %s %s; %s)\n", job.run.c_str(), job.iterations,
+                options_.objective.c_str(), human_number(shown_objective(objective)).c_str(),
+                now.rows.front().run.c_str(), human_number(now.rows.front().objective).c_str(),
+                counted(std::ssize(now.rows), "trial").c_str());
+    std::fflush(stdout);
+    if (steady_seconds() - written_ > kWriteInterval) write_results();
+  }
+
+  // Passes a request to stop on to the trials, which save. srun only forwards SIGUSR1 and SIGUSR2.
+  void pass_on_stop() {
+    const Stop stop = requested_stop();
+    if (stop == passed_on_) return;
+    passed_on_ = stop;
+    for (const auto& [pid, child] : children_)
+      kill(pid, !slots_[child.slot].node.empty() ? signal_through_srun(stop)
+                : stop == Stop::interrupted      ? SIGINT
+                : stop == Stop::terminated       ? SIGTERM
+                                                 : SIGUSR1);
+  }
+
+  // --- Results ---
+
+  double shown_objective(double objective) const {
+    return objective <= kUnknown ? NAN : options_.minimize ? -objective : objective;
+  }
+
+  std::string facts() const { return fmt::format("{}, {}", options_.method, counted(options_.trials, "trial")); }
+
+  SweepTable table() const {
+    SweepTable table{.title = plan_.task + ", " + options_.name, .objective = options_.objective, .facts = facts()};
+    for (const Dimension& d : plan_.space)
+      table.axes.push_back({.name = d.name,
+                            .is_log = d.scale == Scale::log,
+                            .is_whole = d.scale == Scale::integer,
+                            .low = d.low,
+                            .high = d.high,
+                            .choices = d.choices});
+    for (const Result& result : search_->results())
+      table.rows.push_back({.run = result.job.run,
+                            .iterations = result.job.iterations,
+                            .objective = shown_objective(result.objective),
+                            .values = result.job.point,
+                            .note = failed_.contains(result.job.run) ? "failed" : ""});
+    return table;
+  }
+
+  void write_results() {
+    written_ = steady_seconds();
+    const SweepTable results = table();
+    if (results.rows.empty()) return;
+    const auto write = [&](const char* name, const std::string& text) {
+      write_file_atomically(folder_ / name, bytes_of(text));
+    };
+    write("sweep.csv", sweep_csv(results)), write("sweep.html", sweep_page(results));
+    const SweepRow& best = results.rows.front();
+    if (std::isnan(best.objective)) return;
+    write("best.ini", fmt::format("# The options of {}: {} {} after {} iterations.\n", best.run, results.objective,
+                                  human_number(best.objective), best.iterations) +
+                          recorded_options(path_of(best.run)));
+  }
+
+  SweepOptions options_;
+  std::vector<std::string> training_;
+  Plan plan_;
+  fs::path folder_;
+  std::string program_;
+  std::vector<Values> points_;
+  std::vector<Slot> slots_;
+  std::unique_ptr<RunLock> lock_;
+  std::optional<AppendFile> journal_;
+  std::map<std::string, std::string> failed_;  // runs, and why
+  std::unique_ptr<Search> search_;
+  std::map<pid_t, Child> children_;
+  std::vector<HeldJob> held_;
+  std::vector<Job> again_;                 // that died
+  std::map<std::string, int> last_death_;  // the newest checkpoint of a run when it last died
+  std::vector<std::string> lost_nodes_;
+  Stop passed_on_ = Stop::none;
+  bool warned_ = false;  // of objectives that are unknown
+  double written_ = 0;
+};
+
+int run(const std::vector<std::string>& words) {
+  catch_stop_signals();
+  SweepOptions options;
+  OptionTable table;
+  table.section("", "Options", options);
+  const auto separator = std::ranges::find(words, "--");
+  table.apply_command_line({words.begin() + 1, separator});
+  if (std::exchange(options.help, false))
+    return std::printf(kUsage, algorithm_names().front().c_str()), std::printf("%s", table.help().c_str()), kDone;
+  if (options.version) return std::printf("drl_sweep %s (%s)\n", kVersion, kGitHash), kDone;
+  std::vector<std::string> training(separator == words.end() ? separator : separator + 1, words.end());
+  if (training.empty())
+    throw UsageError("no options of drl_train are given (they say what to train): add for instance -- --task Cartpole");
+  Sweep sweep(std::move(options), std::move(training));
+  take_stops_as_requests();
+  return sweep.run();
+}
+
+}  // namespace
+}  // namespace drl
+
+int main(int argc, char** argv) { return drl::run_program(argc, argv, drl::run); }
