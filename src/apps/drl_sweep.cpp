@@ -47,9 +47,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kUsage[] =
     "drl_sweep: searches for good options of a training, on this machine or on the\n"
-    "nodes of a Slurm job. Options of drl_train follow after --.\n"
+    "nodes of a Slurm job. Further options of drl_train follow after --.\n"
     "\n"
-    "  drl_sweep --space space.ini --trials 64 --method asha -- --task Ant-v5\n"
+    "  drl_sweep --task Ant-v5 --space space.ini --trials 64 --method asha\n"
+    "  drl_sweep --task Ant-v5 --space space.ini -- --num_envs 64 --seed 3\n"
     "  sbatch -N4 --exclusive --no-kill --wrap 'drl_sweep ...'\n"
     "\n"
     "space.ini has the sections and names of drl_train's option files:\n"
@@ -76,13 +77,14 @@ constexpr double kWriteInterval = 10;  // seconds between two versions of the re
 constexpr size_t kShown = 10;          // trials in the table at the end
 
 struct SweepOptions {
-  std::string space, name = "sweep", runs_dir, method = "random", objective = "mean_reward";
+  std::string task, space, name = "sweep", runs_dir, method = "random", objective = "mean_reward";
   int trials = 16, grid_points = 3, parallel = 0, ranks_per_trial = 1, eta = 4, min_iterations = 1, interval = 0;
   int64_t seed = 0;
   double perturb = 1.25;
   bool minimize = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
+    v("task", task, "task to learn");
     v("space", space, "file with the options to vary", as_path);
     v("name", name, "name of the sweep, whose directory it is in runs_dir");
     v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", as_path);
@@ -630,8 +632,8 @@ int run(const std::vector<std::string>& words) {
     return std::printf(kUsage, algorithm_names().front().c_str()), std::printf("%s", table.help().c_str()), kDone;
   if (options.version) return std::printf("drl_sweep %s (%s)\n", kVersion, kGitHash), kDone;
   std::vector<std::string> training(separator == words.end() ? separator : separator + 1, words.end());
-  if (training.empty())
-    throw UsageError("no options of drl_train are given (they say what to train): add for instance -- --task Cartpole");
+  if (!options.task.empty()) training.insert(training.begin(), "--task=" + options.task);
+  if (training.empty()) throw UsageError("--task is missing (it says what to train): add for instance --task Cartpole");
   Sweep sweep(std::move(options), std::move(training));
   take_stops_as_requests();
   return sweep.run();
