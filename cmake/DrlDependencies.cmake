@@ -2,7 +2,7 @@
 list(APPEND CMAKE_SYSTEM_PROGRAM_PATH /usr/lib64/openmpi/bin /usr/lib64/mpi/gcc/openmpi4/bin)
 find_package(Threads REQUIRED)
 find_package(MPI QUIET COMPONENTS C)
-find_package(Boost QUIET COMPONENTS program_options)
+find_package(Boost 1.70 QUIET COMPONENTS program_options)
 find_package(spdlog QUIET)
 find_package(nlohmann_json QUIET)
 find_package(HDF5 QUIET COMPONENTS C)

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "apps/eval_policy.hpp"
+#include "apps/play_options.hpp"
 #include "apps/program.hpp"
 #include "apps/replay.hpp"
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "base/format.hpp"
-#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "envs/make_env.hpp"
@@ -22,7 +22,6 @@
 #include "export/exported_policy.hpp"
 #include "film/film.hpp"
 #include "launch/child.hpp"
-#include "launch/launch_info.hpp"
 #include "run/evaluator.hpp"
 #include "run/gate.hpp"
 #include "run/pretrained.hpp"
@@ -53,25 +52,13 @@ constexpr const char* kUsage =
     "Exit codes: 0 done; 1 failure; 2 wrong usage.\n"
     "\n";
 
-struct EvalOptions {
-  std::string run, checkpoint, pretrained, agent = "policy", task, record, save_pretrained;
-  int episodes = 100;
-  int num_envs = 0;
-  int64_t seed = 0;
-  int threads = 1;
-  std::vector<std::string> task_library;
-  std::string physics = "run", xml_file, replay_dump;
-  int index = 0;
-  bool gate = false, stochastic = false, json = false, check_video = false, help = false, version = false;
+struct EvalOptions : PlayOptions {
+  std::string record, save_pretrained, replay_dump;
+  int episodes = 100, num_envs = 0, index = 0;
+  bool gate = false, json = false, check_video = false, help = false, version = false;
 
   void describe(OptionVisitor& v) {
-    v("run", run, "run directory, or a run's name; its newest checkpoint is evaluated", as_path);
-    v("checkpoint", checkpoint, "checkpoint file to evaluate", as_path);
-    v("pretrained", pretrained, "name of a policy that comes with drl, such as Go1-Velocity-Flat");
-    v("agent", agent, "who acts: the policy, or an agent without one: zero (actions 0) or random",
-      one_of({"policy", "zero", "random"}));
-    v("task", task, "the task that --agent zero or random plays", not_with("agent", "policy"));
-    v("task_library", task_library, "also load tasks from this library; may be repeated", as_path);
+    describe_policy(v);
     v("episodes", episodes, "number of episodes; every environment plays an equal share of them, rounded up",
       at_least(1), not_with("gate", "true"));
     v("gate", gate,
@@ -80,19 +67,13 @@ struct EvalOptions {
       only_with("agent", "policy"));
     v("num_envs", num_envs, "number of environments; 0 = one per episode, at most 4096", at_least(0),
       not_with("gate", "true"));
-    v("seed", seed, "seed of initial states and noise", at_least(0));
-    v("stochastic", stochastic, "sample actions from the policy instead of taking the most probable ones",
-      only_with("agent", "policy"));
+    describe_actions(v);
     v("record", record, "write observations, actions and rewards of each episode to this HDF5 file", as_path);
     v("save_pretrained", save_pretrained,
       "write the policy without the state of its training, with its mean return, to this file", as_path,
       only_with("agent", "policy"));
     v("json", json, "print one JSON object instead of text");
-    v("physics", physics,
-      "physics engine of a robot: run (that of the run), lanes (drl's vectorised physics) or mujoco (libmujoco)",
-      one_of({"run", "lanes", "mujoco"}));
-    v("xml_file", xml_file, "use this MJCF file instead of the robot model that the run used", as_path);
-    v("threads", threads, "number of threads", at_least(1));
+    describe_task(v);
     v("replay_dump", replay_dump,
       "print a step that lost an environment, from a file of drl_train --nan_policy dump; nothing is played", as_path);
     v("index", index, "number of the state in that file, from 0", at_least(0), not_with("replay_dump", ""));
@@ -101,29 +82,6 @@ struct EvalOptions {
     v("version", version, "print version and git hash");
   }
 };
-
-std::string checkpoint_of(const EvalOptions& options) {
-  if (options.agent != "policy") {
-    if (!options.run.empty() || !options.checkpoint.empty() || !options.pretrained.empty() || options.task.empty())
-      throw UsageError("--agent " + options.agent +
-                       " plays a task without a policy (--run, --checkpoint and --pretrained name policies): give only "
-                       "--task T");
-    return "";
-  }
-  if (!options.pretrained.empty()) {
-    if (!options.run.empty() || !options.checkpoint.empty())
-      throw UsageError("--pretrained excludes --run and --checkpoint (each names the policy): give only one of them");
-    return pretrained_file(options.pretrained).string();
-  }
-  if (!options.run.empty() && !options.checkpoint.empty())
-    throw UsageError("--run and --checkpoint exclude each other (each names the policy): give only --checkpoint " +
-                     printable((std::filesystem::path(options.run) / "checkpoints").string()) + "/FILE");
-  if (options.run.empty() == options.checkpoint.empty())
-    throw UsageError(
-        "exactly one of --run, --checkpoint and --pretrained is needed (it names the policy): give for instance --run "
-        "runs/Cartpole/latest");
-  return find_checkpoint(options.run.empty() ? options.checkpoint : options.run).string();
-}
 
 // Throws UsageError, before anything is played, unless --record may write `file`.
 void require_writable(const std::filesystem::path& file) {
@@ -168,12 +126,11 @@ void save_pretrained(const std::filesystem::path& to, Checkpoint alone, const Ev
 
 EvaluationPlan plan_of(const EvalOptions& options, const EvalPolicy& policy) {
   const int64_t envs = options.num_envs ? options.num_envs : std::min(options.episodes, 4096);
-  const bool samples = options.stochastic || options.agent == "random";
   return {.task = policy.task(),
           .episodes = options.episodes,
           .num_envs = std::min<int64_t>(envs, options.episodes),
           .seed = static_cast<uint64_t>(options.seed),
-          .choice = samples ? ActionChoice::sample : ActionChoice::most_probable,
+          .choice = options.choice(),
           .setup = policy.setup(),
           .threads = options.threads,
           .curriculum = policy.curriculum()};
@@ -296,7 +253,7 @@ int evaluate(const EvalOptions& options, const FilmOptions& film, const std::vec
   if (!options.record.empty()) require_writable(options.record);
   if (!options.save_pretrained.empty()) require_pretrained(options, task_options);
   Checkpoint checkpoint = file.empty() ? Checkpoint() : read_checkpoint(file);
-  TaskChanges changes{task_options, options.physics, options.xml_file};
+  TaskChanges changes = options.changes(task_options);
   if (options.gate) {
     if (!task_options.empty() || options.stochastic || !options.record.empty() || !options.save_pretrained.empty() ||
         !film.video.empty())
@@ -347,28 +304,11 @@ int run(const std::vector<std::string>& arguments) {
   table.section("", "Evaluation", options);
   table.section("", "Video", film);
   table.defer_section("env");
-  std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-  const std::vector<std::string> runs = table.take_arguments(words);
-  if (runs.size() > 1)
-    throw UsageError("drl_eval evaluates one run (" + printable(runs[0]) + " and " + printable(runs[1]) +
-                     " are given): give one of them");
-  for (const std::string& run : runs) words.insert(words.end(), {"--run", run});
-  std::vector<NamedValue> given = table.parse_command_line(words);
-  const auto first_task_option = std::stable_partition(
-      given.begin(), given.end(), [](const NamedValue& option) { return !option.name.starts_with("env."); });
-  const std::vector<NamedValue> task_options(first_task_option, given.end());
-  given.erase(first_task_option, given.end());
-  table.apply(given);
+  auto [given, task_options] = parse_play_options(table, "drl_eval evaluates", arguments);
   load_task_libraries(options.task_library);
   if (options.version) return std::printf("drl %s (%s)\n", kVersion, kGitHash), kDone;
   if (std::exchange(options.help, false)) return std::printf("%s%s", kUsage, table.help().c_str()), kDone;
-  if (const LaunchInfo launch = launch_info(); launch.world_size > 1) {
-    if (launch.rank > 0) return ExitCode::kUsage;
-    throw UsageError(fmt::format(
-        "drl_eval was started on {} ranks (it needs only one): start it without {}, or with one task (-n 1)",
-        launch.world_size, launch.launcher));
-  }
-  if (const std::string problem = limits_problem("drl_eval"); !problem.empty()) throw UsageError(problem);
+  if (!is_only_rank("drl_eval")) return ExitCode::kUsage;
   if (options.check_video) return check_video(options.threads);
   for (const NamedValue& option : given)  // such as --record "$UNSET"
     if (option.value.empty() && contains({"record", "save_pretrained", "video"}, option.name))

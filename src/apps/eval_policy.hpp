@@ -65,6 +65,12 @@ class EvalPolicy {
 
   const std::string& task() const { return task_; }
   EnvSetup setup() const { return options_.env->setup(); }
+  // Returns a table of the task's own options, whose names begin with "env.". Values that are set there are in setup().
+  OptionTable task_options() {
+    OptionTable table;
+    table.section("env", "Task", *options_.env);
+    return table;
+  }
   const std::vector<float>& curriculum() const { return curriculum_; }
   const PolicySpec& spec() const { return spec_; }
   Actor& actor() { return *actor_; }

@@ -29,6 +29,7 @@ class SimulatorEnvs final : public VecEnv {
   void take_episode_sums(Queue& queue, double* out, double* scratch) override;
   void draw(int64_t env, const CanvasCalls& canvas) override { envs_.draw(env, canvas); }
   void visit_state(StateVisitor& visitor) override { envs_.visit_state(visitor); }
+  void set_params(const std::vector<std::byte>& params) override { envs_.set_params(params); }
   std::string files() const override { return envs_.files(); }
   void visit_shared_state(StateVisitor& visitor) override { envs_.visit_shared_state(visitor); }
   void iteration_ended(Queue&, int64_t iteration, int64_t steps, const EpisodeSums& episodes,

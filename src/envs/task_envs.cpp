@@ -234,6 +234,11 @@ void TaskEnvs::draw(int64_t env, const CanvasCalls& canvas) {
   if (record_.draw(&one, &canvas, error, sizeof(error)) != 0) fail(error);
 }
 
+void TaskEnvs::set_params(const std::vector<std::byte>& params) {
+  DRL_CHECK(params.size() == config_.setup.params.size(), "parameters of another task");
+  config_.setup.params = params;
+}
+
 void TaskEnvs::take_episode_sums(Queue& queue, double* out, double* scratch) {
   const auto columns = static_cast<int64_t>(episode_columns(spec_));
   sum_columns(queue, sum_rows(), columns, scratch, LoadEpisodes{sums_.data(), columns}, StoreTo{out});

@@ -58,6 +58,7 @@ class TaskEnvs final : public VecEnv {
   void draw(int64_t env, const CanvasCalls& canvas) override;
   // Does not visit the sums over finished episodes, which are taken before a checkpoint is saved.
   void visit_state(StateVisitor& visitor) override;
+  void set_params(const std::vector<std::byte>& params) override;
   std::string files() const override { return simulator_ ? simulator_->files() : record_.model ? record_.model : ""; }
   void visit_shared_state(StateVisitor& visitor) override;
   void iteration_ended(Queue& queue, int64_t iteration, int64_t steps, const EpisodeSums& episodes,

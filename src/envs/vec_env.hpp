@@ -1,6 +1,7 @@
 // The interface of N environments of a task that are stepped together.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ class VecEnv {
   // Draws the current state of environment `env`. Requires a host's queue. Throws UsageError if the task has no draw().
   virtual void draw(int64_t /*env*/, const CanvasCalls&) {}
   virtual void visit_state(StateVisitor& visitor) = 0;
+  // From the next step on, the task receives these values of its options (EnvSetup::params of the same task), such as
+  // another command. What the environments have built from the values before, such as the ground, does not change.
+  virtual void set_params(const std::vector<std::byte>& /*params*/) {}
   // Returns the names and hashes of the files that the environments have read, such as "ant.xml (3fa2c1d09b7e)", or "".
   // They must be the same on all ranks.
   virtual std::string files() const { return ""; }

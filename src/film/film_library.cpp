@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr int kErrorSize = 1024;
 
 [[noreturn]] void refuse(const std::string& why, const std::string& what) {
-  throw UsageError("cannot record a video (" + why + "): " + what);
+  throw UsageError("environments cannot be drawn (" + why + "): " + what);
 }
 
 }  // namespace
@@ -53,6 +53,29 @@ FilmRenderer::FilmRenderer(const FilmLibrary& library, const FilmSettings& setti
   void* made = nullptr;
   FilmLibrary::require(functions_.open(&settings, &made, error, kErrorSize), error, "drawing");
   renderer_.reset(made);
+}
+
+FilmScene::FilmScene(const FilmLibrary& library)
+    : functions_(library.functions()), scene_(nullptr, functions_.close_scene) {
+  char error[kErrorSize] = "";
+  void* made = nullptr;
+  FilmLibrary::require(functions_.open_scene(&made, error, kErrorSize), error, "drawing");
+  scene_.reset(made);
+}
+
+ScenePicture FilmScene::place(const FilmView& view, bool shows_contacts) {
+  char error[kErrorSize] = "";
+  ScenePicture picture;
+  FilmLibrary::require(functions_.place(scene_.get(), &view, shows_contacts, &picture, error, kErrorSize), error,
+                       "drawing");
+  return picture;
+}
+
+SceneMesh FilmScene::mesh(int32_t mesh) {
+  char error[kErrorSize] = "";
+  SceneMesh triangles;
+  FilmLibrary::require(functions_.mesh(scene_.get(), mesh, &triangles, error, kErrorSize), error, "drawing");
+  return triangles;
 }
 
 void FilmRenderer::draw(const FilmView& view, std::vector<uint8_t>& rgb) {

@@ -42,4 +42,21 @@ class FilmRenderer {
   std::unique_ptr<void, void (*)(void*)> renderer_;
 };
 
+// Returns what pictures show, for programs that draw it themselves. Results are valid until the next call.
+class FilmScene {
+ public:
+  // `library` must outlive the scene.
+  explicit FilmScene(const FilmLibrary& library);
+  // Returns the objects of the picture, and with `shows_contacts` the points where they touch.
+  ScenePicture place(const FilmView& view, bool shows_contacts);
+  // Throws UsageError if the model has no such mesh.
+  SceneMesh mesh(int32_t mesh);
+  // Adds to qvel [ScenePicture::velocities] what changes the velocity of the robot's root by `velocity` (x, y, z, m/s).
+  void push(const float* velocity, double* qvel) { functions_.push(scene_.get(), velocity, qvel); }
+
+ private:
+  const FilmPlugin& functions_;
+  std::unique_ptr<void, void (*)(void*)> scene_;
+};
+
 }  // namespace drl

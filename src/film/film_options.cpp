@@ -10,7 +10,6 @@ namespace drl {
 namespace {
 
 constexpr int kSmallest = 64, kLargest = 4096;  // pixels
-constexpr double kLongestStep = 1.0 / 15;       // s
 
 FilmFormat format_of(const std::filesystem::path& file) {
   const std::string ending = file.extension().string();

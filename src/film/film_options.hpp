@@ -44,6 +44,8 @@ constexpr int kSheetColumns = 4, kSheetRows = 3;  // pictures in a PNG
 // Throws UsageError, with the allowed values, if an option is invalid.
 FilmPlan film_plan(const FilmOptions& options);
 
+constexpr double kLongestStep = 1.0 / 15;  // s that a step is shown
+
 // Returns the step of the task that frame `frame` shows; 0 is the reset. A step longer than 1/15 s is shown for 1/15 s,
 // since some tasks have steps that do not represent real time (1 s in MountainCar).
 int64_t step_of_frame(int64_t frame, double frame_seconds, double dt);

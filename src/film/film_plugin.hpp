@@ -1,6 +1,6 @@
-// The binary interface between drl_eval and the plugin drl_film.so. Because of the plugin, drl_eval is not linked with
-// MuJoCo, libpng and giflib. The interface consists of plain structs. Functions return the codes of with_error_code
-// (drl/task/border.hpp).
+// The binary interface between drl_eval or drl_view and the plugin drl_film.so. Because of the plugin, the programs are
+// not linked with MuJoCo, libpng and giflib. The interface consists of plain structs. Functions return the codes of
+// with_error_code (drl/task/border.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace drl {
 
 inline constexpr uint64_t kFilmMagic = 0x4c5254'4d4c4946ull;
-inline constexpr int32_t kFilmAbi = 2;
+inline constexpr int32_t kFilmAbi = 3;
 enum FilmOutcome : int32_t { kFilmed = 0, kOwnError = 1, kUserError = 2 };
 
 struct FilmSettings {
@@ -35,6 +35,33 @@ struct FilmView {
   const char* values;  // to the right of the names, line by line
 };
 
+// An object that a picture shows, for programs that draw it themselves. drl_view's page reads these bytes.
+enum class ObjectKind : uint8_t { sphere, capsule, ellipsoid, cylinder, box, plane, mesh, line, arrow };
+struct SceneObject {
+  ObjectKind kind;
+  uint8_t is_fixed;   // it belongs to the world, not to the robot
+  uint16_t mesh;      // for FilmPlugin::mesh
+  uint8_t rgba[4];    // its colour
+  uint8_t second[4];  // plane: colour of every other square; its last number is the side of a square, in cm
+  float size[3];      // MuJoCo's geom_size; line: x is the width in pixels; line, arrow: z is the length
+  float pos[3];       // m; of a line or arrow: where it begins
+  float quat[4];      // w, x, y, z; z is the axis
+};
+struct ScenePicture {
+  const SceneObject* objects;
+  int64_t count;
+  // The camera of videos: the point that it looks at, its distance (m), and the angles of its view (degrees).
+  float at[3], distance, azimuth, elevation;
+  int32_t follows;                // the camera moves with the robot
+  int32_t positions, velocities;  // the sizes of the robot's qpos and qvel; 0 without a robot
+};
+struct SceneMesh {
+  const float* points;  // [point_count, 6]: position and normal
+  int64_t point_count;
+  const uint32_t* corners;  // [corner_count], three of them for each triangle
+  int64_t corner_count;
+};
+
 struct FilmPlugin {
   uint64_t magic;
   int32_t abi;
@@ -49,6 +76,15 @@ struct FilmPlugin {
   // Adds a frame that is shown for `hundredths` of a second.
   int32_t (*add_to_gif)(void* gif, const uint8_t* rgb, int32_t hundredths, char* error, int64_t error_size);
   int32_t (*close_gif)(void* gif, char* error, int64_t error_size);  // frees gif even if it fails
+  // What a picture shows, without OpenGL. Results are valid until the next call. All pictures show the same model.
+  int32_t (*open_scene)(void** scene, char* error, int64_t error_size);
+  int32_t (*place)(void* scene, const FilmView* view, int32_t shows_contacts, ScenePicture* picture, char* error,
+                   int64_t error_size);
+  int32_t (*mesh)(void* scene, int32_t mesh, SceneMesh* triangles, char* error, int64_t error_size);
+  // Adds, to the last picture's qvel [ScenePicture::velocities], the change that moves the robot's root by `velocity`
+  // (m/s, in world coordinates), as far as its joints allow.
+  void (*push)(void* scene, const float* velocity, double* qvel);
+  void (*close_scene)(void* scene);
 };
 
 }  // namespace drl

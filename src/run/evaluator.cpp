@@ -6,7 +6,6 @@
 #include <numeric>
 #include <span>
 
-#include "algorithms/collector.hpp"
 #include "base/check.hpp"
 #include "device/reduce.hpp"
 #include "envs/make_env.hpp"
@@ -200,21 +199,38 @@ Evaluation evaluate_together(EvaluationPlan plan, Actor& actor, Communicator& co
   return result;
 }
 
+Player::Player(const EvaluationPlan& plan, Actor& actor)
+    : seed_(plan.seed | kEvaluationKey),
+      actor_(actor),
+      envs_(make_env(plan.task,
+                     {.num_envs = plan.num_envs, .seed = seed_, .setup = plan.setup, .threads = plan.threads},
+                     actor.queue())),
+      rollout_(actor.queue(), envs_->spec(), 1, plan.num_envs, true, 0, 0, actor.outputs()),
+      collector_(actor, *envs_, rollout_, {plan.choice, seed_, 0}) {
+  set_curriculum(*envs_, plan.curriculum);
+  envs_->reset(actor.queue(), rollout_.start_row(), {});
+}
+
+void Player::step() {
+  collector_.collect(&moment_.step);
+  const RolloutView& row = rollout_.view();
+  moment_.step += 1, moment_.age += 1, moment_.reward += static_cast<double>(row.reward[0]);
+  if (row.terminated[0] || row.truncated[0])
+    moment_ = {.step = moment_.step, .episode = moment_.episode + 1, .age = 0, .reward = 0};
+  rollout_.roll_over();
+}
+
+void Player::restart() {
+  envs_->reset(actor_.queue(), rollout_.start_row(), {.step = {&moment_.step, 0}});
+  actor_.restart_episodes();
+  moment_ = {.step = moment_.step, .episode = moment_.episode + 1, .age = 0, .reward = 0};
+}
+
 void watch(const EvaluationPlan& plan, Actor& actor, const std::function<bool(VecEnv&, const Moment&)>& on_moment) {
-  const uint64_t seed = plan.seed | kEvaluationKey;
-  const std::unique_ptr<VecEnv> envs = make_env(plan.task, {.seed = seed, .setup = plan.setup}, actor.queue());
-  Rollout rollout(actor.queue(), envs->spec(), 1, 1, true, 0, 0, actor.outputs());
-  Collector collector(actor, *envs, rollout, {plan.choice, seed, 0});
-  set_curriculum(*envs, plan.curriculum);
-  envs->reset(actor.queue(), rollout.start_row(), {});
-  for (Moment moment; on_moment(*envs, moment);) {
-    collector.collect(&moment.step);
-    const RolloutView& row = rollout.view();
-    moment.step += 1, moment.age += 1, moment.reward += static_cast<double>(row.reward[0]);
-    if (row.terminated[0] || row.truncated[0])
-      moment = {.step = moment.step, .episode = moment.episode + 1, .age = 0, .reward = 0};
-    rollout.roll_over();
-  }
+  EvaluationPlan of_one = plan;
+  of_one.num_envs = of_one.threads = 1;
+  Player player(of_one, actor);
+  while (on_moment(player.envs(), player.moment())) player.step();
 }
 
 }  // namespace drl

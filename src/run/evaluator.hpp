@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "algorithms/collector.hpp"
 #include "comm/communicator.hpp"
 #include "envs/env_setup.hpp"
 #include "policy/actor.hpp"
@@ -54,6 +56,32 @@ struct Moment {
   int64_t episode = 0;  // index, from 0
   int64_t age = 0;      // number of steps in this episode
   double reward = 0;    // sum of the rewards in this episode
+};
+
+// Plays the environments of evaluate() step by step, with the same initial states and noise, episode after episode.
+class Player {
+ public:
+  // `actor` must outlive this object.
+  Player(const EvaluationPlan& plan, Actor& actor);
+  // Steps all environments. Those whose episode ends begin the next one.
+  void step();
+  // Begins the next episode of all environments.
+  void restart();
+  VecEnv& envs() { return *envs_; }
+  const VecEnv& envs() const { return *envs_; }
+  const Moment& moment() const { return moment_; }  // of environment 0; after its episode's last step, of the next one
+  // Returns the observations [num_envs, obs_dim] of the current state.
+  const float* observations() const { return rollout_.view().obs; }
+  // Returns the actions [num_envs, numbers] of 4 bytes that the environments received in the last step.
+  const void* received_actions() const { return envs_->received_actions(rollout_.row(0)); }
+
+ private:
+  uint64_t seed_;
+  Actor& actor_;
+  std::unique_ptr<VecEnv> envs_;
+  Rollout rollout_;
+  Collector collector_;
+  Moment moment_;
 };
 
 // Plays only environment 0 of evaluate(), with the same initial states and noise, episode after episode. Calls

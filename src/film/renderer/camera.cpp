@@ -19,9 +19,6 @@ std::string camera_names(const mjModel& model) {
   return names;
 }
 
-// The robot's root body: the first.
-constexpr int kRoot = 1;
-
 // Returns whether the root can leave the picture.
 bool roams(const mjModel& model) {
   for (int j = model.body_jntadr[kRoot]; j >= 0 && j < model.body_jntadr[kRoot] + model.body_jntnum[kRoot]; ++j)
@@ -55,11 +52,16 @@ ModelCamera::ModelCamera(const std::string& name, const mjModel& model, const mj
   if (const int id = mj_name2id(&model, mjOBJ_CAMERA, name.c_str()); id >= 0) {
     camera_.type = mjCAMERA_FIXED, camera_.fixedcamid = id;
   } else if (name == "track") {
-    if (model.nbody > kRoot) look_at_robot(model, data);
+    *this = ModelCamera(model, data);
   } else if (name != "free") {
     throw std::invalid_argument("unknown camera " + name + " (the model has " + camera_names(model) +
                                 "): pass one of these to --camera");
   }
+}
+
+ModelCamera::ModelCamera(const mjModel& model, const mjData& data) {
+  mjv_defaultFreeCamera(&model, &camera_);
+  if (model.nbody > kRoot) look_at_robot(model, data);
 }
 
 void ModelCamera::look_at_robot(const mjModel& model, const mjData& data) {

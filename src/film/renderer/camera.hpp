@@ -16,6 +16,9 @@ class ModelCamera {
  public:
   // `data` must have positions. Throws std::invalid_argument for other names.
   ModelCamera(const std::string& name, const mjModel& model, const mjData& data);
+  // A camera that views the robot as "track" does, also if the model has a camera of this name.
+  ModelCamera(const mjModel& model, const mjData& data);
+  bool follows() const { return follows_; }
   // Returns the camera for the next picture, about 1/30 s later.
   mjvCamera& follow(const mjData& data);
 
@@ -25,6 +28,9 @@ class ModelCamera {
   mjvCamera camera_;
   bool follows_ = false;
 };
+
+// The robot's root body: the first.
+inline constexpr int kRoot = 1;
 
 // Returns a camera for a task that draws shapes. "track" is the task's own view, from the side and slightly from above;
 // "free" is from a corner. `aspect` is width / height. Throws std::invalid_argument for other names.

@@ -2,6 +2,7 @@
 
 #include "drl/task/border.hpp"
 #include "film/film_plugin.hpp"
+#include "film/renderer/objects.hpp"
 #include "film/renderer/pictures.hpp"
 #include "film/renderer/renderer.hpp"
 
@@ -31,7 +32,19 @@ constexpr FilmPlugin kPlugin = {
     [](void* gif, char* error, int64_t size) {
       const std::unique_ptr<Gif> owned(static_cast<Gif*>(gif));
       return with_error_code(error, size, [&] { owned->close(); });
-    }};
+    },
+    [](void** scene, char* error, int64_t size) {
+      return with_error_code(error, size, [&] { *scene = new Objects(); });
+    },
+    [](void* scene, const FilmView* view, int32_t shows_contacts, ScenePicture* picture, char* error, int64_t size) {
+      return with_error_code(error, size,
+                             [&] { *picture = static_cast<Objects*>(scene)->place(*view, shows_contacts != 0); });
+    },
+    [](void* scene, int32_t mesh, SceneMesh* triangles, char* error, int64_t size) {
+      return with_error_code(error, size, [&] { *triangles = static_cast<Objects*>(scene)->mesh(mesh); });
+    },
+    [](void* scene, const float* velocity, double* qvel) { static_cast<Objects*>(scene)->push(velocity, qvel); },
+    [](void* scene) { delete static_cast<Objects*>(scene); }};
 
 }  // namespace
 }  // namespace drl::film

@@ -11,7 +11,7 @@
 #include "film/film_plugin.hpp"
 #include "film/renderer/camera.hpp"
 #include "film/renderer/gl_context.hpp"
-#include "film/renderer/stage.hpp"
+#include "film/renderer/scene.hpp"
 
 namespace drl::film {
 
@@ -30,25 +30,14 @@ class Renderer {
 
  private:
   void load(const FilmView& view);
-  void place(const FilmView& view);
   mjvCamera& camera(const FilmView& view);
-  void add(const Shape& shape);
-  mjvGeom* next_geom();
   void write_texts(const FilmView& view);
   void read(uint8_t* rgb);
-
-  struct FreeData {
-    void operator()(mjData* data) const { mj_deleteData(data); }
-  };
 
   int width_, height_;
   std::string camera_name_;
   std::unique_ptr<GlContext> gl_;
-  bool loaded_ = false, shows_model_ = false;
-  Model model_;
-  std::unique_ptr<mjData, FreeData> data_;
-  mjvOption options_;
-  mjvScene scene_;
+  Scene scene_;
   mjrContext context_;
   std::optional<ModelCamera> model_camera_;
   mjvCamera task_camera_;
