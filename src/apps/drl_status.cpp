@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -44,14 +45,14 @@ constexpr char kUsage[] =
     "\n"
     "A run is running (a process holds its lock), waiting (its Slurm job is pending,\n"
     "or was requeued), failed, unreadable, stopped (it can be resumed), or done.\n"
-    "squeue, if it exists, is asked once about the jobs of runs that neither run nor\n"
-    "are done.\n"
+    "squeue, if it exists, is asked about the jobs of runs that neither run nor are\n"
+    "done, once a minute.\n"
     "\n"
     "Exit codes: 0 shown; 2 wrong usage; 130, 143 stopped.\n"
     "\n";
 
-constexpr double kSqueuePatience = 10;         // seconds
-constexpr const char* kDefaultInterval = "2";  // seconds
+constexpr double kSqueuePatience = 10, kSqueueInterval = 60;  // seconds
+constexpr const char* kDefaultInterval = "2";                 // seconds
 
 struct StatusOptions {
   double watch = 0;
@@ -71,23 +72,34 @@ struct Overview {
   std::string squeue;           // a sentence if squeue did not answer, or ""
 };
 
-// Asks squeue, if needed and if it exists, about the jobs of all runs.
-void ask_squeue(Overview& overview) {
+// What squeue has answered, and when (steady_seconds()).
+struct Answer {
+  double time = -INFINITY;
+  std::optional<JobList> jobs = {};
+  std::string problem = "";
+};
+
+// Asks squeue, if needed and if it exists, about the jobs of all runs; at most once a minute, as sites demand.
+void ask_squeue(Overview& overview, Answer& answer) {
   std::set<std::string> ids;
   for (const RunStatus& run : overview.runs)
     if (needs_job(run)) ids.insert(run.job);
   if (ids.empty() || !is_on_path("squeue")) return;
-  BackgroundCommand squeue(job_list_command({ids.begin(), ids.end()}));
-  const std::optional<int> code = squeue.wait(kSqueuePatience);
-  const std::optional<JobList> jobs = code ? parse_job_list(*code, squeue.output()) : std::nullopt;
-  if (!jobs)
-    overview.squeue = fmt::format("squeue does not answer ({}): runs that wait for their jobs are shown as stopped",
-                                  code ? squeue.last_line() : "no answer in 10 s");
+  if (steady_seconds() - answer.time > kSqueueInterval) {
+    BackgroundCommand squeue(job_list_command({ids.begin(), ids.end()}));
+    const std::optional<int> code = squeue.wait(kSqueuePatience);
+    answer.jobs = code ? parse_job_list(*code, squeue.output()) : std::nullopt;
+    answer.problem = code ? squeue.last_line() : "no answer in 10 s";
+    answer.time = steady_seconds();
+  }
+  if (!answer.jobs)
+    overview.squeue =
+        fmt::format("squeue does not answer ({}): runs that wait for their jobs are shown as stopped", answer.problem);
   else
-    for (RunStatus& run : overview.runs) take_job(run, *jobs);
+    for (RunStatus& run : overview.runs) take_job(run, *answer.jobs);
 }
 
-Overview look_at(const std::vector<std::string>& places) {
+Overview look_at(const std::vector<std::string>& places, Answer& answer) {
   Overview overview;
   std::set<fs::path> seen;
   const double now = seconds_since_1970();
@@ -98,7 +110,7 @@ Overview look_at(const std::vector<std::string>& places) {
     } catch (const UsageError& problem) {
       throw UsageError(std::string(problem.what()) + ": give a directory of runs, such as runs/Cartpole");
     }
-  ask_squeue(overview);
+  ask_squeue(overview, answer);
   std::ranges::stable_sort(overview.runs, {}, &RunStatus::state);
   return overview;
 }
@@ -206,10 +218,11 @@ int watch(const std::vector<std::string>& places, double interval) {
     throw UsageError("--watch needs a terminal (standard output is none): leave it out, or use --json");
   take_stops_as_requests();
   std::vector<std::string> lines;
+  Answer answer;
   {
     const Screen screen;
     do {
-      lines = lines_of(look_at(places));
+      lines = lines_of(look_at(places, answer));
       std::rotate(lines.begin(), lines.end() - 1, lines.end());  // the summary, which is shown in any case
       screen.show(lines, fmt::format("{}, every {} s; q ends", utc_time(), interval));
     } while (!screen.quits_within(interval) && requested_stop() == Stop::none);
@@ -240,7 +253,8 @@ int run(const std::vector<std::string>& words) {
     if (fs::exists(all, error)) places = {all.string()};
   }
   if (options.watch > 0) return watch(places, options.watch);
-  const Overview overview = look_at(places);
+  Answer answer;
+  const Overview overview = look_at(places, answer);
   if (options.json) return std::printf("%s", json_of(overview).c_str()), kDone;
   if (overview.runs.empty())
     return std::printf("no runs in %s: start one, for instance with drl_train --task Cartpole\n", where.c_str()), kDone;

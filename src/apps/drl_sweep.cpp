@@ -119,6 +119,7 @@ struct Plan {
 void require_absent(const std::vector<std::string>& words, const std::vector<std::string>& names,
                     const std::string& why) {
   for (std::string word : words) {
+    if (word == "-h") word = "--help";
     word = word.substr(0, word.find('='));
     std::ranges::replace(word, '-', '_');
     for (const std::string& name : names)
@@ -132,9 +133,9 @@ Plan make_plan(const SweepOptions& options, const std::vector<std::string>& trai
   if (options.space.empty())
     throw UsageError("--space is missing (it names the file with the options to vary): see drl_sweep --help");
   require_absent(
-      training,
-      {"ranks", "run_name", "runs_dir", "resume", "load_run", "checkpoint", "fresh", "check", "help", "max_restarts"},
+      training, {"ranks", "run_name", "runs_dir", "resume", "load_run", "checkpoint", "fresh", "check", "max_restarts"},
       "drl_sweep sets it for each trial");
+  require_absent(training, {"help", "version", "list_tasks", "print_config"}, "it is a question to drl_train");
   Plan plan{.space = {}, .space_text = read_text(options.space), .task = {}};
   const std::string file = printable(options.space, 200);
   plan.space = parse_space(plan.space_text, file);
@@ -148,12 +149,15 @@ Plan make_plan(const SweepOptions& options, const std::vector<std::string>& trai
   plan.max_iterations = base->options.train.max_iterations;
   if (plan.max_iterations < 1)
     throw UsageError("--max_iterations 0 trains nothing: give the iterations of a whole training");
-  if (options.method == "pbt" && (base->options.train.target_reward || base->options.train.gate))
+  if (base->options.train.target_reward || base->options.train.gate)
     throw UsageError(
-        "pbt does not go with --target_reward and --gate (all trials have whole generations): leave them out");
+        "a sweep does not go with --target_reward and --gate (it compares trials after the same iterations): leave "
+        "them out");
   for (Dimension& d : plan.space) try {
       const Option& option = base->table.find(d.name);
       d.name = option.name;
+      if (const auto same = std::ranges::find(plan.space, d.name, &Dimension::name); &*same != &d)
+        throw UsageError(fmt::format("{} is on line {} already: leave one out", d.name, same->line));
       if (option.where != Where::anywhere || contains({"task", "max_iterations", "algorithm"}, d.name))
         throw UsageError(d.name + " cannot vary (it is the same in all trials): leave it out");
       for (const std::string& value : extremes(d)) resolve(typed, texts, {{d.name, value}})->require_usable();
@@ -217,12 +221,25 @@ class Sweep {
     search_ = make_search();
   }
 
-  // Returns the exit code.
+  // Returns the exit code. If it throws, the trials have saved and ended.
   int run() {
+    try {
+      return search_all();
+    } catch (...) {
+      note_stop(Stop::terminated);
+      pass_on_stop();
+      for (const auto& [pid, child] : children_) waitpid(pid, nullptr, 0);
+      throw;
+    }
+  }
+
+ private:
+  int search_all() {
     std::printf("%s: %s in %s, %s at a time\n", plan_.task.c_str(), facts().c_str(), folder_.c_str(),
                 counted(std::ssize(slots_), "trial").c_str());
     std::fflush(stdout);
     for (;;) {
+      if (!is_checked_) check_objective();
       take_ends();
       if (requested_stop() != Stop::none)
         pass_on_stop();
@@ -243,7 +260,6 @@ class Sweep {
     return kFailure;
   }
 
- private:
   // --- The search ---
 
   std::vector<Values> points() {
@@ -299,19 +315,36 @@ class Sweep {
   // them, kWorst if it has failed, kUnknown if it has no objective.
   std::optional<double> outcome(const std::string& run, int iterations) const {
     const auto otherwise = failed_.contains(run) ? std::optional(kWorst) : std::nullopt;
-    const bool ended_early = contains({"target reached", "gate passed"}, recorded_run(path_of(run)).status);
-    if (!ended_early && newest_checkpoint(run) < iterations) return otherwise;
+    if (newest_checkpoint(run) < iterations) return otherwise;
+    const fs::path file = path_of(run) / "metrics.csv";
     std::error_code error;
-    if (!fs::exists(path_of(run) / "metrics.csv", error)) return otherwise;
-    const MetricsTable metrics = parse_metrics(read_text(path_of(run) / "metrics.csv"), "metrics.csv");
+    if (!fs::exists(file, error)) return otherwise;
+    MetricsTable metrics;
+    try {
+      metrics = parse_metrics(read_text(file), file.string());
+    } catch (const Error& unreadable) {
+      log::warn("{} counts as failed ({})", run, unreadable.what());
+      return kWorst;
+    }
     const std::vector<double>* values = metrics.find(options_.objective);
-    if (!values)
-      throw UsageError(fmt::format("--objective {} is no column of metrics.csv: give one of {}", options_.objective,
-                                   join(metrics.columns, ", ")));
-    const auto row = std::ranges::upper_bound(metrics.iterations, iterations) - metrics.iterations.begin() - 1;
-    if (row < 0 || (!ended_early && metrics.iterations[static_cast<size_t>(row)] != iterations)) return otherwise;
+    const auto row = std::ranges::find(metrics.iterations, iterations) - metrics.iterations.begin();
+    if (!values || row == std::ssize(metrics.iterations)) return otherwise;
     const double value = (*values)[static_cast<size_t>(row)];
     return std::isnan(value) ? kUnknown : options_.minimize ? -value : value;
+  }
+
+  // Throws UsageError once a trial has written metrics without the objective. The sweep's settings are then forgotten.
+  void check_objective() {
+    for (const auto& [pid, child] : children_) {
+      const std::string text = file_text(path_of(child.job.run) / "metrics.csv");
+      if (text.find('\n') == std::string::npos) continue;
+      is_checked_ = true;
+      const std::vector<std::string> columns = split(text.substr(0, text.find('\n')), ',');
+      if (contains(columns, options_.objective)) return;
+      fs::remove(journal_file());
+      throw UsageError(fmt::format("--objective {} is no column of metrics.csv: give one of {}", options_.objective,
+                                   join(columns, ", ")));
+    }
   }
 
   // --- The journal: a line of the settings, and one for each trial that failed ---
@@ -334,8 +367,10 @@ class Sweep {
             {"seed", options_.seed}};
   }
 
+  fs::path journal_file() const { return folder_ / "journal.jsonl"; }
+
   void open_journal() {
-    const fs::path path = folder_ / "journal.jsonl";
+    const fs::path path = journal_file();
     std::error_code error;
     if (!fs::exists(path, error)) write_file_atomically(path, bytes_of(settings().dump() + "\n"));
     const std::vector<std::string> lines = split(read_text(path), '\n');
@@ -384,6 +419,7 @@ class Sweep {
     for (int round = 0; std::ssize(slots_) < wanted; ++round)
       for (const Slot& node : nodes)
         if (round < node.steps && std::ssize(slots_) < wanted) slots_.push_back(node);
+    for (Slot& slot : slots_) slot.steps = static_cast<int>(std::ranges::count(slots_, slot.node, &Slot::node));
   }
 
   std::vector<std::string> options_of(const Values& point) const {
@@ -397,13 +433,14 @@ class Sweep {
   // Finds what only drl_train itself can check, such as batches that cannot be divided.
   void check_first_trial() const {
     std::vector<std::string> words = options_of(points_.front());
-    words.push_back("--check");
+    words.insert(words.end(), {"--check", "--runs_dir=" + folder_.string()});
     BackgroundCommand check(words);
-    if (check.wait(kCheckPatience) == kDone) return;
-    std::string text(trim(check.output()));
+    const std::optional<int> code = check.wait(kCheckPatience);
+    if (code == kDone) return;
+    std::string text = code ? std::string(trim(check.output())) : fmt::format("no answer in {} s", kCheckPatience);
     text.erase(0, text.find_last_of('\n') + 1);
     if (constexpr std::string_view kMark = "error: "; text.starts_with(kMark)) text.erase(0, kMark.size());
-    throw UsageError("the first trial cannot start: " + text);
+    throw UsageError("the first trial (" + join(points_.front(), ", ") + ") cannot start: " + text);
   }
 
   // Keeps the checkpoints from which runs of this generation begin, before their own runs delete them.
@@ -617,7 +654,8 @@ class Sweep {
   std::map<std::string, int> last_death_;  // the newest checkpoint of a run when it last died
   std::vector<std::string> lost_nodes_;
   Stop passed_on_ = Stop::none;
-  bool warned_ = false;  // of objectives that are unknown
+  bool warned_ = false;      // of objectives that are unknown
+  bool is_checked_ = false;  // the objective is a column of metrics.csv
   double written_ = 0;
 };
 
@@ -632,7 +670,10 @@ int run(const std::vector<std::string>& words) {
     return std::printf(kUsage, algorithm_names().front().c_str()), std::printf("%s", table.help().c_str()), kDone;
   if (options.version) return std::printf("drl_sweep %s (%s)\n", kVersion, kGitHash), kDone;
   std::vector<std::string> training(separator == words.end() ? separator : separator + 1, words.end());
-  if (!options.task.empty()) training.insert(training.begin(), "--task=" + options.task);
+  if (!options.task.empty()) {
+    require_absent(training, {"task"}, "--task stands before -- too");
+    training.insert(training.begin(), "--task=" + options.task);
+  }
   if (training.empty()) throw UsageError("--task is missing (it says what to train): add for instance --task Cartpole");
   Sweep sweep(std::move(options), std::move(training));
   take_stops_as_requests();

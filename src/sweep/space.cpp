@@ -56,6 +56,8 @@ Dimension parse_dimension(const IniEntry& entry) {
   return d;
 }
 
+constexpr size_t kMostPoints = 100000;
+
 // Returns the text of a number of the dimension: six significant digits, or a whole number.
 std::string value_text(const Dimension& d, double value) {
   value = std::clamp(value, d.low, d.high);
@@ -133,6 +135,9 @@ std::vector<Values> grid(const Space& space, int points) {
   std::vector<Values> all = {{}};
   for (const Dimension& d : space) {
     std::vector<Values> longer;
+    if (all.size() * grid_values(d, points).size() > kMostPoints)
+      throw UsageError(
+          fmt::format("the grid has more than {} points: use fewer --grid_points, or --method random", kMostPoints));
     for (const Values& point : all)
       for (const std::string& value : grid_values(d, points)) longer.push_back(point), longer.back().push_back(value);
     all = std::move(longer);

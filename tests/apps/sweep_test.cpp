@@ -131,6 +131,29 @@ TEST_F(SweepTest, PbtChildGoesOnLikeItsParent) {
   EXPECT_EQ(rows("p").size(), 4u);
 }
 
+// The sweep ends before the first trial does, with all trials, and can be repeated with the right name.
+TEST_F(SweepTest, AnUnknownObjectiveIsFoundEarly) {
+  const Words two = {"--trials", "2"};
+  const Result wrong = run_program(command("o", kRates, two + Words{"--objective", "mean_rewrd"}, 100000));
+  expect_exit(wrong, 2, {"mean_rewrd", "mean_reward"});
+  for (const char* trial : {"trial_000", "trial_001"}) EXPECT_EQ(trainer_of(trial), 0);
+  expect_exit(run_program(command("o", kRates, two, 20)), 0);
+  spill(run("o", "trial_001") / "metrics.csv", "garbage");
+  expect_exit(run_program(command("o", kRates, two, 20)), 0, {"trial_001 counts as failed", "metrics.csv"});
+  EXPECT_EQ(best(rows("o")), "trial_000");
+}
+
+TEST_F(SweepTest, RefusesWhatCannotBeCompared) {
+  const auto refused = [&](const Words& more, const std::string& space = kRates) {
+    return expect_exit(run_program(command("x", space, {}, 20) + more), 2).err;
+  };
+  expect_mentions(refused({"--target_reward", "9"}), {"--target_reward"});
+  expect_mentions(refused({"--list_tasks"}), {"--list_tasks"});
+  expect_mentions(refused({}, "ppo.learning_rate = choose 0.1 0.2\n[ppo]\nlearning-rate = choose 0.3 0.4\n"),
+                  {"space.ini:3", "line 1 already"});
+  EXPECT_FALSE(fs::exists(folder / "x"));
+}
+
 TEST_F(SweepTest, ATrialThatFailsIsCountedOnce) {
   std::ofstream(folder / "space.ini") << "seed = choose 1 2\n";
   const Words words = Words{kSweep, "--space", folder / "space.ini", "--runs_dir",   folder.path(), "--method", "grid",

@@ -89,6 +89,7 @@ TEST(Space, AGridHasAllCombinations) {
   EXPECT_EQ(all[9], (Values{"7", "0.001", "0", "2"}));  // the middle of a logarithmic range
   EXPECT_EQ(all.back(), (Values{"8", "0.01", "0.01", "8"}));
   EXPECT_EQ(grid(parse_space("a = int 1 2", "f"), 5), (std::vector<Values>{{"1"}, {"2"}}));
+  EXPECT_THROW(grid(kSpace, 1000), UsageError);
 }
 
 TEST(Space, PerturbsByTheFactorWithinTheRange) {

@@ -124,10 +124,15 @@ std::string sweep_text(const SweepTable& table, size_t most) {
 }
 
 std::string sweep_csv(const SweepTable& table) {
-  std::string text = join(header_of(table), ",") + "\n";
+  const auto quoted = [](std::vector<std::string> cells) {  // a list such as 64,64 is one cell
+    for (std::string& cell : cells)
+      if (cell.find(',') != std::string::npos) cell = "\"" + cell + "\"";
+    return join(cells, ",") + "\n";
+  };
+  std::string text = quoted(header_of(table));
   for_each_row(
       table, [](const SweepRow& row) { return number_text(row.objective); },
-      [&](const std::vector<std::string>& cells) { text += join(cells, ",") + "\n"; });
+      [&](const std::vector<std::string>& cells) { text += quoted(cells); });
   return text;
 }
 

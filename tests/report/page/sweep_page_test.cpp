@@ -23,6 +23,9 @@ TEST(SweepPage, TablesHaveTheTrialsInOrder) {
   EXPECT_EQ(sweep_csv(sweep()),
             "rank,run,iterations,mean_reward,lr,batches,epochs\n1,trial_002,20,300.5,0.001,8,1\n"
             "2,trial_000,20,100.5,0.01,4,3\n3,trial_001,20,nan,0.0001,2,2\n");
+  SweepTable lists = sweep();
+  lists.rows[0].values[1] = "64,32";
+  expect_mentions(sweep_csv(lists), {"300.5,0.001,\"64,32\",1\n"});
   expect_mentions(sweep_text(sweep(), 10), {"3  trial_001          20       failed"});
   expect_mentions(sweep_text(sweep(), 1), {"trial_002", "and 2 more"});
   EXPECT_EQ(sweep_text(sweep(), 1).find("trial_000"), std::string::npos);
