@@ -7,9 +7,11 @@
 #include "base/json_value.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/typed_path.hpp"
 #include "drl/physics/model_id.hpp"
 #include "envs/make_env.hpp"
 #include "envs/task_libraries.hpp"
+#include "run/pretrained.hpp"
 #include "store/file.hpp"
 
 namespace drl {
@@ -45,7 +47,10 @@ void warn_if_physics_changed(const Checkpoint& checkpoint, const std::string& fi
     return to == std::string::npos ? "" : versions.substr(from + begin.size(), to - from - begin.size());
   };
   const std::string id = now->id, then = recorded(", model ", ", mpi ");
-  if (then.empty()) return;
+  // The policies that come with drl are tested with the models that come with it.
+  const bool is_tested = policy_source(file) != file &&
+                         std::filesystem::path(now->file).parent_path() == installation() / "share" / "drl" / "models";
+  if (then.empty() || is_tested) return;
   if (!is_same_model(then, id))
     log::warn(
         "the robot's model {} differs from the one used in training ({} then, {} now): if this is not intended, check "

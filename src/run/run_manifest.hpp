@@ -50,7 +50,7 @@ struct RunProgress {
 std::string versions_text(const RunFacts& facts);
 
 // Warns if `task` uses another robot model than the run of the checkpoint, or if only one of both has several contacts
-// by MuJoCo's flag multiccd. `file` is the checkpoint's name.
+// by MuJoCo's flag multiccd. `file` is the checkpoint's name. Policies that come with drl may use the model that does.
 void warn_if_physics_changed(const Checkpoint& checkpoint, const std::string& file, const TaskParams& task);
 
 // Throws UsageError, which names the file and the task library that the checkpoint's run used, if its task is unknown.

@@ -246,6 +246,7 @@ TEST(PretrainedFolder, PoliciesHaveTheReturnThatTheyState) {
                                   result.err.find("tools/fetch_robots") != std::string::npos))
       continue;  // a robot, without MuJoCo or its model
     ASSERT_EQ(result.exit_code, 0) << name << "\n" << result.err;
+    EXPECT_EQ(result.err, "") << name;
     const Checkpoint policy = read_checkpoint(source("pretrained/") + name + ".h5");
     EXPECT_EQ(std::get<std::string>(policy.attributes.at("task")), name);
     const double mean = std::get<double>(policy.attributes.at("return_mean")),
