@@ -205,7 +205,7 @@ class WeightsAndBiases(unittest.TestCase):
             subprocess.run(command, check=True, env={**os.environ, "PATH": f"{VENV}/bin:{os.environ['PATH']}"})
             for run in runs:
                 rows, _ = logged(next(run.directory.glob("wandb/offline-*/*.wandb")))
-                self.assertEqual([row["mean_reward"] for row in rows], list(run.metrics["mean_reward"]))
+                self.assertEqual([row["env_steps"] for row in rows], list(run.metrics["env_steps"]))
 
     def test_a_runs_metrics_are_logged_while_it_goes_on(self):
         with tempfile.TemporaryDirectory() as directory:
