@@ -72,7 +72,7 @@ struct Overview {
   std::string squeue;           // a sentence if squeue did not answer, or ""
 };
 
-// What squeue has answered, and when (steady_seconds()).
+// The latest answer of squeue, and its time (steady_seconds()).
 struct Answer {
   double time = -INFINITY;
   std::optional<JobList> jobs = {};

@@ -16,8 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/presets.hpp"
 #include "apps/program.hpp"
 #include "apps/settings.hpp"
+#include "apps/sweep_plan.hpp"
 #include "base/clock.hpp"
 #include "base/format.hpp"
 #include "base/ini.hpp"
@@ -29,7 +31,6 @@
 #include "launch/child.hpp"
 #include "placement/relaunch.hpp"
 #include "placement/stop.hpp"
-#include "placement/topology.hpp"
 #include "report/format.hpp"
 #include "report/page/run_record.hpp"
 #include "report/page/sweep_page.hpp"
@@ -76,117 +77,6 @@ constexpr double kLookInterval = 0.5;  // seconds between two looks at such a lo
 constexpr double kWriteInterval = 10;  // seconds between two versions of the results
 constexpr size_t kShown = 10;          // trials in the table at the end
 
-struct SweepOptions {
-  std::string task, space, name = "sweep", runs_dir, method = "random", objective = "mean_reward";
-  int trials = 16, grid_points = 3, parallel = 0, ranks_per_trial = 1, eta = 4, min_iterations = 1, interval = 0;
-  int64_t seed = 0;
-  double perturb = 1.25;
-  bool minimize = false, help = false, version = false;
-
-  void describe(OptionVisitor& v) {
-    v("task", task, "task to learn");
-    v("space", space, "file with the options to vary", as_path);
-    v("name", name, "name of the sweep, whose directory it is in runs_dir");
-    v("runs_dir", runs_dir, "directory of all runs; empty = $DRL_RUNS_DIR, or else runs", as_path);
-    v("method", method,
-      "random, grid (all combinations), asha (asynchronous successive halving: only the best trials go on), or pbt "
-      "(population-based training: the worst quarter goes on from the best, with changed options)",
-      one_of({"random", "grid", "asha", "pbt"}));
-    v("trials", trials, "number of trials; a grid has its own", between(1, 100000));
-    v("grid_points", grid_points, "values of each range in a grid", between(1, 1000));
-    v("parallel", parallel, "trials at the same time; 0 = as many as the cores, or the job's GPUs, allow", at_least(0));
-    v("ranks_per_trial", ranks_per_trial, "ranks of each trial, on one node", at_least(1));
-    v("objective", objective, "column of metrics.csv whose last value decides");
-    v("minimize", minimize, "smaller objectives are better");
-    v("eta", eta, "asha: the best 1/eta of the trials go on, for eta times as many iterations", between(2, 100));
-    v("min_iterations", min_iterations, "asha: fewest iterations of a trial", at_least(1));
-    v("interval", interval, "pbt: iterations of a generation; 0 = a tenth of max_iterations", at_least(0));
-    v("perturb", perturb, "pbt: factor by which options change", at_least(1));
-    v("seed", seed, "seed of the choice of options; trials have the seed of their runs", at_least(0));
-    v("help", help, "print this text", letter('h'));
-    v("version", version, "print version and git hash");
-  }
-};
-
-// What the sweep's options mean for its trainings.
-struct Plan {
-  Space space;
-  std::string space_text, task;
-  int max_iterations = 0;
-};
-
-// Throws UsageError, with the reason `why`, if the options `words` of drl_train contain one of these names.
-void require_absent(const std::vector<std::string>& words, const std::vector<std::string>& names,
-                    const std::string& why) {
-  for (std::string word : words) {
-    if (word == "-h") word = "--help";
-    word = word.substr(0, word.find('='));
-    std::ranges::replace(word, '-', '_');
-    for (const std::string& name : names)
-      if (word == "__" + name) throw UsageError(fmt::format("--{} stands after -- ({}): leave it out", name, why));
-  }
-}
-
-// Throws UsageError if an option of the space is unknown, cannot have its values, or cannot change during a run where
-// the method needs that.
-Plan make_plan(const SweepOptions& options, const std::vector<std::string>& training) {
-  if (options.space.empty())
-    throw UsageError("--space is missing (it names the file with the options to vary): see drl_sweep --help");
-  require_absent(
-      training, {"ranks", "run_name", "runs_dir", "resume", "load_run", "checkpoint", "fresh", "check", "max_restarts"},
-      "drl_sweep sets it for each trial");
-  require_absent(training, {"help", "version", "list_tasks", "print_config"}, "it is a question to drl_train");
-  Plan plan{.space = {}, .space_text = read_text(options.space), .task = {}};
-  const std::string file = printable(options.space, 200);
-  plan.space = parse_space(plan.space_text, file);
-  std::vector<std::string> words = {kDrlTrain};
-  words.insert(words.end(), training.begin(), training.end());
-  const Settings typed(words);
-  const RunTexts texts{.config = typed.read_config(typed.command.config)};
-  const auto base = resolve(typed, texts);
-  base->require_usable();
-  plan.task = base->options.train.task;
-  plan.max_iterations = base->options.train.max_iterations;
-  if (plan.max_iterations < 1)
-    throw UsageError("--max_iterations 0 trains nothing: give the iterations of a whole training");
-  if (base->options.train.target_reward || base->options.train.gate)
-    throw UsageError(
-        "a sweep does not go with --target_reward and --gate (it compares trials after the same iterations): leave "
-        "them out");
-  for (Dimension& d : plan.space) try {
-      const Option& option = base->table.find(d.name);
-      d.name = option.name;
-      if (const auto same = std::ranges::find(plan.space, d.name, &Dimension::name); &*same != &d)
-        throw UsageError(fmt::format("{} is on line {} already: leave one out", d.name, same->line));
-      if (option.where != Where::anywhere || contains({"task", "max_iterations", "algorithm"}, d.name))
-        throw UsageError(d.name + " cannot vary (it is the same in all trials): leave it out");
-      for (const std::string& value : extremes(d)) resolve(typed, texts, {{d.name, value}})->require_usable();
-      require_absent(training, {d.name}, "the space sets it");
-      if (options.method != "pbt") continue;
-      if (option.shapes || option.changes_env_state || d.name == "seed" || d.name.starts_with("num_"))
-        throw UsageError(d.name + " cannot change during a run, as pbt does it: leave it out, or use another method");
-      const std::string algorithm = base->options.train.algorithm;
-      if (d.name == algorithm + ".learning_rate")
-        if (const auto schedule = std::ranges::find(base->table.items(), algorithm + ".schedule", &Option::name);
-            schedule != base->table.items().end() && schedule->value() == "adaptive")
-          throw UsageError(
-              fmt::format("{0}.learning_rate is only the first rate (--{0}.schedule is adaptive), so pbt "
-                          "cannot change it: add --{0}.schedule fixed",
-                          algorithm));
-    } catch (const UsageError& error) {
-      const std::string what = error.what(), place = fmt::format("{}:{}: ", file, d.line);
-      throw UsageError(place + what);
-    }
-  return plan;
-}
-
-// A place for one trial at a time: a node of the job, or "" for this machine.
-struct Slot {
-  std::string node;
-  int steps = 1;  // places on this node
-  bool busy = false;
-};
-
 // A job whose run still belongs to the process of a drl_sweep that was killed, or of a node that does not answer.
 struct HeldJob {
   Job job;
@@ -204,13 +94,13 @@ class Sweep {
   Sweep(SweepOptions options, std::vector<std::string> training)
       : options_(std::move(options)),
         training_(std::move(training)),
-        plan_(make_plan(options_, training_)),
+        plan_(make_sweep_plan(options_, training_)),
         folder_(runs_folder(options_.runs_dir) / options_.name),
         program_((fs::read_symlink("/proc/self/exe").parent_path() / kDrlTrain).string()) {
     if (options_.name.empty() || options_.name.find('/') != std::string::npos || options_.name.starts_with('.'))
       throw UsageError("--name " + shown(options_.name) + " cannot be the name of a directory: give a plain name");
-    points_ = points();
-    make_slots();
+    options_.trials = static_cast<int>(plan_.points.size());
+    slots_ = trial_places(options_, options_.trials);
     check_first_trial();
     lock_ = RunLock::take(folder_);
     if (!lock_)
@@ -262,23 +152,6 @@ class Sweep {
 
   // --- The search ---
 
-  std::vector<Values> points() {
-    if (options_.method == "grid") {
-      std::vector<Values> all = grid(plan_.space, options_.grid_points);
-      options_.trials = static_cast<int>(all.size());
-      return all;
-    }
-    if (options_.method == "pbt" && options_.trials < 4)
-      throw UsageError(
-          fmt::format("--trials {} is too few for pbt (its worst quarter goes on from its best quarter): "
-                      "use 4 or more",
-                      options_.trials));
-    std::vector<Values> all;
-    for (int k = 0; k < options_.trials; ++k)
-      all.push_back(sample(plan_.space, static_cast<uint64_t>(options_.seed), k));
-    return all;
-  }
-
   std::unique_ptr<Search> make_search() const {
     const int most = plan_.max_iterations;
     if (options_.method == "pbt") {
@@ -287,12 +160,12 @@ class Sweep {
       const int interval = options_.interval > 0 ? options_.interval : std::max(most / 10, 1);
       for (int end = interval; end < most; end += interval) rule.ends.push_back(end);
       rule.ends.push_back(most);
-      return make_population(std::move(rule), points_);
+      return make_population(std::move(rule), plan_.points);
     }
     const std::vector<int> rungs = options_.method == "asha"
                                        ? asha_rungs(most, options_.trials, options_.eta, options_.min_iterations)
                                        : std::vector{most};
-    return make_ladder(points_, rungs, options_.eta,
+    return make_ladder(plan_.points, rungs, options_.eta,
                        {[this](const std::string& run, int iterations) { return outcome(run, iterations); },
                         [this](const std::string& run) { return target_of(run); }});
   }
@@ -395,33 +268,6 @@ class Sweep {
 
   // --- Processes ---
 
-  // Makes the places for trials: on each node as many as its cores or GPUs allow. The first places are on different
-  // nodes.
-  void make_slots() {
-    std::vector<Slot> nodes = {{"", std::max(this_machine().allowed_cores / options_.ranks_per_trial, 1)}};
-    int wanted = options_.parallel;
-    if (can_run_under_srun()) {
-      nodes.clear();
-      const std::vector<NodeShare> shares = shares_of_nodes();
-      for (const std::string& node : job_nodes()) {
-        const NodeShare share = nodes.size() < shares.size() ? shares[nodes.size()] : NodeShare();
-        nodes.push_back({node, (share.gpus > 0 ? share.gpus : share.cores) / options_.ranks_per_trial});
-      }
-    } else {
-      nodes.front().steps = std::max(nodes.front().steps, wanted);
-    }
-    int all = 0;
-    for (const Slot& node : nodes) all += node.steps;
-    if (all == 0)
-      throw UsageError(fmt::format("--ranks_per_trial {} is more than any node of the job has: use fewer",
-                                   options_.ranks_per_trial));
-    wanted = std::min({all, options_.trials, wanted > 0 ? wanted : all});
-    for (int round = 0; std::ssize(slots_) < wanted; ++round)
-      for (const Slot& node : nodes)
-        if (round < node.steps && std::ssize(slots_) < wanted) slots_.push_back(node);
-    for (Slot& slot : slots_) slot.steps = static_cast<int>(std::ranges::count(slots_, slot.node, &Slot::node));
-  }
-
   std::vector<std::string> options_of(const Values& point) const {
     std::vector<std::string> words = {program_};
     words.insert(words.end(), training_.begin(), training_.end());
@@ -432,7 +278,7 @@ class Sweep {
 
   // Finds what only drl_train itself can check, such as batches that cannot be divided.
   void check_first_trial() const {
-    std::vector<std::string> words = options_of(points_.front());
+    std::vector<std::string> words = options_of(plan_.points.front());
     words.insert(words.end(), {"--check", "--runs_dir=" + folder_.string()});
     BackgroundCommand check(words);
     const std::optional<int> code = check.wait(kCheckPatience);
@@ -440,7 +286,7 @@ class Sweep {
     std::string text = code ? std::string(trim(check.output())) : fmt::format("no answer in {} s", kCheckPatience);
     text.erase(0, text.find_last_of('\n') + 1);
     if (constexpr std::string_view kMark = "error: "; text.starts_with(kMark)) text.erase(0, kMark.size());
-    throw UsageError("the first trial (" + join(points_.front(), ", ") + ") cannot start: " + text);
+    throw UsageError("the first trial (" + join(plan_.points.front(), ", ") + ") cannot start: " + text);
   }
 
   // Keeps the checkpoints from which runs of this generation begin, before their own runs delete them.
@@ -548,8 +394,8 @@ class Sweep {
     if (!node.empty() && !contains(lost_nodes_, node) && answering_nodes({node}).empty()) lost_nodes_.push_back(node);
     if (contains(lost_nodes_, node)) {
       log::warn("node {} does not answer: {} goes on elsewhere", node, job.run);
-      for (Slot& slot : slots_) slot.busy = slot.busy || slot.node == node;
-      if (std::ranges::all_of(slots_, [&](const Slot& slot) { return contains(lost_nodes_, slot.node); }))
+      for (TrialPlace& slot : slots_) slot.busy = slot.busy || slot.node == node;
+      if (std::ranges::all_of(slots_, [&](const TrialPlace& slot) { return contains(lost_nodes_, slot.node); }))
         throw Error("no node of the job answers: repeat the command in another job");
       return again_.push_back(job);
     }
@@ -639,11 +485,10 @@ class Sweep {
 
   SweepOptions options_;
   std::vector<std::string> training_;
-  Plan plan_;
+  SweepPlan plan_;
   fs::path folder_;
   std::string program_;
-  std::vector<Values> points_;
-  std::vector<Slot> slots_;
+  std::vector<TrialPlace> slots_;
   std::unique_ptr<RunLock> lock_;
   std::optional<AppendFile> journal_;
   std::map<std::string, std::string> failed_;  // runs, and why

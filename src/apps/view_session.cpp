@@ -26,6 +26,7 @@ constexpr double kFrameSeconds = 1.0 / 60, kStatusSeconds = 0.1, kLookSeconds = 
 constexpr double kMostLag = 0.25;  // s that playing catches up
 constexpr uint32_t kIsMesh = ~0u;  // the first word of a message with a mesh
 constexpr uint8_t kGhostAlpha = 56;
+constexpr double kMostMeshes = 1e6;
 
 // The words of a frame that precede those of its objects.
 struct FrameHead {
@@ -86,6 +87,12 @@ std::vector<std::string> names_of(const std::vector<NamedNumber>& numbers, int c
   return names;
 }
 
+// Returns the checkpoint's place in its own run, for one that is reached through the links in runs/TASK/latest: those
+// may soon belong to another run.
+std::string in_its_run(const std::string& file) {
+  return fs::path(file).parent_path().filename() == "checkpoints" ? fs::canonical(file).string() : file;
+}
+
 }  // namespace
 
 ViewSession::Played::Played(const ViewSession& session, const std::string& file)
@@ -107,9 +114,10 @@ ViewSession::ViewSession(const ViewOptions& options, std::vector<NamedValue> tas
       server_(server),
       library_(film_library_file()),
       scene_(library_),
-      file_(checkpoint_of(options)),
+      file_(in_its_run(checkpoint_of(options))),
+      tried_(file_),
       played_(std::make_unique<Played>(*this, file_)) {
-  look_for_checkpoints();
+  if (is_of_run()) look_for_checkpoints();
   controls_.follows = options.follow;
   if (options.follow && checkpoints_.empty())
     throw UsageError("--follow needs a run (it loads the run's newest checkpoint): give --run R, or leave it out");
@@ -133,8 +141,8 @@ void ViewSession::receive(ViewPage& page, std::string_view text) try {
   is_changed_ = true;
   if (!said.contains("visible") && !said.contains("mesh")) trouble_.clear();
   if (said.contains("visible") && (page.is_visible = said["visible"].get<bool>())) show(page);
-  if (said.contains("mesh"))
-    page.send(ViewMessage::mesh, std::make_shared<const std::string>(mesh(said["mesh"].get<int>())));
+  if (const double id = said.value("mesh", -1.0); id >= 0 && id < kMostMeshes)
+    page.send(ViewMessage::mesh, mesh(static_cast<int>(id)));
   if (said.contains("plays")) controls_.plays = said["plays"].get<bool>();
   if (said.contains("speed")) controls_.speed = std::clamp(said["speed"].get<double>(), 0.1, 4.0);
   if (said.contains("contacts")) controls_.shows_contacts = said["contacts"].get<bool>();
@@ -156,6 +164,7 @@ void ViewSession::receive(ViewPage& page, std::string_view text) try {
 
 // A checkpoint that cannot be loaded, such as one that the run has just deleted, changes nothing.
 void ViewSession::load(const std::string& file) {
+  tried_ = file;
   try {
     auto next = std::make_unique<Played>(*this, file);
     played_ = std::move(next), file_ = file, trouble_.clear();
@@ -170,10 +179,9 @@ void ViewSession::load(const std::string& file) {
 // Lists the checkpoints of the run, and loads the newest one if it should follow the run.
 void ViewSession::look_for_checkpoints() {
   const fs::path folder = fs::path(file_).parent_path();
-  if (folder.filename() != "checkpoints") return;
   std::vector<fs::path> files = list_checkpoints(folder.parent_path());
   if (files != checkpoints_) checkpoints_ = std::move(files), is_changed_ = true;
-  if (controls_.follows && !checkpoints_.empty() && checkpoints_.front() != file_) load(checkpoints_.front().string());
+  if (controls_.follows && !checkpoints_.empty() && checkpoints_.front() != tried_) load(checkpoints_.front().string());
 }
 
 // `numbers` may be empty: then the task draws its commands itself.
@@ -214,7 +222,7 @@ double ViewSession::seconds_per_step() const {
 double ViewSession::work() {
   const double now = steady_seconds();
   double next = kNever;
-  if (!checkpoints_.empty() && server_.is_watched()) {
+  if (is_of_run() && server_.is_watched()) {
     if (now >= look_due_) look_for_checkpoints(), look_due_ = now + kLookSeconds;
     next = look_due_;
   }
@@ -337,14 +345,16 @@ std::string ViewSession::frame() {
   return bytes;
 }
 
-std::string ViewSession::mesh(int id) {
+std::shared_ptr<const std::string> ViewSession::mesh(int id) {
+  std::shared_ptr<const std::string>& known = meshes_[id];
+  if (known) return known;
   const SceneMesh mesh = scene_.mesh(id);
   const uint32_t head[4] = {kIsMesh, static_cast<uint32_t>(id), static_cast<uint32_t>(mesh.point_count),
                             static_cast<uint32_t>(mesh.corner_count)};
   std::string bytes;
   append(bytes, head, 4), append(bytes, mesh.points, 6 * mesh.point_count);
   append(bytes, mesh.corners, mesh.corner_count);
-  return bytes;
+  return known = std::make_shared<const std::string>(std::move(bytes));
 }
 
 }  // namespace drl

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,7 +57,7 @@ class ViewSession {
     std::vector<float*> terms;     // of the reward, summed over the episode, of environment 0
     std::vector<size_t> commands;  // the places of the command in an observation
   };
-  // What the pages can change.
+  // The settings that pages can change.
   struct Controls {
     bool plays = true, follows = false, shows_contacts = false;
     double speed = 1;
@@ -75,7 +76,8 @@ class ViewSession {
   std::string status() const;
   std::string frame();
   uint32_t append_objects(std::string& bytes);
-  std::string mesh(int id);
+  std::shared_ptr<const std::string> mesh(int id);
+  bool is_of_run() const { return std::filesystem::path(file_).parent_path().filename() == "checkpoints"; }
   void show(ViewPage& page);
   double seconds_per_step() const;
 
@@ -84,8 +86,9 @@ class ViewSession {
   ViewServer& server_;
   FilmLibrary library_;
   FilmScene scene_;
-  std::string file_, trouble_;
-  std::vector<std::filesystem::path> checkpoints_;  // of the run, newest first
+  std::string file_, tried_, trouble_;  // the checkpoint, the last one that was to be loaded, why it was not
+  std::map<int, std::shared_ptr<const std::string>> meshes_;  // messages, by number; the same for all pages
+  std::vector<std::filesystem::path> checkpoints_;            // of the run, newest first
   std::unique_ptr<Played> played_;
   Controls controls_;
   ScenePicture picture_{};

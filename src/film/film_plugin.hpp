@@ -76,7 +76,7 @@ struct FilmPlugin {
   // Adds a frame that is shown for `hundredths` of a second.
   int32_t (*add_to_gif)(void* gif, const uint8_t* rgb, int32_t hundredths, char* error, int64_t error_size);
   int32_t (*close_gif)(void* gif, char* error, int64_t error_size);  // frees gif even if it fails
-  // What a picture shows, without OpenGL. Results are valid until the next call. All pictures show the same model.
+  // These list the objects of a picture, without OpenGL. Results are valid until the next call. All pictures show the same model.
   int32_t (*open_scene)(void** scene, char* error, int64_t error_size);
   int32_t (*place)(void* scene, const FilmView* view, int32_t shows_contacts, ScenePicture* picture, char* error,
                    int64_t error_size);

@@ -1,4 +1,4 @@
-// What srun says of the ranks that it started.
+// Reads srun's messages about the ranks that it started.
 #pragma once
 
 #include <fcntl.h>

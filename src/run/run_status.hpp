@@ -1,4 +1,4 @@
-// What a run is doing: from its files, its lock, and Slurm's list of jobs.
+// The state of a run, from its files, its lock, and Slurm's list of jobs.
 #pragma once
 
 #include <cmath>

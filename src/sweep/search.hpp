@@ -19,8 +19,9 @@ inline constexpr double kWorst = -1e308, kUnknown = -1e307;
 // --- Successive halving ---
 
 // Returns the iterations of the rungs of asynchronous successive halving (Li et al. 2020, arXiv 1810.05934), in
-// increasing order: most / eta^k, rounded up, for k = K, ..., 0. K is as large as possible with `least` iterations on
-// the first rung and so many trials that one of them can reach the last. Random search has the one rung `most`.
+// increasing order: most / eta^k, rounded up, for k = K, ..., 0. K is the largest number with at least `least`
+// iterations on the first rung and at least eta^K trials, so that one of them reaches the last rung. Random search has
+// one rung, `most`.
 std::vector<int> asha_rungs(int most, int trials, int eta, int least);
 
 struct LadderTrial {
@@ -75,8 +76,8 @@ class Search {
   virtual std::vector<Result> all() const = 0;
 };
 
-// What the run directories say. `objective`: after these iterations, kWorst if the run failed, nullopt if it has not
-// got there. `target`: the iterations that the run was last started for, 0 if it was not.
+// Reads run directories. `objective`: its value after these iterations, kWorst if the run failed, nullopt if it has
+// fewer iterations. `target`: the iterations that the run was last started for, 0 if it was not.
 struct Reached {
   std::function<std::optional<double>(const std::string& run, int iterations)> objective;
   std::function<int(const std::string& run)> target;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <list>
 #include <optional>
 #include <set>
 #include <utility>
@@ -93,13 +94,15 @@ struct ViewServer::State {
   void listen() {
     auto socket = std::make_shared<tcp::socket>(context);
     acceptor.async_accept(*socket, [this, socket](error_code error) {
-      if (!error && connections < kMostConnections) connect(std::move(*socket));
+      if (!error && connections >= kMostConnections) close_oldest();
+      if (!error && connections < 2 * kMostConnections) connect(std::move(*socket));
       if (!error) return listen();
       timer_of_acceptor.emplace(context, std::chrono::milliseconds(200));  // such as too many open files
       timer_of_acceptor->async_wait([this](error_code) { listen(); });
     });
   }
   void connect(tcp::socket socket);
+  void close_oldest();
   void work() {
     const double seconds = events.work();
     timer.cancel();
@@ -117,6 +120,7 @@ struct ViewServer::State {
   std::string token = random_token(), root = "/" + token + "/";
   Events events;
   std::set<Connection*> pages;
+  std::list<Connection*> waiting;  // for their requests, the oldest first: other users' programs may connect, too
   size_t connections = 0;
 };
 
@@ -126,9 +130,11 @@ class ViewServer::State::Connection final : public ViewPage, public std::enable_
  public:
   Connection(State& state, tcp::socket socket) : state_(state), socket_(std::move(socket)) {
     state_.connections += 1;
+    state_.waiting.push_back(this);
     parser_.header_limit(16 << 10), parser_.body_limit(0);
   }
-  ~Connection() override { state_.connections -= 1; }
+  ~Connection() override { state_.connections -= 1, state_.waiting.remove(this); }
+  void close_socket() { beast::close_socket(stream()); }
 
   void start() {
     stream().expires_after(std::chrono::seconds(20));
@@ -148,6 +154,7 @@ class ViewServer::State::Connection final : public ViewPage, public std::enable_
   beast::tcp_stream& stream() { return socket_.next_layer(); }
 
   void answer() {
+    state_.waiting.remove(this);
     const Request& request = parser_.get();
     const Status status = state_.status_of(request);
     if (status == Status::switching_protocols) return accept();
@@ -228,24 +235,31 @@ class ViewServer::State::Connection final : public ViewPage, public std::enable_
 };
 
 void ViewServer::State::connect(tcp::socket socket) { std::make_shared<Connection>(*this, std::move(socket))->start(); }
+void ViewServer::State::close_oldest() {
+  if (waiting.empty()) return;
+  Connection* oldest = waiting.front();
+  waiting.pop_front();
+  oldest->close_socket();
+}
 
 ViewServer::ViewServer(int port) : state_(std::make_unique<State>()) {
   tcp::acceptor& acceptor = state_->acceptor;
-  acceptor.open(tcp::v4());
-  acceptor.set_option(tcp::acceptor::reuse_address(true));
   error_code error;
-  const auto bind = [&](int to) {
+  // Two programs may bind one port at the same time; only one of them can then listen on it.
+  const auto listens_on = [&](int to) {
+    acceptor = tcp::acceptor(state_->context, tcp::v4());
+    acceptor.set_option(tcp::acceptor::reuse_address(true));
     acceptor.bind({asio::ip::address_v4::loopback(), static_cast<uint16_t>(to)}, error);
     if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
     return !error;
   };
-  if (port > 0 && !bind(port))
+  bool listens = port > 0 && listens_on(port);
+  if (port > 0 && !listens)
     throw UsageError(fmt::format("--port {} cannot be used ({}): give another one, or leave it out", port,
                                  error == asio::error::address_in_use ? "another program uses it" : error.message()));
-  for (int next = kFirstPort; port == 0 && !acceptor.local_endpoint(error).port() && next <= kFirstPort + kPorts;
-       ++next)
-    bind(next < kFirstPort + kPorts ? next : 0);
-  if (acceptor.local_endpoint(error).port() == 0) throw Error("no port of 127.0.0.1 is free: try again later");
+  for (int next = kFirstPort; !listens && next <= kFirstPort + kPorts; ++next)
+    listens = listens_on(next < kFirstPort + kPorts ? next : 0);
+  if (!listens) throw Error("no port of 127.0.0.1 is free: try again later");
 }
 
 ViewServer::~ViewServer() = default;

@@ -17,7 +17,7 @@ inline std::string browser_program() {
 
 class Browser {
  public:
-  Browser() {
+  explicit Browser(const Words& more = {}) : process_(command() + more + Words{"about:blank"}) {
     const fs::path file = folder_ / "profile" / "DevToolsActivePort";
     EXPECT_TRUE(wait_until([&] { return fs::exists(file) && count_lines(slurp(file)) > 0; })) << process_.err();
     const std::vector<std::string> lines = split(slurp(file), '\n');
@@ -76,6 +76,17 @@ class Browser {
   std::string errors;  // of the console
 
  private:
+  Words command() const {
+    return {browser_program(),
+            "--headless=new",
+            "--no-sandbox",
+            "--use-gl=angle",
+            "--use-angle=swiftshader",
+            "--enable-unsafe-swiftshader",
+            "--window-size=1000,700",
+            "--remote-debugging-port=0",
+            "--user-data-dir=" + (folder_ / "profile").string()};
+  }
   std::string get(const std::string& target) const {
     asio::io_context context;
     asio::ip::tcp::socket socket(context);
@@ -90,10 +101,7 @@ class Browser {
   }
 
   TempFolder folder_;
-  Process process_{Words{browser_program(), "--headless=new", "--no-sandbox", "--use-gl=angle",
-                         "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--window-size=1000,700",
-                         "--remote-debugging-port=0", "--user-data-dir=" + (folder_ / "profile").string(),
-                         "about:blank"}};
+  Process process_;
   uint16_t port_ = 0;
   asio::io_context context_;
   beast::websocket::stream<asio::ip::tcp::socket> socket_{context_};

@@ -92,12 +92,25 @@ TEST(View, RefusesEverythingElse) {
   EXPECT_EQ(request(view, "/" + std::string(32, 'f') + "/socket", upgrade).status, 404u);
 }
 
+// Other users of the machine may connect without the token, and say nothing.
+TEST(View, AnswersWhileOthersHoldConnections) {
+  const View view(kPole);
+  asio::io_context context;
+  std::vector<asio::ip::tcp::socket> idle;
+  for (int k = 0; k < 200; ++k) {
+    idle.emplace_back(context);
+    idle.back().connect({asio::ip::address_v4::loopback(), static_cast<uint16_t>(std::stoi(view.port))});
+  }
+  EXPECT_EQ(request(view, view.path).status, 200u);
+}
+
 TEST(View, SurvivesMessagesThatItDoesNotKnow) {
   const View view(kPole);
   Page page(view);
   for (const nlohmann::json& message :
        {nlohmann::json(7), nlohmann::json({{"speed", "fast"}}), nlohmann::json({{"mesh", 99}}),
-        nlohmann::json({{"push", {1, 2}}}), nlohmann::json({{"command", {1}}}), nlohmann::json({{"checkpoint", "x"}})})
+        nlohmann::json({{"mesh", 1e300}}), nlohmann::json({{"push", {1, 2}}}), nlohmann::json({{"command", {1}}}),
+        nlohmann::json({{"checkpoint", "x"}})})
     page.send(message);
   page.send({{"speed", 1e9}});
   EXPECT_EQ(page.status([](const auto& s) { return s.at("speed") != 1; }).at("speed"), 4);
@@ -156,6 +169,22 @@ TEST(View, LoadsOtherCheckpointsOfTheRun) {
   page.until([](const Page& p) { return is_moved(p, 3); });
 }
 
+// The links in latest then belong to another run.
+TEST(View, FollowsItsRunAfterAnotherOneHasStarted) {
+  const Runs runs;
+  expect_exit(runs.train("--run_name a --max_iterations 2 --save_interval 2"_words), 0);
+  const View view(Words{"--follow", "--run", runs.run("latest").string()});
+  Page page(view);
+  EXPECT_EQ(page.status().at("checkpoint"), "iter_000002");
+  expect_exit(runs.train("--run_name b --max_iterations 8 --save_interval 8"_words), 0);
+  page.send({{"follows", true}});  // it looks at once
+  page.send({{"speed", 2}});
+  EXPECT_EQ(page.status([](const auto& s) { return s.at("speed") == 2; }).at("checkpoint"), "iter_000002");
+  expect_exit(runs.train("--run_name a --resume --max_iterations 4 --save_interval 2"_words), 0);
+  const auto status = page.status([](const auto& s) { return s.at("checkpoint") != "iter_000002"; });
+  EXPECT_EQ(status.at("checkpoint"), "iter_000004");
+}
+
 #ifdef DRL_MUJOCO
 // The command is seen in the observation, whether the robot is in lanes or in libmujoco.
 TEST(View, CommandsAndPushesARobot) {
@@ -206,6 +235,17 @@ TEST(View, SendsTheMeshesOfARobot) {
     ASSERT_NEAR(square, 1, 1e-3) << "the normal of point " << k;
   }
   for (uint32_t k = 0; k < corners; ++k) ASSERT_LT(page.words.at(4 + 6 * points + k), points);
+}
+
+TEST(ViewInBrowser, ShowsNumbersWithoutWebGl) {
+  if (browser_program().empty()) GTEST_SKIP() << "neither Chromium nor Chrome is installed";
+  const View view("--pretrained Go1-Velocity-Flat"_words);
+  Browser browser({"--disable-3d-apis"});
+  browser.call("Page.navigate", {{"url", view.address}});
+  EXPECT_TRUE(browser.becomes("frame.step > 20 && recent.length > 5", true));
+  EXPECT_TRUE(browser.becomes("$('reward').textContent.endsWith('in the last step')", true));
+  EXPECT_TRUE(browser.becomes("$('notice').textContent.includes('WebGL')", true));
+  EXPECT_EQ(browser.errors, "");
 }
 
 TEST(ViewInBrowser, CommandsARobotByKeys) {

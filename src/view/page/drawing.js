@@ -87,6 +87,8 @@ function boxShape() {
 class Drawing {
   constructor(canvas) {
     this.canvas = canvas;
+    this.meshes = new Map();  // by number; null: not yet here
+    this.askForMesh = () => {};
     const gl = this.gl = canvas.getContext('webgl2', {antialias: true, stencil: true, alpha: false});
     if (!gl) return;
     const program = this.program = gl.createProgram();
@@ -113,8 +115,6 @@ class Drawing {
         [0, 1, 2, 0, 2, 3]),
     };
     this.shapes.sphere = this.shapes.ellipsoid = this.shapes.capsule;
-    this.meshes = new Map();  // by number; null: not yet here
-    this.askForMesh = () => {};
     gl.enable(gl.DEPTH_TEST);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
   }

@@ -5,7 +5,8 @@ const create = (parent, tag, text = '') => Object.assign(parent.appendChild(docu
 const scene = $('scene'), drawing = new Drawing(scene);
 let socket = null, facts = null, status = {}, frame = null, colors = null;
 const recent = [];  // {time, actions} of the last 4 s
-let terms = [], isNumbersDue = true;
+let terms = [], isNumbersDue = true, numbersOf = null;
+let lasting = drawing.gl ? '' : 'This browser cannot draw with WebGL 2. Numbers and controls work all the same.';
 
 // --- Messages ---
 
@@ -17,7 +18,7 @@ function connect() {
   socket.binaryType = 'arraybuffer';
   socket.onopen = () => {
     for (const [id, mesh] of drawing.meshes) if (!mesh) drawing.meshes.delete(id);
-    notice(''), send({visible: !document.hidden});
+    notice(lasting), send({visible: !document.hidden});
   };
   socket.onclose = () => {
     notice('The connection to drl_view is lost. The page tries again; if drl_view has ended, start it and open its new address.');
@@ -65,12 +66,12 @@ function takeStatus(message) {
     $('checkpoint').replaceChildren(...status.checkpoints.map(name => new Option(name.replace(/^iter_0*(?=\d)/, 'iteration '), name)));
   $('checkpoint').value = status.checkpoint;
   const envs = facts && facts.envs > 1 ? `, ${facts.envs} environments` : '', pages = status.pages > 1 ? `, ${status.pages} pages open` : '';
-  $('where').textContent = `episode ${status.episode}, step ${status.age}, return ${status.return.toFixed(2)}${envs}${pages}`;
+  $('where').textContent = `episode ${status.episode}, step ${status.age}, return ${(status.return ?? NaN).toFixed(2)}${envs}${pages}`;
   $('texts').replaceChildren();
   const values = status.values.split('\n');
   status.names.split('\n').forEach((name, k) => name && (create($('texts'), 'dt', name), create($('texts'), 'dd', values[k])));
   if (status.trouble) notice(status.trouble);
-  else if (socket && socket.readyState === WebSocket.OPEN) notice('');
+  else if (socket && socket.readyState === WebSocket.OPEN) notice(lasting);
   $('release').hidden = status.command.length === 0;
   if (!held.size) sent = JSON.stringify(status.command);
   document.querySelectorAll('#sliders input').forEach((slider, k) => {
@@ -106,12 +107,17 @@ function redraw() {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    if (!frame || !drawing.gl) return;
-    const width = Math.round(scene.clientWidth * devicePixelRatio), height = Math.round(scene.clientHeight * devicePixelRatio);
-    if (scene.width !== width || scene.height !== height) scene.width = width, scene.height = height;
-    drawing.draw(frame.data, camera(), colors);
-    if (isNumbersDue) isNumbersDue = false, drawNumbers(), setTimeout(() => { isNumbersDue = true; }, 66);
+    if (!frame) return;
+    if (drawing.gl) draw();
+    if (!isNumbersDue) return;
+    isNumbersDue = false, numbersOf = frame, drawNumbers();
+    setTimeout(() => { isNumbersDue = true; if (frame !== numbersOf) redraw(); }, 66);
   });
+}
+function draw() {
+  const width = Math.round(scene.clientWidth * devicePixelRatio), height = Math.round(scene.clientHeight * devicePixelRatio);
+  if (scene.width !== width || scene.height !== height) scene.width = width, scene.height = height;
+  drawing.draw(frame.data, camera(), colors);
 }
 function takeColors() {
   const style = getComputedStyle(document.documentElement), value = name => style.getPropertyValue(name).trim();
@@ -171,6 +177,10 @@ for (const type of ['pointerup', 'pointercancel'])
 function zoom(factor) { turn.zoom = Math.max(0.05, Math.min(20, turn.zoom * factor)), redraw(); }
 scene.addEventListener('wheel', event => { event.preventDefault(), zoom(Math.exp(event.deltaY * 0.001)); }, {passive: false});
 scene.addEventListener('contextmenu', event => event.preventDefault());
+scene.addEventListener('webglcontextlost', event => {
+  event.preventDefault(), notice(lasting = 'The graphics were reset, and the picture comes back when the browser allows it.');
+});
+scene.addEventListener('webglcontextrestored', () => location.reload());
 
 // --- Controls ---
 
@@ -188,8 +198,12 @@ const actions = {
   release: () => { sent = '[]', send({command: []}); },
 };
 for (const id in actions) $(id).onclick = actions[id];
+// After the mouse has used a button or a slider, keys command the robot again.
+function toScene() { scene.focus({preventScroll: true}); }
+addEventListener('click', event => { if (event.detail > 0 && event.target.tagName === 'BUTTON') toScene(); });
+addEventListener('pointerup', event => { if (event.target.type === 'range') toScene(); });
 $('speed').oninput = () => send({speed: 10 ** +$('speed').value});
-$('checkpoint').onchange = () => send({checkpoint: $('checkpoint').value});
+$('checkpoint').onchange = () => { send({checkpoint: $('checkpoint').value}), toScene(); };
 $('newest').onchange = () => send({follows: $('newest').checked});
 
 let sent = '[]';
@@ -226,11 +240,14 @@ addEventListener('keydown', event => {
   const tag = event.target.tagName, code = event.code;
   if (tag === 'SELECT' || (tag === 'INPUT' && !/^Key/.test(code)) || (tag === 'BUTTON' && /Space|Enter/.test(code))) return;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === 'Shift' && held.size) commandOfKeys(true);
   if (shortcuts[event.code] && !event.repeat) event.preventDefault(), $(shortcuts[event.code]).click();
   if (!facts || !facts.command || !ways[event.code]) return;
   event.preventDefault(), held.add(event.code), commandOfKeys(event.shiftKey);
 });
-addEventListener('keyup', event => { if (held.delete(event.code)) commandOfKeys(event.shiftKey); });
+addEventListener('keyup', event => {
+  if (held.delete(event.code) || (event.key === 'Shift' && held.size)) commandOfKeys(event.shiftKey);
+});
 addEventListener('blur', () => { if (held.size) held.clear(), commandOfKeys(false); });
 
 let pads = 0, padWasUsed = false;
@@ -295,5 +312,5 @@ document.addEventListener('visibilitychange', () => send({visible: !document.hid
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', takeColors);
 new ResizeObserver(redraw).observe(scene);
 takeColors();
-if (!drawing.gl) notice('This browser cannot draw with WebGL 2. Numbers and controls work all the same.');
+notice(lasting);
 connect();
